@@ -1,0 +1,31 @@
+import js from '@eslint/js'
+import tseslint from 'typescript-eslint'
+
+export default tseslint.config(
+  { ignores: ['generated', 'node_modules', '.data', 'src/control/pages/assets'] },
+  js.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
+      // Numbers and booleans print well.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      // `() => void something()` is how a promise is let go on purpose.
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      '@typescript-eslint/no-meaningless-void-operator': 'off',
+      // A handler is async by its type, whether or not it waits for anything.
+      '@typescript-eslint/require-await': 'off',
+      // Express awaits its handlers.
+      '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
+      // Store types are read off their factories.
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      // Express swaps the prototypes of Node's request and response itself.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      'no-console': 'error',
+    },
+  },
+  { files: ['spec/**', 'prisma/**', 'src/main.ts', '**/*.js'], rules: { 'no-console': 'off' } },
+  { files: ['**/*.js'], ...tseslint.configs.disableTypeChecked },
+)
