@@ -1,0 +1,94 @@
+import { exportJWK, generateKeyPair, importJWK } from 'jose'
+import type { CryptoKey, JWK } from 'jose'
+import type { PublicKey } from '../../generated/openapi.ts'
+import type { SigningKey } from '../kernel/access-token.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { RefreshKey } from '../kernel/refresh-token.ts'
+import { newKeyMaterial, Secret } from '../kernel/secret.ts'
+import type { AccessStore, KeyPurpose, StoredKey } from './store.ts'
+
+/** The keys of a deployment, shared by its processes through the database. */
+export type Keyring = {
+  /** Signs access tokens now. */
+  signingKey(): SigningKey
+  /** Makes refresh tokens now. */
+  refreshKey(): RefreshKey
+  findRefreshKey(keyNumber: number): RefreshKey | undefined
+  /** Looks once more into the database for a `kid` that it does not know: another process may have made it. */
+  findPublicKey(kid: string): Promise<CryptoKey | undefined>
+  /** What verifies access tokens, for anybody. */
+  publicKeys(): PublicKey[]
+}
+
+/** A stranger's made-up `kid` must not cost a query each time. */
+const LEAST_MS_BETWEEN_RELOADS = 5000
+
+type Keys = { readonly access: readonly AccessKey[]; readonly refresh: readonly RefreshKey[] }
+type AccessKey = SigningKey & { readonly publicKey: CryptoKey; readonly published: PublicKey; readonly signsFrom: Date }
+
+/** Opens the keyring; the first process of a deployment makes the keys. */
+export async function openKeyring(store: AccessStore, clock: Clock): Promise<Keyring> {
+  await makeMissingKeys(store, clock.now())
+  let keys = await loadKeys(store, clock.now())
+  let loadedAt = performance.now()
+
+  async function reload(): Promise<void> {
+    if (performance.now() - loadedAt < LEAST_MS_BETWEEN_RELOADS) return
+    loadedAt = performance.now()
+    keys = await loadKeys(store, clock.now())
+  }
+
+  return {
+    signingKey: () => newest(keys.access.filter(({ signsFrom }) => signsFrom <= clock.now())),
+    refreshKey: () => newest(keys.refresh),
+    findRefreshKey: (keyNumber) => keys.refresh.find(({ number }) => number === keyNumber),
+    async findPublicKey(kid) {
+      if (!keys.access.some((key) => key.kid === kid)) await reload()
+      return keys.access.find((key) => key.kid === kid)?.publicKey
+    },
+    publicKeys: () => keys.access.map(({ published }) => published),
+  }
+}
+
+function newest<Key>(keys: readonly Key[]): Key {
+  const key = keys.at(-1)
+  if (key === undefined) throw new Error('The database has no signing key.')
+  return key
+}
+
+async function makeMissingKeys(store: AccessStore, now: Date): Promise<void> {
+  const stored = await store.findKeys(now)
+  const missing = (purpose: KeyPurpose) => !stored.some((key) => key.purpose === purpose)
+  // Fixed first names: of several processes that start together, one makes the key and the others find it.
+  if (missing('access_token')) await store.saveKey(await newAccessKey('access-1', now), now)
+  if (missing('refresh_token')) await store.saveKey(newRefreshKey(1, now), now)
+}
+
+async function newAccessKey(kid: string, signsFrom: Date): Promise<StoredKey> {
+  const { privateKey } = await generateKeyPair('EdDSA', { extractable: true })
+  const secret = new Secret(JSON.stringify(await exportJWK(privateKey)))
+  return { kid, purpose: 'access_token', secret, signsFrom, retiresAt: null }
+}
+
+function newRefreshKey(number: number, signsFrom: Date): StoredKey {
+  return { kid: `refresh-${number}`, purpose: 'refresh_token', secret: newKeyMaterial(), signsFrom, retiresAt: null }
+}
+
+async function loadKeys(store: AccessStore, now: Date): Promise<Keys> {
+  const stored = await store.findKeys(now)
+  const of = (purpose: KeyPurpose) => stored.filter((key) => key.purpose === purpose)
+  return {
+    access: await Promise.all(of('access_token').map(toAccessKey)),
+    refresh: of('refresh_token').map(({ kid, secret }) => ({ number: Number(kid.split('-')[1]), secret })),
+  }
+}
+
+async function toAccessKey({ kid, secret, signsFrom }: StoredKey): Promise<AccessKey> {
+  // Stored by `newAccessKey`: an Ed25519 private JWK.
+  const jwk = JSON.parse(secret.reveal()) as JWK & { x: string }
+  const publicJwk = { kty: 'OKP', crv: 'Ed25519', x: jwk.x } as const
+  const [privateKey, publicKey] = await Promise.all([importJWK(jwk, 'EdDSA'), importJWK(publicJwk, 'EdDSA')])
+  if (privateKey instanceof Uint8Array || publicKey instanceof Uint8Array)
+    throw new Error(`Key ${kid} is not a key pair.`)
+  return { kid, privateKey, publicKey, published: { ...publicJwk, kid, alg: 'EdDSA', use: 'sig' }, signsFrom }
+}

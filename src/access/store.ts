@@ -1,0 +1,66 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Caller } from '../kernel/caller.ts'
+import { Secret } from '../kernel/secret.ts'
+
+export type KeyPurpose = 'access_token' | 'refresh_token'
+
+/** A key as it is stored. */
+export type StoredKey = {
+  readonly kid: string
+  readonly purpose: KeyPurpose
+  readonly secret: Secret
+  readonly signsFrom: Date
+  readonly retiresAt: Date | null
+}
+
+export type AccessStore = ReturnType<typeof accessStore>
+
+/** The rows that say which tokens are good: keys, and device sessions that are alive. */
+export function accessStore(db: PrismaClient) {
+  return {
+    /** Every key that has not retired, the oldest first. */
+    async findKeys(now: Date): Promise<StoredKey[]> {
+      const rows = await db.signingKey.findMany({
+        where: { OR: [{ retiresAt: null }, { retiresAt: { gt: now } }] },
+        orderBy: [{ signsFrom: 'asc' }, { kid: 'asc' }],
+      })
+      return rows.map((row) => ({ ...row, secret: new Secret(row.secret) }))
+    },
+
+    /** Keeps a key; another process may have kept one of that name first, and then that one stays. */
+    async saveKey(key: StoredKey, now: Date): Promise<void> {
+      const row = { ...key, secret: key.secret.reveal(), createdAt: now }
+      await db.signingKey.createMany({ data: [row], skipDuplicates: true })
+    },
+
+    /** Who a device session belongs to; null when it has ended or its invitation was withdrawn. */
+    async findDeviceCaller(sessionId: string): Promise<Caller | null> {
+      const row = await db.deviceSession.findFirst({
+        where: { id: sessionId, revokedAt: null, invitation: { revokedAt: null } },
+        select: {
+          id: true,
+          invitation: {
+            select: {
+              accountId: true,
+              role: true,
+              team: { select: { name: true, organization: { select: { name: true } } } },
+            },
+          },
+        },
+      })
+      if (!row) return null
+      const { accountId, role, team } = row.invitation
+      const organization = team.organization.name
+      return { accountId, sessionId, sessionKind: 'device', organization, team: `@${organization}/${team.name}`, role }
+    },
+
+    /** Which of these device sessions are alive. */
+    async findAlive(sessionIds: readonly string[]): Promise<Set<string>> {
+      const rows = await db.deviceSession.findMany({
+        where: { id: { in: [...sessionIds] }, revokedAt: null, invitation: { revokedAt: null } },
+        select: { id: true },
+      })
+      return new Set(rows.map(({ id }) => id))
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { healthRoutes } from '../http/health.ts'
+import { deviceRoutes } from './device/routes.ts'
+import { deviceLoginRoutes } from './device-login/routes.ts'
+import { keyRoutes } from './keys/routes.ts'
+import { magicLinkRoutes } from './magic-link/routes.ts'
+import { teamRoutes } from './teams/routes.ts'
+import { tokenRoutes } from './tokens/routes.ts'
+
+type Needs = Parameters<typeof deviceLoginRoutes>[0] &
+  Parameters<typeof magicLinkRoutes>[0] &
+  Parameters<typeof tokenRoutes>[0] &
+  Parameters<typeof deviceRoutes>[0] &
+  Parameters<typeof teamRoutes>[0] &
+  Parameters<typeof keyRoutes>[0] &
+  Parameters<typeof healthRoutes>[0]
+
+/** The handlers of the control plane, by operation. */
+export function controlHandlers(needs: Needs) {
+  return {
+    ...healthRoutes(needs),
+    ...deviceLoginRoutes(needs),
+    ...magicLinkRoutes(needs),
+    ...tokenRoutes(needs),
+    ...deviceRoutes(needs),
+    ...teamRoutes(needs),
+    ...keyRoutes(needs),
+  }
+}

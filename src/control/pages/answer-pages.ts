@@ -1,0 +1,112 @@
+import { html, type Html } from '../../http/page.ts'
+import { page } from './document.ts'
+import { PATHS } from './forms.ts'
+import { answer, quoted } from './parts.ts'
+
+/** 200: the login is approved. */
+export function approvedPage({ deviceName }: { readonly deviceName: string }): Html {
+  return page(
+    { title: 'Approved' },
+    html`${answer('good', 'check', 'Approved', [
+      html`${quoted(deviceName)} is signed in. Go back to it: it goes on by itself within seconds.`,
+      'This browser is signed in too. You can close this page.',
+    ])}
+    ${TO_DEVICES}`,
+  )
+}
+
+/** 200: the login is denied. */
+export function deniedPage({ deviceName }: { readonly deviceName: string }): Html {
+  return page(
+    { title: 'Denied' },
+    answer('plain', 'cross', 'Denied', [
+      html`${quoted(deviceName)} was not signed in, and this link is spent.`,
+      'If you did not start it, somebody else typed your e-mail address. They got nothing. When it happens again, tell the person who runs this service.',
+    ]),
+  )
+}
+
+/** 401: the link was used before. `justApproved`: within the last minute, and it approved (a double click, a reload). */
+export function usedLinkPage({ justApproved }: { readonly justApproved: boolean }): Html {
+  return justApproved ? alreadyDonePage() : usedPage()
+}
+
+function alreadyDonePage(): Html {
+  return page(
+    { title: 'Already approved' },
+    html`${answer('good', 'check', 'All done: the device is signed in', [
+      'You approved this sign-in a moment ago. There is nothing left to do here; go back to your device.',
+    ])}
+    ${TO_DEVICES}`,
+  )
+}
+
+function usedPage(): Html {
+  return page(
+    { title: 'Link already used' },
+    html`${answer('plain', 'mail', 'This link was used already', [
+      'Each link works once. If your device is still waiting, start the sign-in there again, and open the link in the new mail.',
+      'If it was not you who used it, look at your devices and sign out what you do not know.',
+    ])}
+    ${TO_DEVICES}`,
+  )
+}
+
+/** 410: the login's time was over before anybody decided. */
+export function expiredLinkPage(): Html {
+  return page(
+    { title: 'Link expired' },
+    answer('wait', 'clock', 'This link has expired', [
+      'Nobody was signed in by it.',
+      'Start the sign-in on your device again, and open the link in the new mail. A link is good for a few minutes only.',
+    ]),
+  )
+}
+
+/** 401: the login was denied or cancelled before. */
+export function endedLoginPage(): Html {
+  return page(
+    { title: 'Sign-in ended' },
+    answer('plain', 'cross', 'Sign-in ended', [
+      'It was denied, or a newer one took its place. Nobody was signed in by this link.',
+      'If you want to sign in, start again on your device and open the link in the new mail.',
+    ]),
+  )
+}
+
+/** 401: no such link. */
+export function invalidLinkPage(): Html {
+  return page(
+    { title: 'Link not valid' },
+    answer('bad', 'alert', 'This link is not valid', [
+      'Part of it may be missing: mail programs sometimes break long links. Copy the whole address from the mail into the address bar.',
+      'If that does not help, start the sign-in on your device again, and open the link in the new mail.',
+    ]),
+  )
+}
+
+/** 401, approval mode `code`: what was typed is not the code of this login. The link still works. */
+export function wrongCodePage(): Html {
+  return page(
+    { title: 'Code does not match' },
+    answer('bad', 'alert', 'That code does not match', [
+      'Nothing was approved. Open the link in the mail again and type the code that your device shows.',
+      'If your device shows no code, or you did not start a sign-in, close this page. Without the code nobody gets in.',
+    ]),
+  )
+}
+
+/** 200: signed out, here or everywhere. */
+export function signedOutPage({ everywhere }: { readonly everywhere: boolean }): Html {
+  return page(
+    { title: 'Signed out' },
+    html`${answer('good', 'check', everywhere ? 'Signed out everywhere' : 'Signed out', [
+        everywhere
+          ? 'Every device and every browser of your account is signed out. Start a sign-in on a device when you need it again.'
+          : 'This browser is signed out. Your devices stay signed in.',
+      ])}
+      <p class="more"><a class="button" href="${PATHS.signIn}">Sign in again</a></p>`,
+  )
+}
+
+const TO_DEVICES = html`<p class="more"><a class="button" href="${PATHS.device}">Your devices and passkeys</a></p>`

@@ -1,0 +1,184 @@
+// Passkeys in the browser. A plain module: every part of a page that needs it is marked by a data attribute and hidden until this
+// script has found that the browser can do it.
+//
+//   data-passkey-when="supported | unsupported"  shown when that is so
+//   data-passkey="sign-in"                        button: sign in with whatever passkey the person picks
+//   data-passkey="sign-in-form"                   form: the same, with an optional address and the browser's own list in it
+//   data-passkey="register"                       form: add a passkey to the signed-in account, with an optional name
+//   data-then="/path"                             where to go after signing in; this page again when empty
+//   data-passkey-status                           where the nearest of the above says what happens
+import '/assets/simplewebauthn-browser.js'
+
+const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentication, startRegistration } =
+  globalThis.SimpleWebAuthnBrowser
+
+const CODES = {
+  offline: 'No connection to the service. Check your network and try again.',
+  authenticate_first: 'You are not signed in any more. Reload this page and sign in again.',
+  reauthenticate:
+    'This needs a fresh sign-in, at most 15 minutes old. Sign out here, sign in again, and then add the passkey.',
+  not_invited: 'Your invitation was withdrawn. Ask an admin of your team.',
+  conflict: 'This passkey is in your account already, or the account is full.',
+  expired: 'That took too long. Try again.',
+  forbidden: 'The service refused a request from this address. Open it at its own address and try again.',
+  service_unavailable: 'The service is out of order for the moment. Nothing is lost; try again in a minute.',
+  internal: 'Something broke in the service. Try again.',
+}
+
+const WEBAUTHN_NAMES = {
+  NotAllowedError: 'No passkey was used: it was cancelled, took too long, or this device has none for this address.',
+  InvalidStateError: 'This device holds a passkey for your account already.',
+  SecurityError: 'Passkeys do not work on this address. Open the service at its own name, not by IP address.',
+  NotSupportedError: 'This device cannot make the kind of passkey that is needed.',
+  ConstraintError: 'This device cannot check that it is you. Set up a screen lock, fingerprint or PIN first.',
+}
+
+/** A refusal of the service: its code, and the seconds to wait where waiting helps. */
+class Refusal extends Error {
+  constructor(status, code, retryAfter) {
+    super(code)
+    this.name = 'Refusal'
+    this.status = status
+    this.code = code
+    this.retryAfter = retryAfter
+  }
+}
+
+async function post(path, body) {
+  const answer = await fetch(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json', 'X-Svc-Use-Cookies': 'true' },
+    credentials: 'same-origin',
+    body: JSON.stringify(body),
+  }).catch(() => {
+    throw new Refusal(0, 'offline')
+  })
+  const content = await answer.json().catch(() => ({}))
+  if (answer.ok) return content
+  throw new Refusal(answer.status, content?.error?.code ?? '', Number(answer.headers.get('Retry-After')))
+}
+
+async function signIn(email, options = {}) {
+  const whose = email ? { email } : {}
+  const optionsJSON = options.optionsJSON ?? (await post('/v1/auth/passkeys/login/start', whose))
+  const credential = await startAuthentication({ optionsJSON, useBrowserAutofill: options.autofill === true })
+  options.onPicked?.()
+  await post('/v1/auth/passkeys/login/finish', { credential, ...whose })
+}
+
+async function register(name) {
+  const optionsJSON = await post('/v1/auth/passkeys/register/start', {})
+  const credential = await startRegistration({ optionsJSON })
+  await post('/v1/auth/passkeys/register/finish', { credential, ...(name ? { name } : {}) })
+}
+
+/** What to tell the person; nothing when they only turned to another way of signing in. */
+function explain(error, refused) {
+  if (error instanceof Refusal) return explainRefusal(error, refused)
+  // The library wraps what the browser threw, and keeps its name or its cause.
+  const name = error?.cause?.name ?? error?.name
+  if (name === 'AbortError' || error?.code === 'ERROR_CEREMONY_ABORTED') return ''
+  return WEBAUTHN_NAMES[name] ?? 'The passkey could not be used. Try again.'
+}
+
+function explainRefusal({ status, code, retryAfter }, refused) {
+  if (status === 429)
+    return `Too many tries. Wait ${retryAfter > 0 ? `${retryAfter} seconds` : 'a few minutes'}, then try again.`
+  if (code === 'unauthorized') return refused
+  return CODES[code] ?? 'The service did not accept this. Try again.'
+}
+
+const REFUSED_SIGN_IN =
+  'This passkey did not sign you in: it was deleted, belongs to another address, or waited too long. Try again, or use the link in your mail.'
+const REFUSED_REGISTRATION =
+  'The passkey was not added: you are not signed in any more, or it took too long. Reload this page.'
+
+function go(then) {
+  // `replace`, so that Back does not lead to a sign-in that is over.
+  if (then) location.replace(then)
+  else location.reload()
+}
+
+/** Runs one ceremony at a time for an element, says how it goes, and goes on to `then` when it is through. */
+async function run(element, { working, refused }, ceremony, then) {
+  const say = sayFor(element)
+  if (isBusy(element)) return
+  element.setAttribute('aria-busy', 'true')
+  say(working)
+  try {
+    await ceremony()
+    go(then)
+  } catch (error) {
+    say(explain(error, refused), 'bad')
+    element.removeAttribute('aria-busy')
+  }
+}
+
+function isBusy(element) {
+  return element.getAttribute('aria-busy') === 'true'
+}
+
+function sayFor(element) {
+  const status = (element.matches('form') ? element : element.parentElement).querySelector('[data-passkey-status]')
+  return (text, tone = '') => {
+    status.textContent = text
+    status.className = `status ${tone}`
+  }
+}
+
+const SIGNING_IN = { working: 'Waiting for your passkey…', refused: REFUSED_SIGN_IN }
+const REGISTERING = { working: 'Waiting for your device…', refused: REFUSED_REGISTRATION }
+
+function startSignInButton(button) {
+  button.addEventListener('click', () => void run(button, SIGNING_IN, () => signIn(), button.dataset.then))
+}
+
+function startSignInForm(form) {
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    await run(form, SIGNING_IN, () => signIn(form.elements.email.value.trim()), form.dataset.then)
+    // The button's ceremony ended the browser's offer.
+    if (!isBusy(form)) await offerInField(form)
+  })
+  void offerInField(form)
+}
+
+/** Lets the browser offer passkeys in the address field. The challenge is renewed before it is over, while nobody has answered. */
+async function offerInField(form) {
+  if (!(await browserSupportsWebAuthnAutofill())) return
+  let renewal
+  let picked = false
+  try {
+    const optionsJSON = await post('/v1/auth/passkeys/login/start', {})
+    if (isBusy(form)) return
+    renewal = setTimeout(() => void offerInField(form), (optionsJSON.timeout ?? 300_000) * 0.8)
+    const onPicked = () => {
+      picked = true
+      clearTimeout(renewal)
+      sayFor(form)('Signing in…')
+    }
+    await signIn('', { optionsJSON, autofill: true, onPicked })
+    go(form.dataset.then)
+  } catch (error) {
+    // Nobody asked for this offer, so only what follows a picked passkey is worth a word.
+    if (picked) sayFor(form)(explain(error, REFUSED_SIGN_IN), 'bad')
+  } finally {
+    clearTimeout(renewal)
+  }
+}
+
+function startRegisterForm(form) {
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    void run(form, REGISTERING, () => register(form.elements.name.value.trim()), location.pathname)
+  })
+}
+
+const STARTERS = { 'sign-in': startSignInButton, 'sign-in-form': startSignInForm, register: startRegisterForm }
+
+const state = browserSupportsWebAuthn() ? 'supported' : 'unsupported'
+for (const element of document.querySelectorAll('[data-passkey-when]'))
+  element.hidden = element.dataset.passkeyWhen !== state
+if (state === 'supported') {
+  for (const element of document.querySelectorAll('[data-passkey]')) STARTERS[element.dataset.passkey]?.(element)
+}

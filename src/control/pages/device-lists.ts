@@ -1,0 +1,136 @@
+import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { PATHS } from './forms.ts'
+import { ICONS } from './icons.ts'
+import { quoted, time } from './parts.ts'
+import { PASSKEY_MISSING, PASSKEY_STATUS } from './passkey-parts.ts'
+
+export type SignedInDevice = {
+  readonly sessionId: string
+  readonly deviceName: string
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+  readonly lastIp: string
+  readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
+  /** The device whose session approved it; null for a browser, a mail or a passkey. */
+  readonly approverName: string | null
+  /** The session that asks for this page. */
+  readonly current: boolean
+}
+
+export type OwnPasskey = {
+  readonly passkeyId: string
+  readonly name: string
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
+  /** Kept in a password manager that brings it to other devices. */
+  readonly synced: boolean
+}
+
+/** Everything signed in to the account, each with a way to sign it out. */
+export function deviceList(devices: readonly SignedInDevice[]): Html {
+  return html`<section class="part" aria-labelledby="devices">
+    <h2 id="devices">Devices ${count(devices)}</h2>
+    ${
+      devices.length === 0
+        ? html`<p class="empty">No device is signed in. Start with <code>svc login</code> on one.</p>`
+        : html`<ul class="rows">
+            ${devices.map(deviceRow)}
+          </ul>`
+    }
+  </section>`
+}
+
+/** The account's passkeys, and a way to add one. */
+export function passkeyList(passkeys: readonly OwnPasskey[]): Html {
+  return html`<section class="part" aria-labelledby="passkeys">
+    <h2 id="passkeys">Passkeys ${count(passkeys)}</h2>
+    ${
+      passkeys.length === 0
+        ? html`<p class="empty">
+            None yet. With a passkey you sign in by fingerprint, face or screen lock, without a mail.
+          </p>`
+        : html`<ul class="rows">
+            ${passkeys.map(passkeyRow)}
+          </ul>`
+    }
+    ${ADD_PASSKEY}
+  </section>`
+}
+
+function deviceRow(device: SignedInDevice): Html {
+  return html`<li class="row">
+    <div class="row-text">
+      <p class="row-name">
+        ${quoted(device.deviceName)} ${device.current && html`<span class="badge">This one</span>`}
+      </p>
+      <p class="row-facts">
+        <span>Last seen ${time(device.lastSeenAt)} from <span class="ip">${device.lastIp}</span></span>
+        <span>First seen ${time(device.firstSeenAt)}, ${approval(device)}</span>
+      </p>
+    </div>
+    ${fold(
+      'Sign out',
+      `of the device ${device.deviceName}`,
+      html`<p>Sign out ${quoted(device.deviceName)}? Its access ends within seconds.</p>
+        <form method="post" action="${PATHS.device}">
+          <input type="hidden" name="sessionId" value="${device.sessionId}" />
+          <button class="button danger" name="action" value="revoke-device">Sign out this device</button>
+        </form>`,
+    )}
+  </li>`
+}
+
+function approval({ approvedVia, approverName }: SignedInDevice): Interpolation {
+  if (approvedVia === 'passkey') return 'signed in by passkey'
+  if (approvedVia === 'mail') return 'approved by mail'
+  const way = approvedVia === 'user_code' ? 'by its code' : 'on its waiting page'
+  return approverName ? html`approved ${way} from ${quoted(approverName)}` : `approved ${way} in a browser`
+}
+
+function passkeyRow(passkey: OwnPasskey): Html {
+  return html`<li class="row">
+    <div class="row-text">
+      <p class="row-name">${quoted(passkey.name)} ${passkey.synced && html`<span class="badge">Synced</span>`}</p>
+      <p class="row-facts">
+        <span>${passkey.lastUsedAt ? html`Last used ${time(passkey.lastUsedAt)}` : 'Not used yet'}</span>
+        <span>Added ${time(passkey.createdAt)}</span>
+      </p>
+    </div>
+    ${fold('Edit', `the passkey ${passkey.name}`, passkeyForms(passkey))}
+  </li>`
+}
+
+function passkeyForms({ passkeyId, name }: OwnPasskey): Html {
+  const inputId = `name-${passkeyId}`
+  return html`<form method="post" action="${PATHS.device}" class="inline">
+      <input type="hidden" name="passkeyId" value="${passkeyId}" />
+      <label for="${inputId}">Name</label>
+      <input id="${inputId}" name="name" value="${name}" required maxlength="64" autocomplete="off" />
+      <button class="button" name="action" value="rename-passkey">Rename</button>
+    </form>
+    <form method="post" action="${PATHS.device}">
+      <input type="hidden" name="passkeyId" value="${passkeyId}" />
+      <p>Once deleted it opens nothing here, on any of your devices.</p>
+      <button class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
+    </form>`
+}
+
+const ADD_PASSKEY = html`<form class="inline add" data-passkey="register" data-passkey-when="supported" hidden>
+    <label for="passkey-name">Name of a new passkey <small>optional</small></label>
+    <input id="passkey-name" name="name" maxlength="64" autocomplete="off" placeholder="Work laptop" />
+    <button class="button">${ICONS.key} Add a passkey</button>
+    ${PASSKEY_STATUS}
+  </form>
+  ${PASSKEY_MISSING}`
+
+// A second step without scripts: what cannot be undone is never one click away.
+function fold(label: string, of: string, body: Interpolation): Html {
+  return html`<details class="fold" name="row">
+    <summary class="button quiet">${label}<span class="unseen"> ${of}</span></summary>
+    <div class="fold-body">${body}</div>
+  </details>`
+}
+
+function count(list: readonly unknown[]): Interpolation {
+  return list.length > 0 && html`<span class="count">${list.length}</span>`
+}

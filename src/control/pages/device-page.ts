@@ -1,0 +1,114 @@
+import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { codeInput } from './confirm-page.ts'
+import { deviceList, passkeyList, type OwnPasskey, type SignedInDevice } from './device-lists.ts'
+import { DEVICE_NOTICES, type DeviceNotice } from './device-notices.ts'
+import { page } from './document.ts'
+import { type DeviceAction, PATHS } from './forms.ts'
+import { ICONS } from './icons.ts'
+import { DECISION, loginSlip, type PendingLogin, WARNING } from './parts.ts'
+import { passkeyButton } from './passkey-parts.ts'
+import { toDevice } from './sign-in-page.ts'
+
+export type DevicePage = {
+  readonly user: { readonly email: string; readonly team: string; readonly role: string }
+  /** What the last form did, or why it did not. */
+  readonly notice: DeviceNotice | null
+  /** From the address or from the last form; filled in, not looked up. */
+  readonly userCode: string | null
+  /** The pending login of this account that was just looked up. */
+  readonly found: PendingLogin | null
+  readonly devices: readonly SignedInDevice[]
+  readonly passkeys: readonly OwnPasskey[]
+}
+
+/** The page of a signed-in person: approve a device by its code, own devices and passkeys, sign out. Needs `scripts: true`. */
+export function devicePage(data: DevicePage): Html {
+  return page(
+    { title: 'Your devices', layout: 'wide', scripts: true },
+    html`<div class="title">
+        <h1>Your devices</h1>
+        <p class="who">
+          <span class="name">${data.user.email}</span> <small>${data.user.team} · ${data.user.role}</small>
+        </p>
+      </div>
+      ${data.notice && noticeBar(data.notice)} ${data.found ? decisionPart(data.found) : codePart(data.userCode)}
+      ${deviceList(data.devices)} ${passkeyList(data.passkeys)} ${signOutPart(data.devices)}`,
+  )
+}
+
+/** `GET /device` of somebody who is not signed in: the ways in. The code in the address is kept. Needs `scripts: true`. */
+export function deviceSignInPage({ userCode }: { readonly userCode: string | null }): Html {
+  return page(
+    { title: 'Sign in', scripts: true },
+    html`<h1>Sign in to see your devices</h1>
+      <p class="lead">
+        ${
+          userCode
+            ? 'Then you can approve the code of your device.'
+            : 'Then you can approve a new device, sign out old ones and manage your passkeys.'
+        }
+      </p>
+      ${passkeyButton({ then: toDevice(userCode) })}
+      <section class="aside">
+        <h2>Use the link in your mail</h2>
+        <p>
+          Start a sign-in on your device, for example with <code>svc login</code>. The link in the mail that we send you
+          signs in this browser too.
+        </p>
+      </section>`,
+  )
+}
+
+function noticeBar(notice: DeviceNotice): Html {
+  const { tone, text } = DEVICE_NOTICES[notice]
+  return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">
+    ${ICONS[tone === 'good' ? 'check' : 'alert']} <span>${text}</span>
+  </p>`
+}
+
+function codePart(userCode: string | null): Html {
+  return html`<section class="part" aria-labelledby="approve">
+    <h2 id="approve">Approve a device</h2>
+    <form method="post" action="${PATHS.device}" class="code-form">
+      <label for="user-code">Code on the device’s screen</label>
+      ${codeInput(userCode ?? '')} ${actionButton('find', 'Continue', 'primary')}
+    </form>
+  </section>`
+}
+
+function decisionPart(login: PendingLogin): Html {
+  return html`<section class="part" aria-labelledby="approve">
+    <h2 id="approve">Approve this device?</h2>
+    ${loginSlip(login, 'click')} ${WARNING}
+    <form method="post" action="${PATHS.device}">
+      <input type="hidden" name="userCode" value="${login.userCode}" />
+      ${DECISION}
+    </form>
+  </section>`
+}
+
+function signOutPart(devices: readonly SignedInDevice[]): Html {
+  return html`<section class="part" aria-labelledby="sign-out">
+    <h2 id="sign-out">Sign out</h2>
+    <div class="buttons">
+      <form method="post" action="${PATHS.device}">
+        ${actionButton('sign-out', 'Here')} ${actionButton('sign-out-others', 'Everywhere else')}
+      </form>
+      <details class="fold">
+        <summary class="button">Everywhere…</summary>
+        <form method="post" action="${PATHS.device}" class="fold-body">
+          <p>This browser${devices.length > 0 && html` and ${countOf(devices)}`} will be signed out.</p>
+          ${actionButton('sign-out-everywhere', 'Sign out everywhere', 'danger')}
+        </form>
+      </details>
+    </div>
+  </section>`
+}
+
+function countOf(devices: readonly SignedInDevice[]): string {
+  return devices.length === 1 ? 'your device' : `all ${devices.length} devices`
+}
+
+function actionButton(action: DeviceAction, label: string, look: '' | 'primary' | 'danger' = ''): Interpolation {
+  return html`<button class="button ${look}" name="action" value="${action}">${label}</button>`
+}

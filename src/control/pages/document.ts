@@ -1,0 +1,43 @@
+import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { PATHS } from './forms.ts'
+
+type Frame = {
+  /** Of the browser's tab. Never text that somebody sent. */
+  readonly title: string
+  /** `card`: one question or answer. `wide`: a page of several parts. */
+  readonly layout?: 'card' | 'wide'
+  /** Loads the passkey script; such a page must be sent with `scripts: true`. */
+  readonly scripts?: boolean
+}
+
+/** A whole page around its content: head, brand, main. */
+export function page({ title, layout = 'card', scripts = false }: Frame, content: Interpolation): Html {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no" />
+        <title>${title} · svc</title>
+        <link rel="stylesheet" href="${PATHS.stylesheet}" />
+        ${scripts && html`<script type="module" src="${PATHS.passkeyScript}"></script>`}
+      </head>
+      <body>
+        <header class="brand">${BRAND}</header>
+        <main class="${layout}">${content}</main>
+      </body>
+    </html> `
+}
+
+const BRAND = html`<svg width="24" height="24" viewBox="0 0 24 24" fill="none" aria-hidden="true">
+    <rect class="brand-tile" width="24" height="24" rx="6.5" />
+    <path
+      class="brand-line"
+      d="M16 7.75h-5.6a2.15 2.15 0 0 0 0 4.25h3.2a2.15 2.15 0 0 1 0 4.25H8"
+      stroke-width="2.1"
+      stroke-linecap="round"
+    />
+  </svg>
+  <span>svc</span>`

@@ -1,0 +1,102 @@
+import { html, type Html } from '../../http/page.ts'
+import { page } from './document.ts'
+import { PATHS } from './forms.ts'
+import { answer, type Tone } from './parts.ts'
+import type { IconName } from './icons.ts'
+
+export type ErrorPage = {
+  readonly status: number
+  /** Names the request in the service's log. */
+  readonly requestId: string
+  /** How long to wait, where waiting helps. */
+  readonly retryAfterSeconds?: number | undefined
+}
+
+/** What a person sees instead of an error envelope: what happened and what to do, and nothing of how it happened. */
+export function errorPage({ status, requestId, retryAfterSeconds }: ErrorPage): Html {
+  const { title, what, next, tone, icon } = wordsFor(status)
+  return page(
+    { title },
+    html`${answer(tone, icon, title, [what, retryAfterSeconds ? `Try again in ${toDuration(retryAfterSeconds)}.` : next])}
+      ${status === 401 && html`<p class="more"><a class="button" href="${PATHS.signIn}">Sign in</a></p>`}
+      <p class="hint reference">Error ${status} · <span class="name">${requestId}</span></p>`,
+  )
+}
+
+type Words = {
+  readonly title: string
+  readonly what: string
+  readonly next: string
+  readonly tone: Tone
+  readonly icon: IconName
+}
+
+const WORDS: Readonly<Record<number, Words>> = {
+  400: {
+    title: 'That did not work',
+    what: 'The request was incomplete or not in the expected form.',
+    next: 'Go back and try again. If you came by a link, copy all of it into the address bar.',
+    tone: 'bad',
+    icon: 'alert',
+  },
+  401: {
+    title: 'You are not signed in',
+    what: 'This page needs you to be signed in, or your sign-in has ended.',
+    next: 'Sign in again: with a passkey, or by the link in the mail that a new sign-in on your device sends you.',
+    tone: 'wait',
+    icon: 'key',
+  },
+  403: {
+    title: 'Not allowed',
+    what: 'You may not do this, or the request came from another site.',
+    next: 'Open this service directly and try again there. If you should have access, ask an admin of your team.',
+    tone: 'bad',
+    icon: 'cross',
+  },
+  404: {
+    title: 'Nothing here',
+    what: 'There is no such page, or it is not yours to see.',
+    next: 'Check the address for typing mistakes.',
+    tone: 'plain',
+    icon: 'alert',
+  },
+  410: {
+    title: 'This has expired',
+    what: 'It was valid once, and its time is over.',
+    next: 'Start again on your device.',
+    tone: 'wait',
+    icon: 'clock',
+  },
+  429: {
+    title: 'Too many tries',
+    what: 'There were too many requests in a short time. Nothing is lost.',
+    next: 'Wait a few minutes, then try again.',
+    tone: 'wait',
+    icon: 'clock',
+  },
+  500: {
+    title: 'Something broke',
+    what: 'This is our mistake, not yours.',
+    next: 'Try again. If it happens twice, give the line below to the person who runs this service.',
+    tone: 'bad',
+    icon: 'alert',
+  },
+  503: {
+    title: 'Out of order for the moment',
+    what: 'The service cannot do this right now. Nothing is lost, and links stay valid for their time.',
+    next: 'Try again in a minute.',
+    tone: 'wait',
+    icon: 'clock',
+  },
+}
+
+function wordsFor(status: number): Words {
+  const words = WORDS[status] ?? WORDS[status >= 500 ? 500 : 400]
+  if (!words) throw new Error('no words for 400 or 500')
+  return words
+}
+
+function toDuration(seconds: number): string {
+  if (seconds < 90) return `${seconds} ${seconds === 1 ? 'second' : 'seconds'}`
+  return `${Math.ceil(seconds / 60)} minutes`
+}

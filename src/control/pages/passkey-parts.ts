@@ -1,0 +1,25 @@
+import { html, type Html } from '../../http/page.ts'
+import { ICONS } from './icons.ts'
+
+/**
+ * A button that signs in with a passkey; the script shows it where the browser can do that. `then` is the address of ours to go on
+ * to, the same page again when it is null. The page must be sent with `scripts: true`.
+ */
+export function passkeyButton({ then }: { readonly then: string | null }): Html {
+  return html`<div data-passkey-when="supported" hidden>
+      <button type="button" class="button primary" data-passkey="sign-in" data-then="${then ?? ''}">
+        ${ICONS.key} Sign in with a passkey
+      </button>
+      ${PASSKEY_STATUS}
+    </div>
+    ${PASSKEY_MISSING}`
+}
+
+/** Where the script says what it does and what went wrong; read out by screen readers. */
+export const PASSKEY_STATUS = html`<p class="status" role="status" data-passkey-status></p>`
+
+/** What a person sees whose browser cannot do passkeys, or runs no scripts. */
+export const PASSKEY_MISSING = html`<p class="hint" data-passkey-when="unsupported" hidden>
+    This browser cannot use passkeys on this address.
+  </p>
+  <noscript><p class="hint">Passkeys need JavaScript. Everything else here works without it.</p></noscript>`

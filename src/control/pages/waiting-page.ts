@@ -1,0 +1,40 @@
+import { html, type Html, type Interpolation } from '../../http/page.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { decisionForm } from './confirm-page.ts'
+import { page } from './document.ts'
+import { answer, type ApprovalMode, type PendingLogin } from './parts.ts'
+import { passkeyButton } from './passkey-parts.ts'
+
+export type WaitingPage = {
+  /** Present only for somebody signed in to the account of the login: only they may decide here. */
+  readonly decide: {
+    readonly token: Secret
+    readonly email: string
+    readonly login: PendingLogin
+    readonly mode: ApprovalMode
+  } | null
+}
+
+/**
+ * The page of `verificationUri`, which opens on the device that wants to sign in. To a stranger it says only that a mail was sent:
+ * not to whom, and not whether it arrived. Needs `scripts: true`.
+ */
+export function waitingPage({ decide }: WaitingPage): Html {
+  return page({ title: 'Waiting for you', scripts: true }, decide ? decision(decide) : WAITING)
+}
+
+function decision(decide: NonNullable<WaitingPage['decide']>): Interpolation {
+  return html`<h1>Approve this sign-in?</h1>
+    <p class="lead">You are signed in here as <strong class="name">${decide.email}</strong>, so you can decide here.</p>
+    ${decisionForm(decide)}`
+}
+
+const WAITING = html`${answer('wait', 'mail', 'We sent a mail to you', [
+    'Open the link there, and compare the code in it with the one on your device. The device goes on by itself once you approve.',
+  ])}
+  <div class="or"><span>or</span></div>
+  ${passkeyButton({ then: null })}
+  <p class="hint">
+    No mail after a minute? Look into the spam folder, then start the sign-in again. If you did not start one, close
+    this page.
+  </p>`

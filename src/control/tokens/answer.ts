@@ -1,0 +1,31 @@
+import type { Request } from 'express'
+import { setCookie } from '../../http/cookies.ts'
+import type { CookieReply } from '../../http/cookies.ts'
+import type { IssuedTokens } from './issue.ts'
+
+/** What stands in the JSON where a cookie carries the token. */
+const REDACTED = '[redacted]'
+
+/** Whether the caller asked for HTTP-only cookies. The validator has turned the header into a boolean. */
+export function wantsCookies(req: Pick<Request, 'headers'>): boolean {
+  return String(req.headers['x-svc-use-cookies']) === 'true'
+}
+
+type Lifetimes = { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
+
+/** The tokens as an answer shows them: in the JSON, or in cookies with the JSON redacted. */
+export function answerTokens(
+  req: Pick<Request, 'headers'>,
+  res: CookieReply & { set(name: string, value: string): unknown },
+  tokens: IssuedTokens,
+  { lifetimes, secure }: { lifetimes: Lifetimes; secure: boolean },
+): { accessToken: string; refreshToken: string; expiresAt: string } {
+  res.set('Cache-Control', 'no-store')
+  const expiresAt = tokens.expiresAt.toISOString()
+  if (!wantsCookies(req)) {
+    return { accessToken: tokens.accessToken.reveal(), refreshToken: tokens.refreshToken.reveal(), expiresAt }
+  }
+  setCookie(res, 'svc_access', tokens.accessToken, lifetimes.accessTokenSeconds, secure)
+  setCookie(res, 'svc_refresh', tokens.refreshToken, lifetimes.refreshIdleDays * 86_400, secure)
+  return { accessToken: REDACTED, refreshToken: REDACTED, expiresAt }
+}

@@ -1,0 +1,210 @@
+/**
+ * The directory file: which organizations, teams, members and models there are. It is YAML that a person wrote, so reading it
+ * finds every mistake at once and says where each is; a file with a mistake gives no directory at all.
+ */
+
+import { LineCounter, isMap, isScalar, parseDocument } from 'yaml'
+import type { Document } from 'yaml'
+import { z } from 'zod'
+import type { Role } from '../kernel/caller.ts'
+import { toEmail } from '../kernel/email.ts'
+import { isName } from '../kernel/team-name.ts'
+
+export type Directory = {
+  readonly organizations: readonly { readonly name: string; readonly teams: readonly DirectoryTeam[] }[]
+  readonly models: readonly DirectoryModel[]
+}
+
+export type DirectoryTeam = {
+  readonly name: string
+  readonly defaultModel: string | null
+  /** The ids of the models that the team may use. */
+  readonly models: readonly string[]
+  readonly members: readonly { readonly email: string; readonly role: Role }[]
+}
+
+export type DirectoryModel = {
+  readonly id: string
+  readonly displayName: string
+  readonly owner: string
+  /** What the local worker calls it; null: the worker does not serve it. */
+  readonly backendModel: string | null
+  /** What the upstream calls it; null: the same as we do. */
+  readonly upstreamModel: string | null
+  readonly certified: boolean
+  readonly published: boolean
+  readonly verificationState: string
+}
+
+/** Reads the text of a directory file. Each mistake is one line: `line 12, organizations[0].name: ...`. */
+export function readDirectoryFile(text: string): { directory: Directory } | { mistakes: string[] } {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const broken = [...document.errors, ...document.warnings]
+  if (broken.length > 0) {
+    return { mistakes: broken.map(({ pos, message }) => `line ${lines.linePos(pos[0]).line}: ${message}`) }
+  }
+  const content = toPlain(document)
+  if ('mistake' in content) return { mistakes: [content.mistake] }
+
+  const parsed = fileSchema.safeParse(content.value)
+  const mistakes = [...(parsed.error?.issues.flatMap(toMistakes) ?? []), ...findContradictions(content.value)]
+  if (parsed.success && mistakes.length === 0) return { directory: parsed.data }
+  return { mistakes: mistakes.map(locate(document, lines)).sort((a, b) => a.line - b.line).map(({ said }) => said) }
+}
+
+/** An alias that unfolds into too much is refused here. */
+function toPlain(document: Document): { value: unknown } | { mistake: string } {
+  try {
+    const value: unknown = document.toJS()
+    return value === null ? { mistake: 'line 1: the file is empty' } : { value }
+  } catch (error) {
+    return { mistake: `line 1: ${error instanceof Error ? error.message : String(error)}` }
+  }
+}
+
+// ---- Each field by itself ------------------------------------------------------------------------------------------
+
+/** `is missing` for a field that is not there, else what it must be. */
+const must = (be: string) => ({ error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : `must be ${be}`) })
+
+const text = z.string(must('text')).trim().min(1, 'must not be empty').max(200, 'must have at most 200 characters')
+const flag = z.boolean(must('true or false')).default(true)
+const name = z
+  .string(must('text'))
+  .refine(isName, 'must be 1 to 64 of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit')
+const modelId = z
+  .string(must('text'))
+  .max(128, 'must have at most 128 characters')
+  .regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.:/@+-]*$/, 'must have the form namespace/name')
+const email = z.string(must('text')).transform((given, context) => {
+  const address = toEmail(given)
+  if (address === null) context.addIssue({ code: 'custom', message: `"${given}" is not an e-mail address` })
+  return address ?? z.NEVER
+})
+const role = z.enum(['member', 'admin'], must('member or admin')).default('member')
+
+const object = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape, must('a mapping'))
+const list = <Item extends z.ZodType>(item: Item) => z.array(item, must('a list'))
+
+const member = object({ email, role })
+const team = object({
+  name,
+  defaultModel: text.nullish().transform((id) => id ?? null),
+  models: list(text).default([]),
+  members: list(member).default([]),
+})
+const model = object({
+  id: modelId,
+  displayName: text,
+  owner: text,
+  backendModel: text.nullish().transform((alias) => alias ?? null),
+  upstreamModel: text.nullish().transform((alias) => alias ?? null),
+  certified: flag,
+  published: flag,
+  verificationState: text.default('trusted'),
+})
+const fileSchema = object({
+  organizations: list(object({ name, teams: list(team).default([]) })),
+  models: list(model).default([]),
+})
+
+type Path = readonly (string | number)[]
+type Mistake = { readonly path: Path; readonly message: string }
+
+function toMistakes(issue: z.core.$ZodIssue): Mistake[] {
+  const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)))
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
+  return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known field' }))
+}
+
+// ---- Fields against each other -------------------------------------------------------------------------------------
+
+/** As much of the file as names things, whatever else is wrong with it. */
+const word = z.string().catch('')
+const outlineSchema = z
+  .object({
+    organizations: outlineList(
+      z.object({
+        name: word,
+        teams: outlineList(
+          z.object({
+            name: word,
+            defaultModel: word,
+            models: outlineList(word),
+            members: outlineList(z.object({ email: word }).catch({ email: '' })),
+          }).catch({ name: '', defaultModel: '', models: [], members: [] }),
+        ),
+      }).catch({ name: '', teams: [] }),
+    ),
+    models: outlineList(z.object({ id: word }).catch({ id: '' })),
+  })
+  .catch({ organizations: [], models: [] })
+
+function outlineList<Item extends z.ZodType>(item: Item) {
+  return z.array(item).catch([])
+}
+
+type TeamOutline = z.infer<typeof outlineSchema>['organizations'][number]['teams'][number]
+
+function findContradictions(content: unknown): Mistake[] {
+  const { organizations, models } = outlineSchema.parse(content)
+  const declared = new Set(models.map(({ id }) => id))
+  return [
+    ...findRepeated(organizations.map((o) => o.name), (i) => ['organizations', i, 'name']),
+    ...findRepeated(models.map((m) => m.id), (i) => ['models', i, 'id']),
+    ...organizations.flatMap(({ teams }, i) => [
+      ...findRepeated(teams.map((t) => t.name), (j) => ['organizations', i, 'teams', j, 'name']),
+      ...teams.flatMap((team, j) => judgeTeam(team, declared, ['organizations', i, 'teams', j])),
+    ]),
+  ]
+}
+
+function judgeTeam({ defaultModel, models, members }: TeamOutline, declared: ReadonlySet<string>, at: Path): Mistake[] {
+  const addresses = members.map(({ email }) => toEmail(email) ?? '')
+  const unknown = models.flatMap((id, i) =>
+    id === '' || declared.has(id) ? [] : [{ path: [...at, 'models', i], message: `there is no model "${id}" under models` }],
+  )
+  const isUsable = defaultModel === '' || models.includes(defaultModel)
+  return [
+    ...findRepeated(models, (i) => [...at, 'models', i]),
+    ...findRepeated(addresses, (i) => [...at, 'members', i, 'email']),
+    ...unknown,
+    ...(isUsable ? [] : [{ path: [...at, 'defaultModel'], message: `"${defaultModel}" is not one of the team's models` }]),
+  ]
+}
+
+function findRepeated(values: readonly string[], pathOf: (index: number) => Path): Mistake[] {
+  return values.flatMap((value, i) =>
+    value !== '' && values.indexOf(value) < i ? [{ path: pathOf(i), message: `"${value}" is listed twice` }] : [],
+  )
+}
+
+// ---- Where it is ---------------------------------------------------------------------------------------------------
+
+function locate(document: Document, lines: LineCounter) {
+  return ({ path, message }: Mistake): { line: number; said: string } => {
+    const { line } = lines.linePos(offsetOf(document, path))
+    const field = formatPath(path)
+    return { line, said: `line ${line}${field && `, ${field}`}: ${message}` }
+  }
+}
+
+/** The place of a field's name; of what should have held it when the field is missing. */
+function offsetOf(document: Document, path: Path): number {
+  if (path.length === 0) return document.contents?.range?.[0] ?? 0
+  const holder = document.getIn(path.slice(0, -1), true)
+  const key = isMap(holder) ? holder.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key : undefined
+  const node = key ?? document.getIn(path, true)
+  return startOf(node) ?? offsetOf(document, path.slice(0, -1))
+}
+
+function startOf(node: unknown): number | undefined {
+  const hasRange = typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)
+  return hasRange ? Number((node.range as unknown[])[0]) : undefined
+}
+
+/** `organizations[0].teams[1].name` */
+function formatPath(path: Path): string {
+  return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('').replace(/^\./, '')
+}

@@ -1,0 +1,63 @@
+import type { SnapshotTeam } from '../directory/snapshot.ts'
+import { healthRoutes } from '../http/health.ts'
+import type { Caller } from '../kernel/caller.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+import { callRoutes } from './calls/routes.ts'
+import { modelRoutes } from './models/routes.ts'
+import { closeTarget, openUpstreams } from './upstream/targets.ts'
+import type { Upstreams } from './upstream/targets.ts'
+import { openEngine } from './workers/engine.ts'
+import type { Engine } from './workers/engine.ts'
+import { workerRoutes } from './workers/routes.ts'
+
+type Settings = {
+  readonly upstreams: Parameters<typeof openUpstreams>[0]['upstreams']
+  readonly upstreamConnectTimeoutMs: number
+  readonly upstreamIdleTimeoutMs: number
+  readonly engine: Parameters<typeof openEngine>[0]['engine']
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What calls go out through. */
+export type Gateway = {
+  readonly upstreams: Upstreams
+  readonly engine: Engine
+  /** Breaks off every call and closes every connection. */
+  close(): Promise<void>
+}
+
+/** Opens the targets of the settings; connections are made when calls need them. */
+export function openGateway(settings: Settings): Gateway {
+  const { upstreamConnectTimeoutMs: connectTimeoutMs, upstreamIdleTimeoutMs: idleTimeoutMs, clock, log } = settings
+  const upstreams = openUpstreams({ upstreams: settings.upstreams, connectTimeoutMs, idleTimeoutMs })
+  const engine = openEngine({ engine: settings.engine, connectTimeoutMs, clock, log })
+  return {
+    upstreams,
+    engine,
+    async close() {
+      const targets = Object.values(upstreams).filter((target) => target !== null)
+      await Promise.all([engine.close(), ...targets.map(closeTarget)])
+    },
+  }
+}
+
+type Teams = {
+  /** A team and the models of its allow-list; null when there is no such team (any more). */
+  find(organization: string, team: string): Promise<SnapshotTeam | null> | SnapshotTeam | null
+}
+
+type Needs = Omit<Parameters<typeof callRoutes>[0], 'teamOf'> &
+  Parameters<typeof healthRoutes>[0] & { readonly teams: Teams }
+
+/** The handlers of the gateway, by operation. */
+export function gatewayHandlers({ teams, ...needs }: Needs) {
+  const teamOf = ({ organization, team }: Caller) => teams.find(organization, team)
+  return {
+    ...healthRoutes(needs),
+    ...callRoutes({ ...needs, teamOf }),
+    ...modelRoutes({ teamOf }),
+    ...workerRoutes({ ...needs, teamOf }),
+  }
+}

@@ -1,0 +1,31 @@
+import { scanTopLevel } from '../translate/splice.ts'
+
+/** The members that decide who serves a call and how; two readers must not disagree about them. */
+const DECISIVE = ['model', 'stream', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
+
+const ESCAPE = Buffer.from('\\u')
+const QUOTED = DECISIVE.map((name) => Buffer.from(`"${name}"`))
+
+/**
+ * The member that makes a body ambiguous: a decisive one that is there twice (`"mod\u0065l"` is `"model"`), or one that some
+ * readers take for a decisive one (`"Model"`); null when there is none. An upstream might read another value than we did,
+ * and the model policy would be passed by. `body` is `bytes` parsed.
+ */
+export function findAmbiguous(bytes: Buffer, body: Readonly<Record<string, unknown>>): string | null {
+  for (const name in body) if (!isDecisive(name) && isDecisive(fold(name))) return name
+  if (hasEachOnce(bytes)) return null
+  return scanTopLevel(bytes)?.duplicates.find(isDecisive) ?? null
+}
+
+/** Native searches settle nearly every body: no escaped letters, and each name at most once anywhere in it, however deep. */
+function hasEachOnce(bytes: Buffer): boolean {
+  return !bytes.includes(ESCAPE) && QUOTED.every((quoted) => bytes.indexOf(quoted) === bytes.lastIndexOf(quoted))
+}
+
+function isDecisive(name: string): boolean {
+  return (DECISIVE as readonly string[]).includes(name)
+}
+
+function fold(name: string): string {
+  return name.toUpperCase().toLowerCase()
+}

@@ -1,0 +1,30 @@
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf } from '../../http/request.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import { toCodexModelList, toMessagesModelList, toModelList, visibleModels } from './rules.ts'
+import type { TeamOf } from './rules.ts'
+
+type Needs = {
+  readonly teamOf: TeamOf
+}
+
+/** The lists of models, one for each kind of client. */
+export function modelRoutes({ teamOf }: Needs): Handlers<'listModels' | 'listCodexModels' | 'listMessagesModels'> {
+  const visibleTo = async (req: { caller?: Caller }) => {
+    const team = await teamOf(callerOf(req))
+    return team ? visibleModels(team) : []
+  }
+  return {
+    async listModels(req, res) {
+      res.status(200).json(toModelList(await visibleTo(req)))
+    },
+
+    async listCodexModels(req, res) {
+      res.status(200).json(toCodexModelList(await visibleTo(req)))
+    },
+
+    async listMessagesModels(req, res) {
+      res.status(200).json(toMessagesModelList(await visibleTo(req)))
+    },
+  }
+}

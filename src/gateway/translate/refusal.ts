@@ -1,0 +1,26 @@
+/** What a request asks for and this way of serving it cannot give: 400, naming the parameter. */
+export type Refusal = { readonly param: string; readonly message: string }
+
+class RefusedError extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
+}
+
+/** Leaves the translation that `orRefused` runs. `param` is a path into the body: `messages.3.content.0`. */
+export function refuse(param: string, message: string): never {
+  throw new RefusedError({ param, message })
+}
+
+/** The result of the translation, or the refusal that it met. */
+export function orRefused<T>(translate: () => T): T | { refused: Refusal } {
+  try {
+    return translate()
+  } catch (error) {
+    if (error instanceof RefusedError) return { refused: error.refusal }
+    throw error
+  }
+}

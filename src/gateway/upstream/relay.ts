@@ -1,0 +1,258 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../../kernel/clock.ts'
+import { toCallerHeaders } from './headers.ts'
+import { NOT_WANTED, reasonOf, send, toNoAnswer } from './send.ts'
+import type { NoAnswer, UpstreamCall } from './send.ts'
+import { watchStream } from './stream-watch.ts'
+import type { Failure, StreamWatch, Style } from './stream-watch.ts'
+import type { Target } from './targets.ts'
+
+export type RelayOptions = {
+  readonly style: Style
+  /** The caller asked for a stream: an answer of a type that nobody knows is then handed on as it comes. */
+  readonly wantsStream: boolean
+  readonly clock: Clock
+  /** Sees the bytes of the answer as the upstream sent them. */
+  readonly tap?: (chunk: Buffer) => void
+  /** Changes the answer on its way; without it bytes pass untouched. */
+  readonly rewrite?: Rewrite | null
+}
+
+export type Rewrite = {
+  /** One for each stream. */
+  stream(): { push(chunk: Buffer): Buffer; end(): Buffer }
+  whole(body: Buffer, status: number): Buffer
+}
+
+/**
+ * How a call ended. `whole`: the answer has been handed on; `cut`: it broke in the middle, and so did the caller's connection; `left`: the
+ * caller went away; `ended`: this side ended it. The others say why there is no answer.
+ */
+export type Outcome = {
+  readonly kind: 'whole' | 'cut' | 'left' | 'ended' | NoAnswer
+  /** True: the caller has got at least the head of an answer, so nothing else can be answered. */
+  readonly answered: boolean
+  readonly status: number | null
+  /** From sending the call to the first byte of the answer's body. */
+  readonly firstByteMs: number | null
+  /** Of the answer's body, as the upstream sent it. */
+  readonly bytes: number
+  /** A word for the log. */
+  readonly reason: string | null
+}
+
+export type Relay = {
+  /** Never rejects. */
+  readonly outcome: Promise<Outcome>
+  /** Ends the call from this side; a stream is told why, where it can be. */
+  end(why: Failure): void
+}
+
+/** A JSON answer up to this size leaves in one piece; a larger one passes through. */
+const HOLD_BYTES = 1024 * 1024
+
+/** An answer that is changed must be held whole. */
+const HOLD_TO_CHANGE_BYTES = 64 * 1024 * 1024
+
+const BROKE_OFF: Failure = {
+  code: 'upstream_failed',
+  type: 'api_error',
+  message: 'The upstream broke off in the middle of its answer.',
+}
+const FELL_SILENT: Failure = {
+  code: 'upstream_timeout',
+  type: 'api_error',
+  message: 'The upstream fell silent in the middle of its answer.',
+}
+
+/**
+ * Sends a call to a target and hands its answer back on `res`, beside the headers that are set there: a stream chunk by chunk as it comes, any other answer in one piece. When either
+ * side leaves, the other is closed: at once, in every phase. Before the first byte to the caller a failure is only reported, so
+ * that the handler can answer; after it the caller's connection breaks, because no later byte can take the status back, and
+ * a clean end would read as success.
+ */
+export function relay(target: Target, call: UpstreamCall, res: ServerResponse, options: RelayOptions): Relay {
+  const relaying = new Relaying(res, options)
+  if (!relaying.over) send(target, call, relaying)
+  return relaying
+}
+
+/** A class, because thousands of these are open at once and closures would cost each of them several kilobytes. */
+class Relaying implements Relay, Dispatcher.DispatchHandler {
+  readonly outcome: Promise<Outcome>
+  over = false
+
+  readonly #res: ServerResponse
+  readonly #options: RelayOptions
+  readonly #sentAt: number
+  #settle: (outcome: Outcome) => void = () => {}
+  #controller: Dispatcher.DispatchController | null = null
+  #status: number | null = null
+  #head: IncomingHttpHeaders = {}
+  #firstByteMs: number | null = null
+  #bytes = 0
+  /** The chunks that are held back for one piece; null once the answer passes through. */
+  #held: Buffer[] | null = []
+  #answered = false
+  #watch: StreamWatch | null = null
+  #changer: ReturnType<Rewrite['stream']> | null = null
+
+  constructor(res: ServerResponse, options: RelayOptions) {
+    this.#res = res
+    this.#options = options
+    this.#sentAt = options.clock.now().getTime()
+    this.outcome = new Promise((resolve) => (this.#settle = resolve))
+    res.on('close', this.#callerLeft)
+    if (res.destroyed || res.closed) this.#callerLeft()
+  }
+
+  end(why: Failure): void {
+    if (this.over) return
+    if (this.#answered) this.#cut('ended', why, why.code)
+    else this.#finish('ended', why.code)
+    this.#controller?.abort(NOT_WANTED)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Thrown here, undici drops the call unsent and keeps the connection.
+    if (this.over) throw NOT_WANTED
+    this.#controller = controller
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (this.over || status < 200) return
+    this.#status = status
+    this.#head = headers
+    const encoded = !['', 'identity'].includes(headers['content-encoding'] ?? '')
+    if (encoded && this.#options.rewrite) throw new Unchangeable('compressed')
+    if (this.#isStream(status, headers['content-type'])) this.#startStream(status, headers)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.over) return
+    this.#firstByteMs ??= this.#options.clock.now().getTime() - this.#sentAt
+    this.#bytes += chunk.length
+    this.#options.tap?.(chunk)
+    if (this.#held) this.#hold(this.#held, chunk, controller)
+    else this.#pass(this.#changer ? this.#changer.push(chunk) : chunk, controller)
+  }
+
+  onResponseEnd(): void {
+    if (this.over) return
+    if (this.#held) return this.#answerWhole(this.#held)
+    if (this.#changer) this.#pass(this.#changer.end(), null)
+    if (this.#watch && !this.#watch.hasEnded()) return this.#cut('cut', BROKE_OFF, 'ended_early')
+    this.#res.end()
+    this.#finish('whole', null)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.over) return
+    const kind = toNoAnswer(error)
+    if (!this.#answered) this.#finish(kind, reasonOf(error))
+    else this.#cut('cut', kind === 'timeout' ? FELL_SILENT : BROKE_OFF, reasonOf(error))
+  }
+
+  /** What a client asked for decides where the type of an answer does not: vendors' streams come under several types, errors as JSON. */
+  #isStream(status: number, contentType = ''): boolean {
+    if (contentType.startsWith('text/event-stream')) return true
+    return this.#options.wantsStream && status < 300 && !contentType.startsWith('application/json')
+  }
+
+  #startStream(status: number, headers: IncomingHttpHeaders): void {
+    this.#held = null
+    // Without either header only the closing of the connection says that the answer is over, and a crash looks the same.
+    const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
+    this.#watch = watchStream(this.#options.style, { untilClosed })
+    this.#changer = this.#options.rewrite?.stream() ?? null
+    this.#writeHead(status, [
+      'x-accel-buffering',
+      'no',
+      ...(headers['cache-control'] === undefined ? ['cache-control', 'no-cache'] : []),
+    ])
+    // The first byte may be minutes away.
+    this.#res.flushHeaders()
+  }
+
+  #hold(held: Buffer[], chunk: Buffer, controller: Dispatcher.DispatchController): void {
+    held.push(chunk)
+    const limit = this.#options.rewrite ? HOLD_TO_CHANGE_BYTES : HOLD_BYTES
+    if (this.#bytes <= limit) return
+    if (this.#options.rewrite) throw new Unchangeable('too_large')
+    this.#held = null
+    this.#writeHead(this.#status ?? 502, lengthOf(this.#head))
+    for (const one of held) this.#pass(one, controller)
+  }
+
+  #pass(chunk: Buffer, controller: Dispatcher.DispatchController | null): void {
+    if (chunk.length === 0) return
+    this.#watch?.see(chunk)
+    if (!this.#res.write(chunk)) controller?.pause()
+  }
+
+  #answerWhole(held: Buffer[]): void {
+    const status = this.#status ?? 502
+    const whole = held.length === 1 && held[0] ? held[0] : Buffer.concat(held)
+    const body = this.#options.rewrite ? this.#options.rewrite.whole(whole, status) : whole
+    this.#writeHead(status, status === 204 || status === 304 ? [] : ['content-length', String(body.length)])
+    this.#res.end(body)
+    this.#finish('whole', null)
+  }
+
+  #writeHead(status: number, more: readonly string[]): void {
+    this.#res.writeHead(status, [...toCallerHeaders(this.#head, this.#res), ...more])
+    this.#answered = true
+    this.#res.on('drain', this.#drained)
+  }
+
+  readonly #drained = (): void => {
+    this.#controller?.resume()
+  }
+
+  readonly #callerLeft = (): void => {
+    if (this.over) return
+    this.#finish('left', null)
+    this.#controller?.abort(NOT_WANTED)
+  }
+
+  /** Tells a stream of the failure where it can be told, lets what was written arrive, and closes without the end that HTTP asks for. */
+  #cut(kind: 'cut' | 'ended', failure: Failure, reason: string): void {
+    const event = this.#watch?.failure(failure)
+    if (event) this.#res.write(event)
+    this.#finish(kind, reason)
+    if (this.#res.socket) this.#res.socket.destroySoon()
+    else this.#res.destroy()
+  }
+
+  #finish(kind: Outcome['kind'], reason: string | null): void {
+    this.over = true
+    this.#res.off('close', this.#callerLeft)
+    this.#res.off('drain', this.#drained)
+    this.#held = null
+    this.#settle({
+      kind,
+      answered: this.#answered,
+      status: this.#status,
+      firstByteMs: this.#firstByteMs,
+      bytes: this.#bytes,
+      reason,
+    })
+  }
+}
+
+/** An answer that has to be changed and cannot be. Thrown to undici, which then drops the call and reports it like any other failure. */
+class Unchangeable extends Error {
+  readonly code: string
+
+  constructor(code: 'compressed' | 'too_large') {
+    super(`The answer cannot be changed: ${code}.`)
+    this.code = code
+  }
+}
+
+/** The upstream's own length, which lets a client see a cut. */
+function lengthOf(headers: IncomingHttpHeaders): string[] {
+  const length = headers['content-length']
+  return length === undefined ? [] : ['content-length', length]
+}

@@ -1,0 +1,62 @@
+import express from 'express'
+import type { Request, RequestHandler } from 'express'
+import { ApiError } from './errors.ts'
+
+const JSON_TYPE = 'application/json'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+/** What every type that nobody reads is called: one word, so that nothing is kept per made-up type. */
+const UNREADABLE = 'application/octet-stream'
+
+/** Whether a request carries a body (RFC 9112, section 6). */
+export function hasBody(req: Pick<Request, 'headers'>): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+}
+
+/**
+ * Reduces `Content-Type` to a bare media type that this service knows. The validator compiles and keeps a checker for each
+ * distinct value for ever, so a stranger's `x/1`, `x/2`, ... would fill the memory.
+ */
+export const plainContentType: RequestHandler = (req, _res, next) => {
+  const sent = req.headers['content-type']
+  if (sent !== undefined) req.headers['content-type'] = plainType(sent)
+  next()
+}
+
+/** JSON and forms are UTF-8 (RFC 8259, section 8.1; WHATWG URL, section 5.1); a body that says otherwise is unreadable. */
+export function plainType(sent: string): string {
+  const [type = '', ...parameters] = sent.toLowerCase().split(';')
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='))
+  const utf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
+  return utf8 && [JSON_TYPE, FORM_TYPE].includes(type.trim()) ? type.trim() : UNREADABLE
+}
+
+/** Reads a small JSON or form body. */
+export function smallBody(limitBytes: number): RequestHandler {
+  const json = express.json({ limit: limitBytes, type: JSON_TYPE })
+  const form = express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE })
+  return (req, res, next) => (req.headers['content-type'] === FORM_TYPE ? form : json)(req, res, next)
+}
+
+/**
+ * Reads the JSON body of a model call: `req.bytes` as they arrived, decompressed (gzip, deflate, br, zstd), `req.body` parsed once. The
+ * limit counts decompressed bytes.
+ */
+export function callBody(limitBytes: number): RequestHandler {
+  const raw = express.raw({ limit: limitBytes, type: () => true })
+  return (req, res, next) => {
+    if (req.headers['content-type'] !== JSON_TYPE) return next()
+    raw(req, res, (error?: unknown) => {
+      if (error) return next(error)
+      // `express.raw` leaves a Buffer.
+      const bytes = req.body as Buffer
+      req.bytes = bytes
+      try {
+        req.body = JSON.parse(bytes.toString('utf8')) as unknown
+      } catch {
+        return next(new ApiError('invalid_request', { message: 'The body is not valid JSON.' }))
+      }
+      next()
+    })
+  }
+}

@@ -1,0 +1,109 @@
+import type { OperationId, Responses } from './operation.ts'
+
+type CodeIn<Body> = Body extends { content: { 'application/json': { error: { code: infer Code extends string } } } }
+  ? Code
+  : never
+type CodesOf<Id extends OperationId> = { [S in keyof Responses<Id>]: CodeIn<Responses<Id>[S]> }[keyof Responses<Id>]
+
+/** Every error code of the contract, and those that belong to no operation. */
+export type ErrorCode =
+  { [Id in OperationId]: CodesOf<Id> }[OperationId] | 'method_not_allowed' | 'not_found' | 'internal'
+
+/** The vendors' word for a kind of error (Anthropic and OpenAI error objects). */
+type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'rate_limit_error'
+  | 'api_error'
+  | 'overloaded_error'
+
+type Row = {
+  readonly status: number
+  readonly type: ErrorType
+  readonly message: string
+  /** Waiting does not cure it, and clients are told so. */
+  readonly permanent?: true
+}
+
+/** One row a code: a code that the contract adds breaks the build until it has one. */
+export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
+  invalid_request: { status: 400, type: 'invalid_request_error', message: 'The request is not valid.' },
+  unauthorized: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'The credential is missing or not valid.',
+    permanent: true,
+  },
+  authenticate_first: { status: 401, type: 'authentication_error', message: 'Sign in first.', permanent: true },
+  access_denied: { status: 403, type: 'permission_error', message: 'The login was denied.', permanent: true },
+  forbidden: { status: 403, type: 'permission_error', message: 'This is not allowed from here.', permanent: true },
+  not_invited: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This address has no active invitation.',
+    permanent: true,
+  },
+  model_not_allowed: {
+    status: 403,
+    type: 'permission_error',
+    message: 'Your team may not call this model. GET /v1/models lists those it may.',
+    permanent: true,
+  },
+  not_found: { status: 404, type: 'not_found_error', message: 'There is no such thing here.' },
+  method_not_allowed: { status: 405, type: 'invalid_request_error', message: 'This route does not take this method.' },
+  conflict: { status: 409, type: 'invalid_request_error', message: 'It was already decided otherwise.' },
+  expired: { status: 410, type: 'invalid_request_error', message: 'Its time is over. Start again.' },
+  payload_too_large: { status: 413, type: 'invalid_request_error', message: 'The body is too large for this route.' },
+  unsupported_media_type: {
+    status: 415,
+    type: 'invalid_request_error',
+    message: 'This route does not read a body of this type.',
+  },
+  authorization_pending: { status: 428, type: 'invalid_request_error', message: 'The login is not approved yet.' },
+  rate_limited: { status: 429, type: 'rate_limit_error', message: 'Too many requests; slow down.' },
+  internal: {
+    status: 500,
+    type: 'api_error',
+    message: 'Something broke in the service. The request id names it in the log.',
+  },
+  upstream_failed: { status: 502, type: 'api_error', message: 'The upstream could not be reached, or broke off.' },
+  email_unavailable: {
+    status: 503,
+    type: 'api_error',
+    message: 'The mail could not be sent. Nothing was started; try again later.',
+  },
+  model_unavailable: {
+    status: 503,
+    type: 'overloaded_error',
+    message: 'Your team may call this model, but no upstream and no local worker serves it now.',
+    permanent: true,
+  },
+  service_unavailable: {
+    status: 503,
+    type: 'api_error',
+    message: 'The service cannot reach its database. Try again shortly.',
+  },
+  upstream_timeout: { status: 504, type: 'api_error', message: 'The upstream was silent for too long.' },
+}
+
+/** A refusal, thrown by a handler and written by the error handler. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  /** Whole seconds for `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined
+  /** The methods for `Allow`. */
+  readonly allow: string | undefined
+
+  constructor(
+    code: ErrorCode,
+    options: { message?: string; retryAfterSeconds?: number; allow?: string; cause?: unknown } = {},
+  ) {
+    super(options.message ?? ERRORS[code].message, { cause: options.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.retryAfterSeconds = options.retryAfterSeconds
+    this.allow = options.allow
+  }
+}

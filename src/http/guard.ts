@@ -1,0 +1,101 @@
+import { createRequire } from 'node:module'
+import express from 'express'
+import type { NextFunction, Request, RequestHandler } from 'express'
+import { middleware as openApiValidator } from 'express-openapi-validator'
+import type { Contract } from './contract.ts'
+import type { Authenticate } from './authenticate.ts'
+import { hasBody } from './body.ts'
+
+type Needs = {
+  readonly contract: Contract
+  readonly authenticate: Authenticate
+  /** Reads the body into `req.body`; runs after the caller is known, so strangers cannot make us parse. */
+  readonly parseBody: RequestHandler
+  /** Name every mistake of a body and not only the first: for bodies that are small. */
+  readonly nameAllMistakes: boolean
+}
+
+/**
+ * What stands before every handler of a part: the operation is found, the caller known, the body parsed and the request checked against
+ * the contract, in this order. Rejects when the contract itself is not valid, so that the start fails and not each request.
+ */
+export async function guard({ contract, authenticate, parseBody, nameAllMistakes }: Needs): Promise<RequestHandler[]> {
+  rememberPathPatterns()
+  const steps = openApiValidator({
+    // The validator's own type of a 3.1 document asks for fields that the standard does not.
+    apiSpec: contract as never,
+    validateApiSpec: false,
+    validateRequests: { allErrors: nameAllMistakes },
+    validateResponses: false,
+    validateSecurity: { handlers: authenticate },
+    fileUploader: false,
+    // "dereference" would overflow the stack on recursive schemas.
+    $refParser: { mode: 'bundle' },
+  })
+  const [init, metadata, security, validate] = [
+    stepOf(steps, 'pathParamsMiddleware'),
+    stepOf(steps, 'metadataMiddleware'),
+    stepOf(steps, 'securityMiddleware'),
+    stepOf(steps, 'requestMiddleware'),
+  ]
+  await started(init)
+  return [metadata, security, settleEmptyBody, whereBody(parseBody), validate]
+}
+
+type Step = RequestHandler
+
+/** The steps are known by name; another version of the validator that names them differently must not start. */
+function stepOf(steps: readonly unknown[], name: string): Step {
+  const found = steps.find((step): step is Step => typeof step === 'function' && step.name === name)
+  if (!found)
+    throw new Error(`express-openapi-validator has no step "${name}"; this service is made for version 5.6.2.`)
+  return found
+}
+
+/** The first step waits until the document is loaded and passes on what is wrong with it. */
+function started(init: Step): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const next: NextFunction = (error?: unknown) =>
+      error ? reject(error instanceof Error ? error : new Error('The contract could not be loaded.')) : resolve()
+    // It touches nothing of the request but the app.
+    void init({ app: express() } as unknown as Request, {} as never, next)
+  })
+}
+
+/** A request without a body has no content type either, unless the operation wants one and shall say what is missing. */
+const settleEmptyBody: RequestHandler = (req, _res, next) => {
+  if (!hasBody(req)) {
+    if (requiresBody(req)) req.headers['content-type'] = 'application/json'
+    else delete req.headers['content-type']
+  }
+  next()
+}
+
+function whereBody(parseBody: RequestHandler): RequestHandler {
+  return (req, res, next) => (hasBody(req) ? parseBody(req, res, next) : next())
+}
+
+function requiresBody(req: Request): boolean {
+  // The validator leaves what it found on the request.
+  const { openapi } = req as { openapi?: { schema?: { requestBody?: { required?: boolean } } } }
+  return openapi?.schema?.requestBody?.required === true
+}
+
+/**
+ * The validator compiles the pattern of every route again for each request. Its module reads `pathToRegexp` when it calls it, so
+ * remembering the result there is enough; routes are few and fixed.
+ */
+function rememberPathPatterns(): void {
+  const require = createRequire(createRequire(import.meta.url).resolve('express-openapi-validator'))
+  const module = require('path-to-regexp') as PathModule
+  if (module.pathToRegexp.name === 'remembered') return
+  const compile = module.pathToRegexp
+  const compiled = new Map<string, unknown>()
+  module.pathToRegexp = function remembered(path: string, options: { sensitive?: boolean; strict?: boolean }) {
+    const key = `${path} ${options.sensitive} ${options.strict}`
+    if (!compiled.has(key)) compiled.set(key, compile(path, options))
+    return compiled.get(key)
+  }
+}
+
+type PathModule = { pathToRegexp: (path: string, options: { sensitive?: boolean; strict?: boolean }) => unknown }

@@ -1,0 +1,34 @@
+import type { Request } from 'express'
+import type { Caller } from '../kernel/caller.ts'
+import { ApiError } from './errors.ts'
+
+declare global {
+  // The one way to say what this service keeps on Express's request.
+  // eslint-disable-next-line @typescript-eslint/no-namespace
+  namespace Express {
+    interface Request {
+      /** Names the request in answers and in the log. */
+      id: string
+      /** Who makes it; set where the operation asks for a credential. */
+      caller?: Caller
+      /** The body of a model call, as it arrived, decompressed. */
+      bytes?: Buffer
+    }
+  }
+}
+
+/** Who makes the request. For operations that the contract guards: there the caller is known. */
+export function callerOf(req: Pick<Request, 'caller'>): Caller {
+  if (!req.caller) throw new ApiError('unauthorized')
+  return req.caller
+}
+
+/** Where the request comes from: the peer's address, or the one that a trusted proxy names. */
+export function ipOf(req: Pick<Request, 'ip'>): string {
+  return req.ip ?? 'unknown'
+}
+
+/** Would rather have a page than JSON: a browser, not a program. */
+export function wantsPage(req: Pick<Request, 'headers'>): boolean {
+  return (req.headers.accept ?? '').includes('text/html')
+}

@@ -1,0 +1,14 @@
+/** What a member of a team may do there. */
+export type Role = 'member' | 'admin'
+
+/** Who makes a request: an account, in one team, through one session. */
+export type Caller = {
+  readonly accountId: string
+  /** Of the device session or of the browser session. */
+  readonly sessionId: string
+  readonly sessionKind: 'device' | 'browser'
+  readonly organization: string
+  /** `@organization/name`. */
+  readonly team: string
+  readonly role: Role
+}

@@ -1,0 +1,36 @@
+import pino from 'pino'
+import pretty from 'pino-pretty'
+
+/** One line per event: ids and facts, then the event's name. */
+export type Logger = {
+  debug(fields: object, event: string): void
+  info(fields: object, event: string): void
+  warn(fields: object, event: string): void
+  error(fields: object, event: string): void
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+/** Tokens of this service, wherever they might slip in: a driver's message, a stack. */
+const OUR_SECRETS = /svc[dmrs]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
+
+/** The service's log, and one line in it that may show a secret: the link of a mail that only a developer's outbox gets. */
+export type Log = Logger & { showLink(fields: { link: string; file: string }, event: string): void; flush(): void }
+
+/** The service's log: JSON lines on stdout, readable ones on a terminal. Secrets print as `[secret]`. */
+export function openLog(level: LogLevel, stdout: NodeJS.WriteStream = process.stdout): Log {
+  const stream = stdout.isTTY
+    ? pretty({ destination: stdout, ignore: 'pid,hostname', sync: true })
+    : pino.destination({ dest: 1, sync: false })
+  const options = { level, timestamp: pino.stdTimeFunctions.isoTime, base: null }
+  const log = pino({ ...options, hooks: { streamWrite: (line) => line.replace(OUR_SECRETS, '[secret]') } }, stream)
+  const open = pino(options, stream)
+  return {
+    debug: (fields, event) => log.debug(fields, event),
+    info: (fields, event) => log.info(fields, event),
+    warn: (fields, event) => log.warn(fields, event),
+    error: (fields, event) => log.error(fields, event),
+    showLink: (fields, event) => open.info(fields, event),
+    flush: () => log.flush(),
+  }
+}

@@ -1,0 +1,132 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
+/** One connection that nobody else uses meanwhile: a lock taken on it is held until `migrate` returns. */
+export type MigrationConnection = {
+  query(sql: string, parameters?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
+  /** Runs several statements at once. */
+  script(sql: string): Promise<void>
+}
+
+export type Migration = { readonly name: string; readonly sql: string; readonly checksum: string }
+
+export const migrationsDirectory = fileURLToPath(new URL('../prisma/migrations/', import.meta.url))
+
+/** The database and this version of the service do not fit together; the message says what to do. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError'
+}
+
+/**
+ * Brings the schema up to this version and returns the names of what it applied, oldest first. However many processes
+ * start at once, each migration runs once, in a transaction of its own. Book-keeping is Prisma's (the table
+ * `_prisma_migrations`, its checksums and its advisory lock), so `prisma migrate deploy` may be used instead at any time.
+ */
+export async function migrate(connection: MigrationConnection, migrations: readonly Migration[]): Promise<string[]> {
+  await lock(connection)
+  try {
+    await connection.script(bookKeepingTable)
+    const applied = await readApplied(connection)
+    assertKnown(applied, migrations)
+
+    const pending = migrations.filter(({ name }) => !applied.some((row) => row.name === name))
+    for (const migration of pending) await apply(connection, migration)
+    return pending.map(({ name }) => name)
+  } finally {
+    // A connection that broke has lost the lock already, and its own error is the one to show.
+    await connection.query('SELECT pg_advisory_unlock($1)', [prismaLock]).catch(() => undefined)
+  }
+}
+
+/** The migrations of this version in the order of their names, which begin with a time. */
+export async function readMigrations(directory = migrationsDirectory): Promise<Migration[]> {
+  const entries = await readdir(directory, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  return Promise.all(names.sort().map((name) => readMigration(directory, name)))
+}
+
+async function readMigration(directory: string, name: string): Promise<Migration> {
+  const sql = await readFile(`${directory}/${name}/migration.sql`, 'utf8')
+  return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+}
+
+/** The number that Prisma's own engine locks, so that neither runs while the other does. */
+const prismaLock = 72707369
+
+async function lock(connection: MigrationConnection): Promise<void> {
+  await connection.script("SET lock_timeout = '60s'")
+  try {
+    await connection.query('SELECT 1 FROM pg_advisory_lock($1)', [prismaLock])
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    throw new MigrationError('another process has been migrating this database for a minute: look there first')
+  } finally {
+    await connection.script('SET lock_timeout = DEFAULT').catch(() => undefined)
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '55P03'
+}
+
+const bookKeepingTable = `
+CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
+    "id"                    VARCHAR(36) PRIMARY KEY NOT NULL,
+    "checksum"              VARCHAR(64) NOT NULL,
+    "finished_at"           TIMESTAMPTZ,
+    "migration_name"        VARCHAR(255) NOT NULL,
+    "logs"                  TEXT,
+    "rolled_back_at"        TIMESTAMPTZ,
+    "started_at"            TIMESTAMPTZ NOT NULL DEFAULT now(),
+    "applied_steps_count"   INTEGER NOT NULL DEFAULT 0
+)`
+
+type Applied = { readonly name: string; readonly checksum: string; readonly finished: boolean }
+
+async function readApplied(connection: MigrationConnection): Promise<Applied[]> {
+  const rows = await connection.query(
+    `SELECT migration_name, checksum, finished_at IS NOT NULL AS finished
+       FROM "_prisma_migrations" WHERE rolled_back_at IS NULL`,
+  )
+  return rows.map((row) => ({
+    name: String(row.migration_name),
+    checksum: String(row.checksum),
+    finished: row.finished === true,
+  }))
+}
+
+/** Never guess at a schema: a database of another version is left alone. */
+function assertKnown(applied: readonly Applied[], migrations: readonly Migration[]): void {
+  const wrong = applied.flatMap((row) => judge(row, migrations) ?? [])
+  if (wrong.length > 0) throw new MigrationError(wrong.join('; '))
+}
+
+function judge({ name, checksum, finished }: Applied, migrations: readonly Migration[]): string | null {
+  const known = migrations.find((migration) => migration.name === name)
+  if (!known) {
+    return `the database has the migration ${name}, which this version does not know: start the version that made it, or a newer one`
+  }
+  if (!finished)
+    return `the migration ${name} failed half-way in this database: repair it with "prisma migrate resolve"`
+  if (known.checksum !== checksum) {
+    return `the migration ${name} was changed after it was applied to this database: restore its file`
+  }
+  return null
+}
+
+async function apply(connection: MigrationConnection, { name, sql, checksum }: Migration): Promise<void> {
+  await connection.script('BEGIN')
+  try {
+    await connection.script(sql)
+    await connection.query(
+      `INSERT INTO "_prisma_migrations" (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+       VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+      [randomUUID(), checksum, name],
+    )
+    await connection.script('COMMIT')
+  } catch (error) {
+    await connection.script('ROLLBACK').catch(() => undefined)
+    throw new MigrationError(`the migration ${name} failed and changed nothing: ${String(error)}`, { cause: error })
+  }
+}

@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { compose } from './compose.ts'
+import type { Edges } from './compose.ts'
+import type { Config } from './config.ts'
+import { openDatabase } from './database.ts'
+import type { Database } from './database.ts'
+import { readDirectoryFile } from './directory/rules.ts'
+import { directoryStore } from './directory/store.ts'
+import type { Clock } from './kernel/clock.ts'
+import type { Log } from './log.ts'
+import { openMailer } from './mail.ts'
+
+/** A service that answers. */
+export type Running = {
+  readonly port: number
+  /** Applies the directory file again; an invalid one changes nothing and throws a `DirectoryFileError`. */
+  reloadDirectory(): Promise<void>
+  /** Takes no new requests, lets those under way end for a while, then closes everything. */
+  stop(): Promise<void>
+}
+
+/** A directory file with mistakes; the message has them all. */
+export class DirectoryFileError extends Error {
+  constructor(file: string, mistakes: readonly string[]) {
+    super(`The directory file ${file} has mistakes:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`)
+    this.name = 'DirectoryFileError'
+  }
+}
+
+/** How long requests under way may take to end after a signal to stop. */
+const GRACE_MS = 10_000
+
+/** Opens the edges, builds the service and listens. Rejects, with everything closed again, when any of it fails. */
+export async function serve(config: Config, { clock, log }: { clock: Clock; log: Log }): Promise<Running> {
+  if (!config.database) throw new Error('A gateway without a database is not built yet; set SVC_DATABASE_URL.')
+  const database = await openDatabase(config.database)
+  const mailer = config.mail && openMailer(config.mail, log)
+  try {
+    await applyDirectoryFile(config, database, clock)
+    return await listen(config, { database, mailer, clock, log })
+  } catch (error) {
+    mailer?.close()
+    await database.close()
+    throw error
+  }
+}
+
+/** Serves with edges that are open already, and closes them when it stops. */
+export async function listen(config: Config, edges: Edges): Promise<Running> {
+  const service = await compose(config, edges)
+  const server = createServer(SERVER_OPTIONS, service.app)
+  server.keepAliveTimeout = 75_000
+  await listening(server, config)
+  const { port } = server.address() as AddressInfo
+  edges.log.info({ host: config.host, port, role: config.role }, 'service.listening')
+  return {
+    port,
+    reloadDirectory: () => applyDirectoryFile(config, edges.database, edges.clock),
+    async stop() {
+      await closed(server)
+      await service.close()
+      edges.mailer?.close()
+      await edges.database.close()
+      edges.log.info({}, 'service.stopped')
+    },
+  }
+}
+
+const SERVER_OPTIONS = {
+  // A caller has this long to send its headers, and its whole request.
+  headersTimeout: 20_000,
+  requestTimeout: 300_000,
+}
+
+async function applyDirectoryFile(config: Config, database: Database, clock: Clock): Promise<void> {
+  if (!config.directoryFile) return
+  const file = config.directoryFile
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new DirectoryFileError(file, [`it cannot be read (${error.code})`])
+  })
+  const read = readDirectoryFile(text)
+  if ('mistakes' in read) throw new DirectoryFileError(file, read.mistakes)
+  await directoryStore(database.prisma).applyDirectory(read.directory, clock.now())
+}
+
+function listening(server: Server, { host, port }: Config): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

@@ -1,0 +1,389 @@
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { startEngine } from '../support/engine.ts'
+import type { TestEngine } from '../support/engine.ts'
+import { servedModel, startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const LARGE = servedModel('vendora/large')
+const NAMED = servedModel('vendora/named', { upstreamModel: 'large-2026' })
+const FAST = servedModel('svc/fast', { backendModel: 'qwen3:8b' })
+const BOTH = servedModel('svc/both', { backendModel: 'qwen3:8b', upstreamModel: 'large-2026' })
+const DRAFT = servedModel('svc/draft', { certified: false })
+const TEAM = { defaultModel: 'vendora/large', models: [LARGE, NAMED, FAST, BOTH, DRAFT] }
+
+const MESSAGES = [{ role: 'user', content: 'Grüß Gott' }]
+const STYLES = [
+  { path: '/v1/chat/completions', upstream: 'vendora', goesTo: '/v1/chat/completions', body: { messages: MESSAGES } },
+  { path: '/v1/responses', upstream: 'vendora', goesTo: '/v1/responses', body: { input: 'hi' } },
+  {
+    path: '/codex/v1/responses',
+    upstream: 'vendorc',
+    goesTo: '/v1/responses',
+    body: { input: [{ type: 'message', role: 'user', content: 'hi' }] },
+  },
+  {
+    path: '/vendorb/v1/messages',
+    upstream: 'vendorb',
+    goesTo: '/v1/messages',
+    body: { max_tokens: 9, messages: MESSAGES },
+  },
+] as const
+
+// Opening a gateway checks the whole contract, so the cases share a few.
+let upstream: TestUpstream
+let gateway: TestGateway
+let impatient: TestGateway
+let lost: TestGateway
+let alone: TestGateway
+let engine: TestEngine
+let local: TestGateway
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  engine = await startEngine()
+  const everywhere = { vendora: upstream.url, vendorb: upstream.url, vendorc: upstream.url }
+  gateway = await startGateway(everywhere)
+  impatient = await startGateway({ team: TEAM, idleTimeoutMs: 300, ...everywhere })
+  const gone = await startUpstream()
+  await gone[Symbol.asyncDispose]()
+  lost = await startGateway({ team: TEAM, vendora: gone.url, vendorb: gone.url, vendorc: gone.url })
+  alone = await startGateway({ team: TEAM })
+  local = await startGateway({ team: TEAM, engine: engine.url })
+})
+
+beforeEach(() => {
+  upstream.restart(answersJson({}))
+  gateway.known.team = TEAM
+  engine.chat = null
+})
+
+afterAll(async () => {
+  for (const started of [gateway, impatient, lost, alone, local, upstream, engine]) await started[Symbol.asyncDispose]()
+})
+
+describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goesTo, body }) => {
+  it('carries the bytes untouched and answers with the bytes that come back', async () => {
+    const answer = { id: '1', big: 1, text: 'ü' }
+    upstream.restart(answersJson(answer, { headers: { 'request-id': 'req_up' } }))
+    const sent = ` ${JSON.stringify({ ...body, model: 'vendora/large' }).slice(0, -1)}, "seed":12345678901234567890,"t":1.0}`
+    const res = await gateway.post(`${path}?beta=true&x=`, sent, {
+      headers: { 'anthropic-version': '2023-06-01', 'x-svc-session-id': 's', cookie: 'a=b' },
+    })
+
+    expect(res.status).toBe(200)
+    expect(await res.text()).toBe(JSON.stringify(answer))
+    expect(res.headers.get('x-svc-served-by')).toBe(group)
+    expect(res.headers.get('request-id')).toBe('req_up')
+    expect(res.headers.get('x-request-id')).toMatch(/^req_/)
+    expect(res.headers.get('x-svc-request-id')).toBe(res.headers.get('x-request-id'))
+    const seen = upstream.last()
+    expect([seen.method, seen.url, seen.body.toString()]).toEqual(['POST', `${goesTo}?beta=true&x=`, sent])
+    expect(seen.headers).toMatchObject({
+      authorization: 'Bearer upstream-token',
+      'anthropic-version': '2023-06-01',
+      'accept-encoding': 'identity',
+    })
+    expect(Object.keys(seen.headers).filter((name) => /cookie|^x-(svc|forwarded)/.test(name))).toEqual([])
+  })
+
+  it('streams', async () => {
+    const events = ['data: {"a":1}\n\n', ': ping\n\n', 'data: [DONE]\n\n']
+    upstream.restart(streams(events))
+    const res = await gateway.post(path, { ...body, stream: true })
+    expect(res.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    expect(res.headers.get('x-svc-served-by')).toBe(group)
+    expect(await res.text()).toBe(events.join(''))
+  })
+
+  it("names the team's default model where the caller names none, and changes nothing else", async () => {
+    await gateway.post(path, body)
+    expect(upstream.last().body.toString()).toBe(`{"model":"vendora/large",${JSON.stringify(body).slice(1)}`)
+  })
+
+  it("replaces the id by the upstream's own name", async () => {
+    await gateway.post(path, { ...body, model: 'vendora/named' })
+    expect(upstream.last().body.toString()).toBe(JSON.stringify({ ...body, model: 'large-2026' }))
+  })
+
+  it.each([
+    [400, { error: { type: 'invalid_request_error', message: 'no' } }, {}],
+    [401, { error: { message: 'bad key' } }, {}],
+    [429, { error: { message: 'slow' } }, { 'retry-after': '7', 'x-should-retry': 'true' }],
+    [529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, {}],
+  ])("hands on the upstream's %i unchanged, and does not call again", async (status, error, headers) => {
+    upstream.restart(answersJson(error, { status, headers: { ...headers, 'request-id': 'req_up' } }))
+    const res = await gateway.post(path, { ...body, stream: true })
+    expect([res.status, await res.json()]).toEqual([status, error])
+    expect(Object.fromEntries(res.headers)).toMatchObject({
+      ...headers,
+      'request-id': 'req_up',
+      'x-svc-served-by': group,
+    })
+    expect(upstream.calls.length).toBe(1)
+  })
+
+  it.each([
+    ['gzip', gzipSync],
+    ['zstd', zstdCompressSync],
+  ])('decodes a %s body, and says nothing of it upstream', async (encoding, compress) => {
+    const sent = JSON.stringify({ ...body, model: 'vendora/large' })
+    const headers = { 'content-encoding': encoding }
+    await gateway.post(path, '', { body: compress(sent), headers })
+    expect(upstream.last().body.toString()).toBe(sent)
+    expect(upstream.last().headers).not.toHaveProperty('content-encoding')
+  })
+
+  it.each([
+    ['model_not_allowed', 403, { model: 'vendora/unknown' }],
+    ['model_not_allowed', 403, { model: 'svc/draft' }],
+    ['model_not_allowed', 403, { model: '' }],
+    ['invalid_request', 400, { model: 7 }],
+    ['invalid_request', 400, { model: null }],
+    ['invalid_request', 400, { stream: 'yes' }],
+  ])('refuses with %s (%i): %j', async (code, status, given) => {
+    const res = await gateway.post(path, { ...body, ...given })
+    expect([res.status, await codeOf(res)]).toEqual([status, code])
+    expect(res.headers.get('x-should-retry')).toBe(status === 403 ? 'false' : null)
+    expect(upstream.calls).toEqual([])
+  })
+
+  it.each([
+    ['a body that is no object', '[]'],
+    ['a body that is no JSON', '{'],
+    ['a model twice', '{"messages":[],"model":"vendora/large","model":"svc/draft"}'],
+    ['a model in two spellings', '{"messages":[],"model":"vendora/large","Model":"svc/draft"}'],
+    ['a model escaped the second time', '{"messages":[],"model":"vendora/large","mod\\u0065l":"svc/draft"}'],
+    ['stream twice', '{"messages":[],"stream":true,"stream":false}'],
+  ])('refuses %s', async (_name, text) => {
+    const res = await gateway.post(path, text)
+    expect([res.status, await codeOf(res)]).toEqual([400, 'invalid_request'])
+    expect(upstream.calls).toEqual([])
+  })
+
+  it('refuses where no model is named and the team has no default', async () => {
+    gateway.known.team = { ...TEAM, defaultModel: null }
+    const res = await gateway.post(path, body)
+    expect([res.status, await codeOf(res)]).toEqual([400, 'invalid_request'])
+  })
+
+  it('refuses a caller whose team is gone', async () => {
+    gateway.known.team = null
+    expect(await codeOf(await gateway.post(path, body))).toBe('model_not_allowed')
+  })
+
+  it('refuses a stranger', async () => {
+    const res = await gateway.post(path, body, { headers: { authorization: 'Bearer wrong' } })
+    expect([res.status, await codeOf(res), upstream.calls.length]).toEqual([401, 'unauthorized', 0])
+  })
+
+  it('says that the upstream failed (502), and logs why', async () => {
+    upstream.restart(({ socket }) => socket.destroySoon())
+    const res = await gateway.post(path, body)
+    expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_failed'])
+    expect(res.headers.get('x-svc-served-by')).toBe(group)
+    const broken = gateway.log.findLast(({ event }) => event === 'call.broken')
+    expect(broken?.fields).toMatchObject({ kind: 'failed', servedBy: group })
+  })
+
+  it('says that the upstream cannot be reached (502)', async () => {
+    const res = await lost.post(path, body)
+    expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_failed'])
+  })
+
+  it('says that the upstream was silent (504)', async () => {
+    upstream.restart(neverAnswers)
+    const res = await impatient.post(path, body)
+    expect([res.status, await codeOf(res)]).toEqual([504, 'upstream_timeout'])
+  })
+
+  it('says that nothing serves the model (503), for good', async () => {
+    const res = await alone.post(path, body)
+    expect([res.status, await codeOf(res), res.headers.get('x-should-retry'), res.headers.get('retry-after')]).toEqual([
+      503,
+      'model_unavailable',
+      'false',
+      null,
+    ])
+  })
+
+  it('ends with the access of the caller: before the answer with 401', async () => {
+    upstream.restart(neverAnswers)
+    const answer = gateway.post(path, body)
+    await expect.poll(() => upstream.openCalls()).toBe(1)
+    gateway.endSession()
+    expect([(await answer).status, await codeOf(await answer)]).toEqual([401, 'unauthorized'])
+    await expect.poll(() => upstream.openCalls()).toBe(0)
+    expect(gateway.watched()).toBe(0)
+  })
+
+  it('ends with the access of the caller: a stream breaks', async () => {
+    upstream.restart(streams(['data: 1\n\n'], { end: 'stalls' }))
+    const res = await gateway.post(path, { ...body, stream: true })
+    gateway.endSession()
+    await expect(res.text()).rejects.toThrow()
+    await expect.poll(() => upstream.openCalls()).toBe(0)
+    expect(gateway.watched()).toBe(0)
+  })
+})
+
+describe('the vendor B group', () => {
+  it('takes the access token as x-api-key, and keeps it', async () => {
+    const res = await fetch(`${gateway.url}/vendorb/v1/messages`, {
+      method: 'POST',
+      body: JSON.stringify({ messages: MESSAGES }),
+      headers: { 'x-api-key': 'a-good-token', 'content-type': 'application/json' },
+    })
+    expect(res.status).toBe(200)
+    expect(upstream.last().headers).not.toHaveProperty('x-api-key')
+  })
+})
+
+describe('a chat completion of the local worker', () => {
+  it('asks for the alias with clamped limits, and answers with the service model', async () => {
+    const res = await local.post(
+      '/v1/chat/completions',
+      `{"max_tokens":99999, "model":"svc/fast","messages":[],"max_completion_tokens":5,"seed":1.0}`,
+    )
+    expect(res.headers.get('x-svc-served-by')).toBe('local-engine')
+    expect(await res.json()).toMatchObject({ model: 'svc/fast', choices: [{ message: { content: 'Hello!' } }] })
+    expect(engine.lastChat().body.toString()).toBe(
+      `{"max_tokens":4096, "model":"qwen3:8b","messages":[],"max_completion_tokens":5,"seed":1.0}`,
+    )
+    expect(engine.lastChat().headers).not.toHaveProperty('authorization')
+  })
+
+  it('streams, each chunk with the service model, until [DONE]', async () => {
+    const text = await local
+      .post('/v1/chat/completions', { model: 'svc/fast', messages: MESSAGES, stream: true })
+      .then((res) => res.text())
+    const data = text
+      .trimEnd()
+      .split('\n\n')
+      .map((event) => event.slice('data: '.length))
+    expect(data.at(-1)).toBe('[DONE]')
+    expect(data.slice(0, -1).map((chunk) => (JSON.parse(chunk) as { model: string }).model)).toEqual([
+      'svc/fast',
+      'svc/fast',
+      'svc/fast',
+    ])
+  })
+
+  it("hands on the engine's own error", async () => {
+    engine.chat = answersJson({ error: { message: 'context too long' } }, { status: 400 })
+    const res = await local.post('/v1/chat/completions', { model: 'svc/fast', messages: [] })
+    expect([res.status, await res.text()]).toEqual([400, '{"error":{"message":"context too long"}}'])
+  })
+
+  it('is not available when the engine cannot be reached (503), and the worker is asked for its state at once', async () => {
+    const engine = await use(startEngine())
+    const gateway = await use(startGateway({ team: TEAM, engine: engine.url }))
+    await gateway.get('/v1/workers')
+    await engine[Symbol.asyncDispose]()
+    const res = await gateway.post('/v1/chat/completions', { model: 'svc/fast', messages: [] })
+    expect([res.status, await codeOf(res)]).toEqual([503, 'model_unavailable'])
+    await expect
+      .poll(() => gateway.log.filter(({ event }) => event === 'worker.changed').at(-1)?.fields)
+      .toMatchObject({ found: 'unavailable' })
+  })
+
+  it('goes to the upstream by its name there while the engine is away, from the first call on', async () => {
+    const upstream = await use(startUpstream())
+    const engine = await use(startEngine())
+    await engine[Symbol.asyncDispose]()
+    const gateway = await use(startGateway({ team: TEAM, vendora: upstream.url, engine: engine.url }))
+    const res = await gateway.post('/v1/chat/completions', { model: 'svc/both', messages: [] })
+    expect(res.headers.get('x-svc-served-by')).toBe('vendora')
+    expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ model: 'large-2026' })
+  })
+
+  it('goes to the engine rather than to the upstream while both are there', async () => {
+    const upstream = await use(startUpstream())
+    const engine = await use(startEngine())
+    const gateway = await use(startGateway({ team: TEAM, vendora: upstream.url, engine: engine.url }))
+    const res = await gateway.post('/v1/chat/completions', { model: 'svc/both', messages: [] })
+    expect(res.headers.get('x-svc-served-by')).toBe('local-engine')
+    expect(upstream.calls).toEqual([])
+  })
+
+  it('that breaks off is told and cut', async () => {
+    engine.chat = streams(['data: {"model":"qwen3:8b"}\n\n'], { end: 'breaks' })
+    const res = await local.post('/v1/chat/completions', { model: 'svc/fast', messages: [], stream: true })
+    await expect(res.text()).rejects.toThrow()
+  })
+
+  it.each(['/v1/responses', '/codex/v1/responses', '/vendorb/v1/messages'])(
+    'has no counterpart yet in the style of %s (503)',
+    async (path) => {
+      const res = await local.post(path, { model: 'svc/fast', messages: [] })
+      expect([res.status, await codeOf(res)]).toEqual([503, 'model_unavailable'])
+    },
+  )
+})
+
+describe('the lists of models', () => {
+  const lists = ['/v1/models', '/codex/v1/models?client_version=0.169.0', '/vendorb/v1/models?limit=1000']
+
+  it.each(lists)('%s shows the published models of the team', async (path) => {
+    gateway.known.team = { defaultModel: null, models: [LARGE, servedModel('svc/hidden', { published: false }), DRAFT] }
+    const res = await gateway.get(path)
+    const { data } = (await res.json()) as { data: { id: string }[] }
+    expect([res.status, data.map(({ id }) => id)]).toEqual([200, ['vendora/large', 'svc/draft']])
+  })
+
+  it.each(lists)(
+    '%s is empty for a caller whose team is gone, refused to strangers, and answers HEAD',
+    async (path) => {
+      gateway.known.team = null
+      expect(await gateway.get(path).then((res) => res.json())).toMatchObject({ data: [] })
+      expect((await fetch(gateway.url + path)).status).toBe(401)
+      expect((await gateway.get(path, { method: 'HEAD' })).status).toBe(200)
+    },
+  )
+})
+
+describe('the workers', () => {
+  it('are one, with the models that the caller sees and their state', async () => {
+    const worker = {
+      id: 'local-engine',
+      mode: 'airplane',
+      kind: 'local',
+      protocol: 'vendora-compatible',
+      state: 'ready',
+      models: [
+        { id: 'svc/fast', backendModel: 'qwen3:8b', state: 'ready' },
+        { id: 'svc/both', backendModel: 'qwen3:8b', state: 'ready' },
+      ],
+      capabilities: ['chat', 'code', 'streaming', 'tools'],
+    }
+    expect(await local.get('/v1/workers').then((res) => res.json())).toEqual({ workers: [worker] })
+    expect(await local.get('/v1/workers/local-engine').then((res) => res.json())).toEqual(worker)
+  })
+
+  it('that are others do not exist', async () => {
+    const res = await local.get('/v1/workers/other')
+    expect([res.status, await codeOf(res)]).toEqual([404, 'not_found'])
+  })
+
+  it('without a configured engine are shown as that', async () => {
+    const { workers } = (await alone.get('/v1/workers').then((res) => res.json())) as {
+      workers: { state: string; models: { state: string }[] }[]
+    }
+    expect(workers.map(({ state, models }) => [state, models[0]?.state])).toEqual([
+      ['not_configured', 'not_configured'],
+    ])
+  })
+})
+
+/** Disposes of something at the end of the test. */
+async function use<Thing extends AsyncDisposable>(starting: Promise<Thing>): Promise<Thing> {
+  const thing = await starting
+  onTestFinished(() => Promise.resolve(thing[Symbol.asyncDispose]()))
+  return thing
+}
+
+async function codeOf(res: Response): Promise<unknown> {
+  return ((await res.json()) as { error?: { code?: unknown } }).error?.code
+}

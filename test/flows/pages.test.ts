@@ -1,0 +1,177 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  changeView,
+  findOverflow,
+  findSeriousFlaws,
+  SCHEMES,
+  startBrowser,
+  type TestBrowser,
+} from '../support/browser.ts'
+import { type PageServer, servePages } from '../support/page-server.ts'
+import { FRIENDLY, HOSTILE, samplePages } from '../support/sample-pages.ts'
+
+const friendly = samplePages(FRIENDLY)
+const hostile = samplePages(HOSTILE)
+const names = [...hostile.keys()]
+
+describe.each(names)('page %s', (name) => {
+  const markup = String(hostile.get(name)?.page)
+
+  it('shows what others wrote as text', () => {
+    expect(markup).not.toMatch(/<(img|b|i|u)\b/)
+    expect(markup.match(/<script\b/g) ?? []).toHaveLength(hostile.get(name)?.scripts ? 1 : 0)
+  })
+
+  it('needs no inline style, inline script or other host', () => {
+    const tags = markup.match(/<[a-z][^>]*>/g) ?? []
+    expect(tags.filter((tag) => /\s(style|on[a-z]+)=/.test(tag))).toEqual([])
+    expect(tags.filter((tag) => /\s(src|href|action)="(?!\/(?!\/))/.test(tag))).toEqual([])
+    expect(markup).not.toMatch(/<style|<script(?! type="module" src="\/assets\/)/)
+  })
+
+  it('is whole: a title, one heading, a language', () => {
+    expect(markup).toMatch(/^<!doctype html>\s*<html lang="en">/)
+    expect(markup).toMatch(/<title>[^<]+ · svc<\/title>/)
+    expect(markup.match(/<h1\b/g)).toHaveLength(1)
+  })
+})
+
+describe('in a browser', () => {
+  let browser: TestBrowser
+  let server: PageServer
+  let hostileServer: PageServer
+
+  beforeAll(async () => {
+    ;[browser, server, hostileServer] = await Promise.all([startBrowser(), servePages(friendly), servePages(hostile)])
+  })
+  afterAll(async () => {
+    await Promise.all([browser, server, hostileServer].map((part) => part[Symbol.asyncDispose]()))
+  })
+
+  const views = [360, 1280].flatMap((width) => SCHEMES.map((scheme) => ({ width, scheme })))
+
+  it('axe finds nothing serious on any page, narrow or wide, light or dark', { timeout: 180_000 }, async () => {
+    const page = await browser.newPage({ width: 360, scheme: 'light' })
+    const flaws = await visitAll(page, server, async () => {
+      await openFolds(page)
+      const found: string[] = []
+      for (const view of views) {
+        await changeView(page, view)
+        found.push(...(await findSeriousFlaws(page)).map((flaw) => `${view.width} ${view.scheme}: ${flaw}`))
+      }
+      return found
+    })
+    expect(flaws).toEqual({})
+  })
+
+  it('nothing hostile runs, loads or widens a page of 320 px', { timeout: 60_000 }, async () => {
+    const page = await browser.newPage({ width: 320, scheme: 'light' })
+    const strangers: string[] = []
+    page.on('request', (request) => {
+      if (!request.url().startsWith(hostileServer.url)) strangers.push(request.url())
+    })
+    const flaws = await visitAll(page, hostileServer, async () => {
+      await openFolds(page)
+      const overflow = await findOverflow(page)
+      const pwned = await page.evaluate(() => 'pwned' in globalThis)
+      return [...(overflow > 0 ? [`${overflow} px too wide`] : []), ...(pwned ? ['a script ran'] : [])]
+    })
+    expect(flaws).toEqual({})
+    expect(strangers).toEqual([])
+  })
+
+  it('the policy refuses what gets past the escaping', async () => {
+    const page = await browser.newPage({ width: 360, scheme: 'light' })
+    await page.goto(`${server.url}/sign-in`)
+    await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="globalThis.pwned=1">'))
+    await page.waitForFunction(() => document.images.length === 1 && document.images[0]?.complete)
+    expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false)
+  })
+
+  it('Approve and Deny are the same size and look', async () => {
+    const page = await browser.newPage({ width: 360, scheme: 'light' })
+    await page.goto(`${server.url}/confirm`)
+    const looks = await page.getByRole('button').evaluateAll((buttons) =>
+      buttons.map((button) => {
+        const { width, height } = button.getBoundingClientRect()
+        const { color, backgroundColor, borderColor, fontSize, fontWeight } = getComputedStyle(button)
+        return { width, height, color, backgroundColor, borderColor, fontSize, fontWeight }
+      }),
+    )
+    expect(looks).toHaveLength(2)
+    expect(looks[0]).toEqual(looks[1])
+  })
+
+  it('opens no form by itself, and reaches Approve and Deny by keyboard alone, in this order', async () => {
+    const page = await browser.newPage({ width: 360, scheme: 'light', javaScript: false })
+    await page.goto(`${server.url}/confirm`)
+    const focused = () => page.locator(':focus').innerText()
+    await page.keyboard.press('Tab')
+    expect((await focused()).trim()).toBe('Approve')
+    await page.keyboard.press('Tab')
+    expect((await focused()).trim()).toBe('Deny')
+    expect(page.url()).toBe(`${server.url}/confirm`)
+  })
+
+  it('sends token and action, and keeps the token out of the address', async () => {
+    const page = await browser.newPage({ width: 360, scheme: 'light', javaScript: false })
+    await page.goto(`${server.url}/confirm`)
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.method() === 'POST'),
+      page.getByRole('button', { name: 'Deny' }).click(),
+    ])
+    expect(request.url()).toBe(`${server.url}/v1/auth/magic/consume`)
+    expect(new URLSearchParams(request.postData() ?? '').get('action')).toBe('deny')
+    expect(new URLSearchParams(request.postData() ?? '').get('token')).toMatch(/^svcm_/)
+  })
+
+  it('a scanner that presses every button of the page that wants a code sends nothing', async () => {
+    const page = await browser.newPage({ width: 360, scheme: 'light' })
+    const posts: string[] = []
+    page.on('request', (request) => request.method() === 'POST' && posts.push(request.url()))
+    await page.goto(`${server.url}/confirm-code`)
+    for (const button of await page.getByRole('button').all()) await button.click()
+    expect(posts).toEqual([])
+    expect(await page.content()).not.toContain(FRIENDLY.userCode)
+  })
+
+  it('shows passkey buttons only where a script found that they work', async () => {
+    const withScripts = await browser.newPage({ width: 360, scheme: 'light' })
+    await withScripts.goto(`${server.url}/device-signed-out`)
+    await withScripts.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
+
+    const without = await browser.newPage({ width: 360, scheme: 'light', javaScript: false })
+    await without.goto(`${server.url}/device-signed-out`)
+    expect(await without.getByRole('button').count()).toBe(0)
+    expect(await without.locator('noscript p').isVisible()).toBe(true)
+  })
+
+  async function visitAll(
+    page: Page,
+    from: PageServer,
+    look: () => Promise<string[]>,
+  ): Promise<Record<string, string[]>> {
+    const found: Record<string, string[]> = {}
+    for (const name of names) {
+      await page.goto(`${from.url}/${name}`)
+      const flaws = await look()
+      if (flaws.length > 0) found[name] = flaws
+    }
+    return found
+  }
+})
+
+/** Opens everything that folds, at once. */
+function openFolds(page: Page): Promise<void> {
+  return page.locator('details').evaluateAll((folds) => {
+    for (const fold of folds) fold.removeAttribute('name')
+    for (const fold of folds) fold.setAttribute('open', '')
+  })
+}
+
+it('the stylesheet loads nothing', async () => {
+  const css = await readFile(new URL('../../src/control/pages/assets/auth.css', import.meta.url), 'utf8')
+  expect(css).not.toMatch(/url\(|@import|@font-face/)
+})

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { findAmbiguous } from '../../src/gateway/calls/body.ts'
+
+describe('a body that two readers may read differently', () => {
+  it.each<[string, string, string | null]>([
+    ['a name once', '{"model":"a","stream":true}', null],
+    ['no name at all', '{}', null],
+    ['a model twice', '{"model":"a","model":"b"}', 'model'],
+    ['a model twice, far apart', `{"model":"a","messages":["${'x'.repeat(9999)}"],"model":"b"}`, 'model'],
+    ['a model once plain and once escaped', '{"model":"a","mod\\u0065l":"b"}', 'model'],
+    ['a model in another case beside it', '{"model":"a","Model":"b"}', 'Model'],
+    ['a model in another case alone', '{"MODEL":"b"}', 'MODEL'],
+    ['a letter that folds to an s', '{"\u017ftream":true}', '\u017ftream'],
+    ['stream twice', '{"stream":false,"stream":true}', 'stream'],
+    ['a token limit twice', '{"max_tokens":1,"max_tokens":9999}', 'max_tokens'],
+    ['the name deeper inside', '{"model":"a","tools":[{"properties":{"model":{},"stream":{}}}]}', null],
+    ['the name deeper inside, and escaped text', '{"model":"a","x":{"model":"\\u0041"}}', null],
+    ['the name in what is said', '{"model":"a","x":"say \\"model\\":\\"b\\""}', null],
+    ['another name twice', '{"model":"a","seed":1,"seed":2}', null],
+    ['the name as a value', '{"model":"model","x":["model","stream"]}', null],
+  ])('%s', (_name, text, expected) => {
+    expect(findAmbiguous(Buffer.from(text), JSON.parse(text) as Record<string, unknown>)).toBe(expected)
+  })
+})

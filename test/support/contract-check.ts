@@ -1,0 +1,82 @@
+import { appendFileSync, mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { readContract, routesOf } from '../../src/http/contract.ts'
+import type { Route } from '../../src/http/contract.ts'
+
+/** Where the statuses are noted that tests have seen; read when all tests are over. */
+export const SEEN_DIRECTORY = path.join(import.meta.dirname, '../../node_modules/.cache/svc-seen')
+
+const contract = readContract()
+const routes = routesOf(contract).map((route) => ({ ...route, pattern: patternOf(route.path) }))
+const ajv = openAjv()
+const validators = new Map<string, ValidateFunction>()
+
+/** The operation that a request is for; undefined when the contract has none there. */
+export function findRoute(method: string, pathname: string): Route | undefined {
+  const wanted = method === 'HEAD' ? 'get' : method.toLowerCase()
+  return routes.find((route) => route.method === wanted && route.pattern.test(pathname))
+}
+
+/**
+ * Throws when an answer is not what the contract says of its operation: an undocumented status, another content type, a body that does not
+ * match or that has a field nobody declared. Notes the status as seen.
+ */
+export async function checkAnswer(method: string, url: URL, response: Response): Promise<void> {
+  const route = findRoute(method, url.pathname)
+  if (!route) return
+  const name = `${route.id} ${response.status}`
+  const documented = route.operation.responses[response.status] ?? route.operation.responses['default']
+  if (!documented) throw new Error(`${name} is not in the contract.`)
+  if (!response.headers.get('x-request-id')) throw new Error(`${name} has no x-request-id.`)
+  note(route, response.status)
+
+  const type = response.headers.get('content-type')?.split(';')[0] ?? ''
+  const { content = {} } = documented as { content?: Record<string, unknown> }
+  const isUpstreams = !(response.status in route.operation.responses)
+  if (isUpstreams || method === 'HEAD') return
+  if (!(type in content)) throw new Error(`${name} has the content type "${type}", which is not in the contract.`)
+  if (type === 'application/json') checkBody(route, response.status, await response.clone().json())
+}
+
+function checkBody(route: Route, status: number, body: unknown): void {
+  const key = `${route.method} ${route.path} ${status}`
+  const validate = validators.get(key) ?? compile(route, status)
+  validators.set(key, validate)
+  if (validate(body)) return
+  const problems = (validate.errors ?? []).map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`)
+  throw new Error(`${route.id} ${status} does not match the contract: ${problems.join('; ')}\n${JSON.stringify(body)}`)
+}
+
+function compile(route: Route, status: number): ValidateFunction {
+  const pointer = ['paths', route.path, route.method, 'responses', String(status), 'content', 'application/json', 'schema']
+  const escaped = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+  return ajv.compile({ $ref: `contract#/${escaped.join('/')}` })
+}
+
+function openAjv(): Ajv2020 {
+  const checker = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
+  addFormats.default(checker)
+  checker.addFormat('uri', true)
+  // A field that the contract does not declare is a leak; vendors' shapes say themselves that they are open.
+  const closed = JSON.parse(JSON.stringify(contract), (_key, value: unknown) => closedSchema(value)) as object
+  checker.addSchema({ $id: 'contract', ...closed })
+  return checker
+}
+
+function closedSchema(value: unknown): unknown {
+  const isModel = typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value
+  return isModel && !('additionalProperties' in value) ? { ...value, additionalProperties: false } : value
+}
+
+function patternOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)
+}
+
+function note(route: Route, status: number): void {
+  const documented = status in route.operation.responses ? String(status) : 'default'
+  mkdirSync(SEEN_DIRECTORY, { recursive: true })
+  appendFileSync(path.join(SEEN_DIRECTORY, `${process.pid}.txt`), `${route.id} ${documented}\n`)
+}

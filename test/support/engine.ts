@@ -1,0 +1,76 @@
+import { startUpstream } from './upstream.ts'
+import type { Script, SeenCall, TestUpstream } from './upstream.ts'
+
+/** A loopback inference server of the chat style. */
+export type TestEngine = TestUpstream & {
+  /** What it lists; `answer` takes precedence. */
+  models: string[]
+  /** Replaces the answer to the list of models. */
+  listing: Script | null
+  /** Replaces the answer to a chat completion. */
+  chat: Script | null
+  /** How often it was asked for its models. */
+  probes(): number
+  /** The last chat completion; fails when there was none. */
+  lastChat(): SeenCall
+}
+
+/** Starts an engine that lists these models and answers every chat completion with a greeting, as its request asks: whole or as a stream. */
+export async function startEngine(models: string[] = ['qwen3:8b']): Promise<TestEngine> {
+  const upstream = await startUpstream((call) => {
+    const path = call.url.split('?')[0] ?? ''
+    if (path.endsWith('/v1/models')) return (engine.listing ?? lists(engine.models))(call)
+    if (path.endsWith('/v1/chat/completions')) return (engine.chat ?? greets)(call)
+    call.res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"not found"}}')
+  })
+  const engine: TestEngine = Object.assign(upstream, {
+    models,
+    listing: null,
+    chat: null,
+    probes: () => upstream.calls.filter(({ url }) => url.endsWith('/v1/models')).length,
+    lastChat() {
+      const call = upstream.calls.findLast(({ url }) => url.endsWith('/v1/chat/completions'))
+      if (!call) throw new Error('The engine has seen no chat completion.')
+      return call
+    },
+  })
+  return engine
+}
+
+/** The list as common servers give it. */
+export function lists(models: readonly string[]): Script {
+  const data = models.map((id) => ({ id, object: 'model', created: 1, owned_by: 'library' }))
+  return ({ res }) =>
+    void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ object: 'list', data }))
+}
+
+const greets: Script = ({ body, res }) => {
+  const { model, stream } = JSON.parse(body.toString()) as { model: string; stream?: boolean }
+  if (!stream) {
+    const message = { role: 'assistant', content: 'Hello!' }
+    const answer = {
+      id: 'chatcmpl-1',
+      object: 'chat.completion',
+      created: 1,
+      model,
+      choices: [{ index: 0, message, finish_reason: 'stop' }],
+    }
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    return
+  }
+  res.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const event of greeting(model)) res.write(event)
+  res.end()
+}
+
+/** The events of a short chat completion. */
+export function greeting(model: string): string[] {
+  const chunk = (delta: object, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model, choices: [{ index: 0, delta, finish_reason }] })}\n\n`
+  return [
+    chunk({ role: 'assistant', content: 'Hel' }),
+    chunk({ content: 'lo!' }),
+    chunk({}, 'stop'),
+    'data: [DONE]\n\n',
+  ]
+}

@@ -1,0 +1,127 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gatewayHandlers, openGateway } from '../../src/gateway/app.ts'
+import type { SnapshotModel, SnapshotTeam } from '../../src/directory/snapshot.ts'
+import { createApp } from '../../src/http/app.ts'
+import { authenticator } from '../../src/http/authenticate.ts'
+import { callBody } from '../../src/http/body.ts'
+import { contractOf, readContract } from '../../src/http/contract.ts'
+import type { Caller } from '../../src/kernel/caller.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { Secret } from '../../src/kernel/secret.ts'
+
+export const TOKEN = 'a-good-token'
+
+type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, string> }
+
+export type TestGateway = Awaited<ReturnType<typeof startGateway>>
+
+type Given = {
+  readonly team?: Partial<SnapshotTeam>
+  readonly vendora?: URL
+  readonly vendorb?: URL
+  readonly vendorc?: URL
+  readonly engine?: URL
+  readonly idleTimeoutMs?: number
+}
+
+/** The gateway alone, as its app is built, for one caller whose token is `TOKEN`; teams and upstreams are given. Dispose of it at the end. */
+export async function startGateway({ team = {}, engine, idleTimeoutMs = 10_000, ...upstreams }: Given = {}) {
+  const watchers = new Set<() => void>()
+  const lines: { fields: object; event: string }[] = []
+  const note = (fields: object, event: string) => void lines.push({ fields, event })
+  const log = { debug: note, info: note, warn: note, error: note }
+  const to = (url: URL | undefined) => (url ? { url, bearer: new Secret('upstream-token'), apiKey: null } : null)
+  const gateway = openGateway({
+    upstreams: { vendora: to(upstreams.vendora), vendorb: to(upstreams.vendorb), vendorc: to(upstreams.vendorc) },
+    upstreamConnectTimeoutMs: 2_000,
+    upstreamIdleTimeoutMs: idleTimeoutMs,
+    engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
+    clock: systemClock,
+    log,
+  })
+  const known: { team: SnapshotTeam | null } = { team: { defaultModel: null, models: [], ...team } }
+  const identify = (token: Secret) => (token.reveal() === TOKEN ? CALLER : null)
+  const app = await createApp({
+    parts: [
+      {
+        contract: contractOf(readContract(), 'gateway'),
+        handlers: gatewayHandlers({
+          ...gateway,
+          teams: { find: () => known.team },
+          watchSession(_sessionId, onEnd) {
+            watchers.add(onEnd)
+            return () => void watchers.delete(onEnd)
+          },
+          database: null,
+          clock: systemClock,
+          log,
+        }),
+        authenticate: authenticator({ identifyBearer: identify, identifyBrowser: null, onFailure: () => {} }),
+        parseBody: callBody(32 * 1024 * 1024),
+        nameAllMistakes: false,
+        before: [],
+      },
+    ],
+    log,
+    trustProxy: undefined,
+    secure: false,
+    isDatabaseUnavailable: () => false,
+    writeErrorPage: () => false,
+    loginRoutes: { deviceStart: '', page: '' },
+  })
+  const server = createServer(app)
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  return {
+    url,
+    log: lines,
+    /** The caller's team; null: it is gone. May be replaced. */
+    known,
+    /** Sessions that are watched because a call is under way. */
+    watched: () => watchers.size,
+    /** The caller's access ends. */
+    endSession: () => watchers.forEach((onEnd) => onEnd()),
+    get: (path: string, init: Init = {}) =>
+      fetch(url + path, { ...init, headers: { authorization: `Bearer ${TOKEN}`, ...init.headers } }),
+    /** Posts JSON; a string goes as it is. */
+    post: (path: string, body: unknown, init: Init = {}) =>
+      fetch(url + path, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        ...init,
+        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...init.headers },
+      }),
+    async [Symbol.asyncDispose]() {
+      await gateway.close()
+      server.closeAllConnections()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
+
+const CALLER: Caller = {
+  accountId: 'account-1',
+  sessionId: 'session-1',
+  sessionKind: 'device',
+  organization: 'acme',
+  team: '@acme/core',
+  role: 'member',
+}
+
+/** A model that can be called, with what the test says about it. */
+export function servedModel(id: string, given: Partial<SnapshotModel> = {}): SnapshotModel {
+  return {
+    id,
+    displayName: id,
+    owner: id.split('/')[0] ?? '',
+    backendModel: null,
+    upstreamModel: null,
+    certified: true,
+    published: true,
+    verificationState: 'trusted',
+    createdAt: new Date('2026-11-21T10:00:00Z'),
+    ...given,
+  }
+}

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import express from 'express'
+import { sendPage } from '../../src/http/page.ts'
+import type { SamplePage } from './sample-pages.ts'
+
+export type PageServer = AsyncDisposable & { readonly url: string }
+
+const ASSETS = new URL('../../src/control/pages/assets/', import.meta.url)
+
+/** Serves pages by name on a free loopback port, with the headers and the assets that they have in the service. */
+export async function servePages(pages: ReadonlyMap<string, SamplePage>): Promise<PageServer> {
+  const app = express()
+  app.get(
+    '/assets/auth.css',
+    async (_req, res) => void res.type('css').send(await readFile(new URL('auth.css', ASSETS))),
+  )
+  app.get(
+    '/assets/passkeys.js',
+    async (_req, res) => void res.type('js').send(await readFile(new URL('passkeys.js', ASSETS))),
+  )
+  app.get('/assets/simplewebauthn-browser.js', async (_req, res) => void res.type('js').send(await readFile(LIBRARY)))
+  app.get('/:name', (req, res, next) => {
+    const sample = pages.get(req.params.name)
+    if (sample) sendPage(res, 200, sample.page, { scripts: sample.scripts })
+    else next()
+  })
+  const server = app.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return {
+    // By name: WebAuthn knows no IP addresses.
+    url: `http://localhost:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve()).closeAllConnections()),
+  }
+}
+
+const LIBRARY = join(
+  dirname(createRequire(import.meta.url).resolve('@simplewebauthn/browser')),
+  '../dist/bundle/index.umd.min.js',
+)

@@ -1,0 +1,164 @@
+import type { Html } from '../../src/http/page.ts'
+import {
+  approvedPage,
+  deniedPage,
+  endedLoginPage,
+  expiredLinkPage,
+  invalidLinkPage,
+  signedOutPage,
+  usedLinkPage,
+  wrongCodePage,
+} from '../../src/control/pages/answer-pages.ts'
+import { confirmPage } from '../../src/control/pages/confirm-page.ts'
+import { type DevicePage, devicePage, deviceSignInPage } from '../../src/control/pages/device-page.ts'
+import { errorPage } from '../../src/control/pages/error-page.ts'
+import { SESSION_SHELL } from '../../src/control/pages/session-shell.ts'
+import { signInPage } from '../../src/control/pages/sign-in-page.ts'
+import { waitingPage } from '../../src/control/pages/waiting-page.ts'
+import { Secret } from '../../src/kernel/secret.ts'
+
+/** What other people may choose, and pages have to show. */
+export type Words = {
+  readonly deviceName: string
+  readonly otherDeviceName: string
+  readonly passkeyName: string
+  readonly email: string
+  readonly team: string
+  readonly ip: string
+  readonly userCode: string
+  readonly requestId: string
+}
+
+export type SamplePage = { readonly page: Html; readonly scripts: boolean }
+
+export const FRIENDLY: Words = {
+  deviceName: 'Ada’s laptop',
+  otherDeviceName: 'build-runner-03.internal',
+  passkeyName: 'Work laptop',
+  email: 'ada@example.com',
+  team: '@acme/core',
+  ip: '203.0.113.7',
+  userCode: 'BCDF-GHJK',
+  requestId: 'req_01JD6Z8M3N',
+}
+
+/** Markup, attribute breaks, templates, writing that turns around, and everything as long as it may be. */
+export const HOSTILE: Words = {
+  deviceName: '<img src=x onerror=globalThis.pwned=1>"\'><script>globalThis.pwned=1</script>',
+  otherDeviceName: '\u202Etxt.exe\u202C \u05D0\u05D1\u05D2 {{7*7}} ${x} &amp; </q></p></main>',
+  passkeyName: 'W'.repeat(64),
+  email: `${'<b>x</b>'.repeat(20)}@${'e'.repeat(80)}.example`,
+  team: `@${'o'.repeat(60)}/<i>${'t'.repeat(60)}`,
+  ip: '2001:0db8:85a3:0000:0000:8a2e:0370:7334',
+  userCode: '"><WWW-WWWW',
+  requestId: '<u>req_01JD6Z8M3N</u>',
+}
+
+/** Every page that a person can meet, by name, filled with these words. */
+export function samplePages(words: Words): Map<string, SamplePage> {
+  return new Map(
+    [...plainPages(words), ...scriptedPages(words)].map(([name, page, scripts]) => [name, { page, scripts }]),
+  )
+}
+
+type Named = [name: string, page: Html, scripts: boolean]
+
+const TOKEN = new Secret('svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c')
+
+function plainPages(words: Words): Named[] {
+  const pages: [string, Html][] = [
+    ['confirm', confirmPage({ ...confirmData(words), mode: 'click' })],
+    ['confirm-other-ip', confirmPage({ ...confirmData(words, false), mode: 'click' })],
+    ['confirm-code', confirmPage({ ...confirmData(words), mode: 'code' })],
+    ['approved', approvedPage(words)],
+    ['denied', deniedPage(words)],
+    ['used', usedLinkPage({ justApproved: false })],
+    ['used-just-now', usedLinkPage({ justApproved: true })],
+    ['expired', expiredLinkPage()],
+    ['ended', endedLoginPage()],
+    ['invalid', invalidLinkPage()],
+    ['wrong-code', wrongCodePage()],
+    ['signed-out', signedOutPage({ everywhere: false })],
+    ['signed-out-everywhere', signedOutPage({ everywhere: true })],
+    ['session', SESSION_SHELL],
+    ...[400, 401, 403, 404, 410, 429, 500, 503].map((status): [string, Html] => [
+      `error-${status}`,
+      errorPage({ status, requestId: words.requestId, retryAfterSeconds: status === 429 ? 240 : undefined }),
+    ]),
+  ]
+  return pages.map(([name, page]) => [name, page, false])
+}
+
+function scriptedPages(words: Words): Named[] {
+  const pages: [string, Html][] = [
+    ['waiting', waitingPage({ decide: null })],
+    ['waiting-signed-in', waitingPage({ decide: { ...confirmData(words), mode: 'click' } })],
+    ['sign-in', signInPage()],
+    ['device-signed-out', deviceSignInPage({ userCode: null })],
+    ['device-signed-out-code', deviceSignInPage({ userCode: words.userCode })],
+    ['device', devicePage(deviceData(words))],
+    ['device-empty', devicePage({ ...deviceData(words), devices: [], passkeys: [], userCode: words.userCode })],
+    ['device-found', devicePage({ ...deviceData(words), found: pendingLogin(words, true) })],
+    ['device-notice', devicePage({ ...deviceData(words), notice: 'approved' })],
+    ['device-refused', devicePage({ ...deviceData(words), notice: 'unknown_code', userCode: words.userCode })],
+  ]
+  return pages.map(([name, page]) => [name, page, true])
+}
+
+function pendingLogin(words: Words, sameIp: boolean) {
+  return {
+    deviceName: words.deviceName,
+    userCode: words.userCode,
+    startIp: words.ip,
+    startedAt: new Date('2026-11-21T09:00:12Z'),
+    expiresAt: new Date('2026-11-21T09:10:12Z'),
+    sameIp,
+  }
+}
+
+function confirmData(words: Words, sameIp = true) {
+  return { token: TOKEN, email: words.email, team: words.team, login: pendingLogin(words, sameIp) }
+}
+
+function deviceData(words: Words): DevicePage {
+  const times = {
+    firstSeenAt: new Date('2026-10-02T16:40:00Z'),
+    lastSeenAt: new Date('2026-11-21T08:59:00Z'),
+    lastIp: words.ip,
+  }
+  return {
+    user: { email: words.email, team: words.team, role: 'member' },
+    notice: null,
+    userCode: null,
+    found: null,
+    devices: [
+      {
+        ...times,
+        sessionId: 's1',
+        deviceName: words.deviceName,
+        approvedVia: 'mail',
+        approverName: null,
+        current: true,
+      },
+      {
+        ...times,
+        sessionId: 's2',
+        deviceName: words.otherDeviceName,
+        approvedVia: 'user_code',
+        approverName: words.deviceName,
+        current: false,
+      },
+      { ...times, sessionId: 's3', deviceName: 'Phone', approvedVia: 'passkey', approverName: null, current: false },
+    ],
+    passkeys: [
+      {
+        passkeyId: 'p1',
+        name: words.passkeyName,
+        createdAt: times.firstSeenAt,
+        lastUsedAt: times.lastSeenAt,
+        synced: true,
+      },
+      { passkeyId: 'p2', name: 'Security key', createdAt: times.firstSeenAt, lastUsedAt: null, synced: false },
+    ],
+  }
+}

@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { createClient } from '../../generated/sdk/index.js'
+import type { StartedDeviceLogin, SvcClient, TokenSet } from '../../generated/sdk/index.js'
+import { readConfig } from '../../src/config.ts'
+import type { Config } from '../../src/config.ts'
+import type { Database } from '../../src/database.ts'
+import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { directoryStore } from '../../src/directory/store.ts'
+import type { Log } from '../../src/log.ts'
+import { openMailer } from '../../src/mail.ts'
+import { listen } from '../../src/serve.ts'
+import type { Running } from '../../src/serve.ts'
+import { testClock } from './clock.ts'
+import type { TestClock } from './clock.ts'
+import { checkAnswer } from './contract-check.ts'
+import { freshDatabase } from './database.ts'
+import { linkOf, openMailbox } from './mailbox.ts'
+import type { Mailbox } from './mailbox.ts'
+
+/** The public address in links; requests go to the port that the service really has. */
+export const BASE_URL = 'http://localhost:8787'
+
+export type LogLine = { readonly level: string; readonly event: string; readonly fields: object }
+
+export type TestService = AsyncDisposable & {
+  readonly config: Config
+  readonly port: number
+  /** Where requests go: `http://127.0.0.1:PORT`. */
+  readonly origin: string
+  readonly clock: TestClock
+  readonly database: Database
+  readonly mailbox: Mailbox
+  readonly log: readonly LogLine[]
+  /** The generated SDK without a credential. Every answer is checked against the contract. */
+  readonly client: SvcClient
+  /** The generated SDK of somebody who is signed in. */
+  clientOf(accessToken: string): SvcClient
+  /** `fetch` on a path of the service; every answer is checked against the contract. */
+  fetch(path: string, init?: RequestInit): Promise<Response>
+  startLogin(email: string, fields?: { deviceId?: string; deviceName?: string; team?: string }): Promise<StartedDeviceLogin>
+  /** Opens the newest mail of an address and approves by its link. */
+  approveByMail(email: string): Promise<Response>
+  /** The whole login: start, approve by mail, poll. */
+  signIn(email: string, fields?: { deviceId?: string; deviceName?: string; team?: string }): Promise<TokenSet>
+  /** Replaces the directory. */
+  applyDirectory(yaml: string): Promise<void>
+}
+
+type Given = {
+  /** Settings besides those that every test has. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly directory?: string
+  readonly database?: Database
+  readonly mail?: boolean
+}
+
+/** Starts the whole service on a free port, with a database, a mailbox and a clock of its own. */
+export async function startService({ env = {}, directory, database, mail = true }: Given = {}): Promise<TestService> {
+  const mailbox = await openMailbox()
+  const config = readConfig({
+    SVC_BASE_URL: BASE_URL,
+    SVC_PORT: '0',
+    ...(mail && { SVC_MAIL_URL: mailbox.url }),
+    ...env,
+  })
+  const clock = testClock()
+  const lines: LogLine[] = []
+  const db = database ?? (await freshDatabase())
+  const log = recordingLog(lines)
+  await apply(db, directory ?? (await readFile(EXAMPLE_DIRECTORY, 'utf8')), clock)
+  const mailer = config.mail && openMailer(config.mail, log)
+  const running = await listen(config, { database: db, mailer, clock, log })
+  return toService({ config, clock, database: db, mailbox, lines, running })
+}
+
+const EXAMPLE_DIRECTORY = path.join(import.meta.dirname, '../../prisma/example-directory.yaml')
+
+type Parts = {
+  readonly config: Config
+  readonly clock: TestClock
+  readonly database: Database
+  readonly mailbox: Mailbox
+  readonly lines: readonly LogLine[]
+  readonly running: Running
+}
+
+function toService({ config, clock, database, mailbox, lines, running }: Parts): TestService {
+  const origin = `http://127.0.0.1:${running.port}`
+  const client = createClient({ baseUrl: origin, fetch: checkedFetch })
+
+  const startLogin: TestService['startLogin'] = async (email, fields = {}) => {
+    const { data, error } = await client.POST('/v1/auth/device/start', {
+      body: { email, deviceId: 'laptop-1', deviceName: 'Laptop', ...fields },
+    })
+    if (!data) throw new Error(`The login did not start: ${JSON.stringify(error)}`)
+    return data
+  }
+  const approveByMail: TestService['approveByMail'] = (email) => {
+    const token = linkOf(mailbox.newest(email)).searchParams.get('token') ?? ''
+    return checkedFetch(`${origin}/v1/auth/magic/consume`, { method: 'POST', body: new URLSearchParams({ token }) })
+  }
+  return {
+    config,
+    port: running.port,
+    origin,
+    clock,
+    database,
+    mailbox,
+    log: lines,
+    client,
+    clientOf: (accessToken) => createClient({ baseUrl: origin, fetch: checkedFetch, accessToken }),
+    fetch: (pathname, init) => checkedFetch(origin + pathname, init),
+    startLogin,
+    approveByMail,
+    async signIn(email, fields) {
+      const { deviceCode } = await startLogin(email, fields)
+      await approveByMail(email)
+      const { data, error } = await client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+      if (!data) throw new Error(`The poll was refused: ${JSON.stringify(error)}`)
+      return data
+    },
+    applyDirectory: (yaml) => apply(database, yaml, clock),
+    async [Symbol.asyncDispose]() {
+      await running.stop()
+      await mailbox[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** `fetch` that fails a test when an answer is not as the contract says. */
+const checkedFetch: typeof fetch = async (input, init) => {
+  const request = new Request(input, init)
+  const response = await fetch(request)
+  await checkAnswer(request.method, new URL(request.url), response)
+  return response
+}
+
+async function apply(database: Database, yaml: string, clock: TestClock): Promise<void> {
+  const read = readDirectoryFile(yaml)
+  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  await directoryStore(database.prisma).applyDirectory(read.directory, clock.now())
+}
+
+function recordingLog(lines: LogLine[]): Log {
+  const at = (level: string) => (fields: object, event: string) => void lines.push({ level, event, fields })
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), showLink: at('info'), flush() {} }
+}

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import type { SseEvent } from '../../src/gateway/sse/decode.ts'
+import { encodeEvent } from '../../src/gateway/sse/encode.ts'
+import { chatStream } from '../../src/gateway/translate/chat-stream.ts'
+import type { StreamTranslator } from '../../src/gateway/translate/chat-answer.ts'
+import { type Json, readList, readObject } from '../../src/gateway/translate/read.ts'
+import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
+import {
+  ALL_FIXTURES,
+  finalResponse,
+  FIXTURES,
+  fixture,
+  foldMessage,
+  toMessages,
+  toResponses,
+  translate,
+} from './streams.ts'
+
+type Style = { style: string; make: () => StreamTranslator; check: (events: readonly SseEvent[]) => string[] }
+
+const STYLES: Style[] = [
+  { style: 'messages', make: () => toMessages(['END']), check: checkMessagesStream },
+  { style: 'responses', make: () => toResponses(), check: checkResponsesStream },
+  // Chunks pass through this style as the engine wrote them, so only what we add is ours to answer for.
+  {
+    style: 'chat',
+    make: () => chatStream({ model: 'svc/fast' }),
+    check: (events) => checkChatStream(events).filter(isOurs),
+  },
+]
+
+function isOurs(violation: string): boolean {
+  return !/object is not|id is missing|no index|choices is not|begins without/.test(violation)
+}
+
+describe.each(STYLES)('the $style style', ({ make, check }) => {
+  it.each(ALL_FIXTURES)('makes the same of %s cut at every byte', (name) => {
+    const bytes = fixture(name)
+    const written = (...chunks: Uint8Array[]): string =>
+      translate(make(), ...chunks)
+        .map(encodeEvent)
+        .join('')
+    const whole = written(bytes)
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      if (written(bytes.subarray(0, cut), bytes.subarray(cut)) !== whole)
+        expect.fail(`cut at ${String(cut)} it differs`)
+    }
+    expect(written(...Array.from(bytes, (byte) => Buffer.from([byte])))).toBe(whole)
+  })
+
+  it.each(ALL_FIXTURES)('keeps the grammar with %s', (name) => {
+    expect(check(translate(make(), fixture(name)))).toEqual([])
+  })
+
+  it.each(ALL_FIXTURES)('ends as a failure wherever the connection breaks in %s', (name) => {
+    const bytes = fixture(name)
+    for (let cut = 0; cut <= bytes.length; cut += 7) {
+      const broken = make()
+      const events = translate({ ...broken, end: () => broken.fail('The engine was cut off.') }, bytes.subarray(0, cut))
+      expect(check(events)).toEqual([])
+      expect(broken.outcome().state).not.toBe('open')
+    }
+  })
+})
+
+describe('what a client of the messages style puts together', () => {
+  it.each<[string, { content: Json[]; stop_reason: string; usage?: Json }]>([
+    [
+      'ollama-text.sse',
+      {
+        content: [{ type: 'text', text: 'Grüß dich, 世界! 👋🏽' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 11, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 7 },
+      },
+    ],
+    [
+      'ollama-thinking-two-calls.sse',
+      {
+        content: [
+          { type: 'thinking', thinking: 'The user wants two files. 🙂', signature: 'svc-local-reasoning' },
+          { type: 'tool_use', id: 'call_a1', name: 'read_file', input: { path: 'a.txt', from: 1 } },
+          { type: 'tool_use', id: 'call_b2', name: 'read_file', input: { path: 'b.txt', from: 2 } },
+        ],
+        stop_reason: 'tool_use',
+      },
+    ],
+    [
+      'llamacpp-text-then-call.sse',
+      {
+        content: [
+          { type: 'thinking', thinking: 'Look first.', signature: 'svc-local-reasoning' },
+          { type: 'text', text: "I'll look at it." },
+          { type: 'tool_use', id: 'hYt7', name: 'get_weather', input: { city: 'Zürich', days: 3 } },
+        ],
+        stop_reason: 'tool_use',
+        usage: { input_tokens: 12, cache_creation_input_tokens: 0, cache_read_input_tokens: 500, output_tokens: 31 },
+      },
+    ],
+    [
+      'llamacpp-cut-by-limit.sse',
+      {
+        content: [
+          { type: 'tool_use', id: 'cut1', name: 'write_file', input: '{"path":"a.txt","text":"Once upon a' as never },
+        ],
+        stop_reason: 'max_tokens',
+      },
+    ],
+    [
+      'vllm-interleaved-calls.sse',
+      {
+        content: [
+          { type: 'thinking', thinking: 'Both at once.', signature: 'svc-local-reasoning' },
+          { type: 'tool_use', id: 'chatcmpl-tool-1', name: 'search', input: { q: 'cats' } },
+          { type: 'tool_use', id: 'chatcmpl-tool-2', name: 'fetch', input: { url: 'http://a' } },
+        ],
+        stop_reason: 'tool_use',
+        usage: { input_tokens: 36, cache_creation_input_tokens: 0, cache_read_input_tokens: 64, output_tokens: 40 },
+      },
+    ],
+    ['vllm-stop-sequence.sse', { content: [{ type: 'text', text: 'one two ' }], stop_reason: 'stop_sequence' }],
+    [
+      'lmstudio-calls-without-index.sse',
+      {
+        content: [
+          { type: 'text', text: 'Ok.' },
+          { type: 'tool_use', id: '301', name: 'list_files', input: {} },
+          { type: 'tool_use', id: '302', name: 'read_file', input: { path: 'ü.txt' } },
+        ],
+        stop_reason: 'tool_use',
+      },
+    ],
+    ['lmstudio-garbage.sse', { content: [{ type: 'text', text: 'Still here' }], stop_reason: 'end_turn' }],
+  ])('of %s', (name, expected) => {
+    expect(foldMessage(translate(toMessages(['END']), fixture(name)))).toMatchObject(expected)
+  })
+})
+
+describe('what a client of the responses style ends up with', () => {
+  it.each<[string, string, Json[]]>([
+    ['ollama-text.sse', 'completed', [{ type: 'message', content: [{ text: 'Grüß dich, 世界! 👋🏽' }] }]],
+    [
+      'ollama-thinking-two-calls.sse',
+      'completed',
+      [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'The user wants two files. 🙂' }] },
+        { type: 'function_call', call_id: 'call_a1', name: 'read_file', arguments: '{"path":"a.txt","from":1}' },
+        { type: 'function_call', call_id: 'call_b2', name: 'read_file', arguments: '{"path":"b.txt","from":2}' },
+      ],
+    ],
+    [
+      'vllm-interleaved-calls.sse',
+      'completed',
+      [
+        { type: 'reasoning' },
+        { type: 'function_call', call_id: 'chatcmpl-tool-1', arguments: '{"q": "cats"}' },
+        { type: 'function_call', call_id: 'chatcmpl-tool-2', arguments: '{"url": "http://a"}' },
+      ],
+    ],
+    ['llamacpp-cut-by-limit.sse', 'incomplete', [{ type: 'function_call', status: 'incomplete' }]],
+    ['lmstudio-garbage.sse', 'completed', [{ type: 'message', content: [{ text: 'Still here' }] }]],
+    ['llamacpp-error.sse', 'failed', []],
+    ['llamacpp-died.sse', 'failed', []],
+  ])('of %s: %s', (name, status, output) => {
+    expect(finalResponse(translate(toResponses(), fixture(name)))).toMatchObject({ status, output })
+  })
+})
+
+describe('a chat stream through the chat style', () => {
+  it.each(FIXTURES.whole)('%s goes by the service model id and ends with [DONE]', (name) => {
+    const events = translate(chatStream({ model: 'svc/fast' }), fixture(name))
+    expect(events.at(-1)).toEqual({ event: null, data: '[DONE]' })
+    const models = events.slice(0, -1).map(({ data }) => readObject(JSON.parse(data)).model)
+    expect(new Set(models)).toEqual(new Set(['svc/fast']))
+  })
+
+  it.each(FIXTURES.broken)('%s ends with an error and without [DONE]', (name) => {
+    const last = translate(chatStream({ model: 'svc/fast' }), fixture(name)).at(-1)
+    expect(readObject(JSON.parse(last?.data ?? ''))).toMatchObject({ error: { type: 'api_error' } })
+  })
+
+  it('changes nothing of a chunk but the model', () => {
+    const sent = '{"id":"x", "model" : "qwen3:8b","choices":[{"index":0,"delta":{"content":"a\\u00fc"}}],"n":1.0}'
+    const [event] = chatStream({ model: 'svc/fast' }).push({ event: null, data: sent })
+    expect(event?.data).toBe(sent.replace('qwen3:8b', 'svc/fast'))
+  })
+})
+
+it('has fixtures of calls that end in every style with as many calls as were made', () => {
+  const calls = FIXTURES.whole.map((name) => {
+    const message = foldMessage(translate(toMessages(), fixture(name))).content.filter(
+      ({ type }) => type === 'tool_use',
+    )
+    const response = readList(finalResponse(translate(toResponses(), fixture(name))).output).map(readObject)
+    return [message.length, response.filter(({ type }) => type === 'function_call').length]
+  })
+  expect(calls.every(([messages, responses]) => messages === responses)).toBe(true)
+})

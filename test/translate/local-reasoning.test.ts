@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import { LOCAL_REASONING, withoutLocalReasoning } from '../../src/gateway/translate/local-reasoning.ts'
+
+const strip = (body: unknown): unknown =>
+  JSON.parse(withoutLocalReasoning(Buffer.from(JSON.stringify(body))).toString())
+
+const LOCAL = { type: 'thinking', thinking: 'hm', signature: LOCAL_REASONING }
+const SIGNED = { type: 'thinking', thinking: 'hm', signature: 'EqQB' }
+const TEXT = { type: 'text', text: 'yes' }
+
+it('takes the thoughts of a local model out of a session that goes on at the vendor, and nobody else’s', () => {
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: [LOCAL, SIGNED, TEXT] },
+    { role: 'assistant', content: [LOCAL] },
+    { role: 'user', content: [] },
+  ]
+  expect(strip({ model: 'm', messages, max_tokens: 9 })).toEqual({
+    model: 'm',
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: [SIGNED, TEXT] },
+      { role: 'user', content: [] },
+    ],
+    max_tokens: 9,
+  })
+})
+
+it('takes the reasoning items of a local model out of a responses session', () => {
+  const local = { type: 'reasoning', summary: [], encrypted_content: LOCAL_REASONING }
+  const sealed = { type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
+  expect(strip({ input: [local, sealed, { role: 'user', content: 'hi' }] })).toEqual({
+    input: [sealed, { role: 'user', content: 'hi' }],
+  })
+})
+
+it('leaves every other body the same bytes', () => {
+  for (const body of ['{"messages": [ {"n":1.0} ]}', '[]', 'nonsense', `{"other":"${LOCAL_REASONING}", "n":1.0}`]) {
+    expect(withoutLocalReasoning(Buffer.from(body)).toString()).toBe(body)
+  }
+  const plain = Buffer.from('{"messages":[]}')
+  expect(withoutLocalReasoning(plain)).toBe(plain)
+})

@@ -1,0 +1,456 @@
+import { describe, expect, it } from 'vitest'
+import { toMessageFromChat } from '../../src/gateway/translate/messages-response.ts'
+import { type Json, readObject } from '../../src/gateway/translate/read.ts'
+import type { SseEvent } from '../../src/gateway/sse/decode.ts'
+import { checkMessagesStream } from '../support/stream-grammar.ts'
+import { callDelta, chunks, countingIds, delta, foldMessage, jsonFixture, parsed, run, toMessages } from './streams.ts'
+
+/** The events for these chunks and `[DONE]`, none of which may break the grammar. */
+function stream(...bodies: unknown[]): SseEvent[] {
+  const events = run(toMessages(['END']), ...chunks(...bodies, '[DONE]'))
+  expect(checkMessagesStream(events)).toEqual([])
+  return events
+}
+
+const fold = (...bodies: unknown[]): Json & { content: Json[] } => foldMessage(stream(...bodies))
+const types = (events: SseEvent[]): string[] =>
+  parsed(events).map((event) =>
+    [event.type, readObject(event.content_block).type ?? readObject(event.delta).type].filter(Boolean).join(' '),
+  )
+const calls = (message: { content: Json[] }): unknown[] =>
+  message.content.filter(({ type }) => type === 'tool_use').map(({ name, input }) => [name, input])
+const json = (body: unknown): ReturnType<typeof toMessageFromChat> =>
+  toMessageFromChat(body, { model: 'svc/fast', newId: countingIds(), facts: { stopSequences: ['END'] } })
+const completion = (message: unknown, finish = 'stop', more: Json = {}): Json => ({
+  choices: [{ index: 0, message, finish_reason: finish, ...more }],
+})
+
+describe('streamed tool calls', () => {
+  it('carry every fragment of their arguments', () => {
+    const events = stream(
+      callDelta(0, '', 'get', 'c1'),
+      callDelta(0, '{"a"'),
+      callDelta(0, ':1}'),
+      delta({}, 'tool_calls'),
+    )
+    const fragments = parsed(events).map((event) => readObject(event.delta).partial_json)
+    expect(fragments.filter((fragment) => fragment !== undefined)).toEqual(['{"a"', ':1}'])
+  })
+
+  it('carry arguments that come all at once', () => {
+    expect(calls(fold(callDelta(0, '{"a":1}', 'get', 'c1'), delta({}, 'tool_calls')))).toEqual([['get', { a: 1 }]])
+  })
+
+  it('carry arguments that come as an object instead of text', () => {
+    const whole = delta({ tool_calls: [{ id: 'c1', function: { name: 'get', arguments: { a: 1 } } }] })
+    expect(calls(fold(whole, delta({}, 'tool_calls')))).toEqual([['get', { a: 1 }]])
+  })
+
+  it('start the message first, even when the first chunk is a call', () => {
+    expect(types(stream(callDelta(0, '{}', 'get', 'c1'), delta({}, 'tool_calls'))).slice(0, 2)).toEqual([
+      'message_start',
+      'content_block_start tool_use',
+    ])
+  })
+
+  it('go to their own block when parallel calls alternate', () => {
+    const message = fold(
+      callDelta(0, '{"a":', 'one', 'c1'),
+      callDelta(1, '{"b":', 'two', 'c2'),
+      callDelta(2, '{"c":', 'three', 'c3'),
+      callDelta(1, '2}'),
+      callDelta(2, '3}'),
+      callDelta(0, '1}'),
+      delta({}, 'tool_calls'),
+    )
+    expect(calls(message)).toEqual([
+      ['one', { a: 1 }],
+      ['two', { b: 2 }],
+      ['three', { c: 3 }],
+    ])
+  })
+
+  it('stream the second call while it is written once the first is whole', () => {
+    const translator = toMessages()
+    const push = (body: unknown): string[] => types(chunks(body).flatMap((event) => translator.push(event)))
+    push(callDelta(0, '{"a":1}', 'one', 'c1'))
+    expect(push(callDelta(1, '{"b":', 'two', 'c2'))).toEqual([
+      'content_block_stop',
+      'content_block_start tool_use',
+      'content_block_delta input_json_delta',
+    ])
+  })
+
+  it.each<[string, unknown[]]>([
+    [
+      'ids tell them apart',
+      [
+        callDelta(undefined, '{}', 'one', 'c1'),
+        callDelta(undefined, '{}', 'two', 'c2'),
+        callDelta(undefined, '{}', 'three', 'c3'),
+      ],
+    ],
+    [
+      'their place tells them apart',
+      [delta({ tool_calls: ['one', 'two', 'three'].map((name) => ({ function: { name, arguments: '{}' } })) })],
+    ],
+    [
+      'their place tells the fragments apart',
+      [
+        delta({ tool_calls: ['one', 'two', 'three'].map((name) => ({ function: { name, arguments: '{' } })) }),
+        delta({ tool_calls: ['one', 'two', 'three'].map(() => ({ function: { arguments: '}' } })) }),
+      ],
+    ],
+    [
+      'their names tell them apart',
+      [callDelta(undefined, '{}', 'one'), callDelta(undefined, '{}', 'two'), callDelta(undefined, '{}', 'three')],
+    ],
+    [
+      'all have the number 0',
+      [callDelta(0, '{}', 'one', 'c1'), callDelta(0, '{}', 'two', 'c2'), callDelta(0, '{}', 'three', 'c3')],
+    ],
+    [
+      'all have the number 0 and no id',
+      [callDelta(0, '{}', 'one'), callDelta(0, '{}', 'two'), callDelta(0, '{}', 'three')],
+    ],
+    [
+      'all have one id',
+      [callDelta(0, '{}', 'one', 'c'), callDelta(1, '{}', 'two', 'c'), callDelta(2, '{}', 'three', 'c')],
+    ],
+  ])('do not merge when their numbers are missing: %s', (_, deltas) => {
+    expect(calls(fold(...deltas, delta({}, 'tool_calls')))).toEqual([
+      ['one', {}],
+      ['two', {}],
+      ['three', {}],
+    ])
+  })
+
+  it('are one call although the engine repeats name and id with each fragment', () => {
+    const message = fold(
+      callDelta(0, '', 'get', 'c1'),
+      callDelta(0, '{"a":', 'get', 'c1'),
+      callDelta(0, '1}', 'get', 'c1'),
+      callDelta(0, '', 'get', 'c1'),
+      delta({}, 'tool_calls'),
+    )
+    expect(calls(message)).toEqual([['get', { a: 1 }]])
+  })
+
+  it('are one call although its name comes in pieces', () => {
+    expect(
+      calls(
+        fold(callDelta(0, '', 'get_', 'c1'), callDelta(0, '', 'weather'), callDelta(0, '{}'), delta({}, 'tool_calls')),
+      ),
+    ).toEqual([['get_weather', {}]])
+  })
+
+  it('are not torn apart by empty text between their fragments', () => {
+    const events = stream(
+      callDelta(0, '{"a":', 'get', 'c1'),
+      delta({ content: '' }),
+      delta({ content: '\n', reasoning: '' }),
+      callDelta(0, '1}'),
+      delta({}, 'tool_calls'),
+    )
+    expect(types(events)).toEqual([
+      'message_start',
+      'content_block_start tool_use',
+      'content_block_delta input_json_delta',
+      'content_block_delta input_json_delta',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
+    ])
+  })
+
+  it('without arguments have an empty object as input', () => {
+    expect(calls(fold(callDelta(0, '', 'now', 'c1'), delta({}, 'tool_calls')))).toEqual([['now', {}]])
+  })
+
+  it('get ids that the vendor accepts in a history', () => {
+    const message = fold(callDelta(0, '{}', 'bash', 'functions.bash:0'), delta({}, 'tool_calls'))
+    expect(message.content).toMatchObject([{ id: 'functions_bash_0' }])
+  })
+
+  it('fail the answer when their arguments are broken, and say whose', () => {
+    const events = stream(callDelta(0, '{"a":', 'get', 'c1'), delta({}, 'tool_calls'))
+    expect(parsed(events).at(-1)).toEqual({
+      type: 'error',
+      error: { type: 'api_error', message: 'The model called get with broken JSON.' },
+    })
+  })
+})
+
+describe('blocks', () => {
+  it('open one message only, and thoughts never land in a text block', () => {
+    const events = stream(
+      delta({ reasoning_content: 'a' }),
+      delta({ content: 'b' }),
+      delta({ reasoning: 'c' }),
+      delta({ content: 'd' }),
+      delta({}, 'stop'),
+    )
+    expect(types(events).filter((type) => type === 'message_start')).toHaveLength(1)
+    expect(foldMessage(events).content.map(({ type, text, thinking }) => [type, text ?? thinking])).toEqual([
+      ['thinking', 'a'],
+      ['text', 'b'],
+      ['thinking', 'c'],
+      ['text', 'd'],
+    ])
+  })
+
+  it.each<[string, unknown[], string[]]>([
+    ['thinking then a call', [delta({ reasoning: 'a' }), callDelta(0, '{}', 'get', 'c1')], ['thinking', 'tool_use']],
+    ['text then thinking', [delta({ content: 'a' }), delta({ reasoning: 'b' })], ['text', 'thinking']],
+    ['a call then text', [callDelta(0, '{}', 'get', 'c1'), delta({ content: 'a' })], ['tool_use', 'text']],
+    [
+      'all in one chunk',
+      [
+        delta({
+          reasoning: 'a',
+          content: 'b',
+          tool_calls: [{ index: 0, id: 'c', function: { name: 'get', arguments: '{}' } }],
+        }),
+      ],
+      ['thinking', 'text', 'tool_use'],
+    ],
+  ])('have an index each: %s', (_, deltas, expected) => {
+    expect(fold(...deltas, delta({}, 'stop')).content.map(({ type }) => type)).toEqual(expected)
+  })
+
+  it('are never blank: the vendor refuses a history with such text', () => {
+    expect(
+      fold(
+        delta({ content: '\n\n' }),
+        callDelta(0, '{}', 'get', 'c1'),
+        delta({ content: ' ' }),
+        delta({}, 'tool_calls'),
+      ).content,
+    ).toMatchObject([{ type: 'tool_use' }])
+  })
+
+  it('keep the white space of the text around it', () => {
+    expect(
+      fold(
+        delta({ content: '\n' }),
+        delta({ content: ' a' }),
+        delta({ content: '\n' }),
+        delta({ content: ' b ' }),
+        delta({}, 'stop'),
+      ).content,
+    ).toEqual([{ type: 'text', text: '\n a\n b ' }])
+  })
+
+  it('carry a refusal as text', () => {
+    expect(fold(delta({ refusal: 'I will' }), delta({ refusal: ' not.' }), delta({}, 'stop'))).toMatchObject({
+      content: [{ type: 'text', text: 'I will not.' }],
+      stop_reason: 'refusal',
+    })
+  })
+})
+
+describe('the stop reason', () => {
+  const one = callDelta(0, '{"a":1}', 'get', 'c1')
+  it.each<[string, unknown[], string]>([
+    ['a whole answer', [delta({ content: 'a' }, 'stop')], 'end_turn'],
+    ['the token limit', [delta({ content: 'a' }, 'length')], 'max_tokens'],
+    ['a call', [one, delta({}, 'tool_calls')], 'tool_use'],
+    ['a call that the engine calls a stop', [one, delta({}, 'stop')], 'tool_use'],
+    [
+      'a call of the old kind',
+      [delta({ function_call: { name: 'get', arguments: '{}' } }, 'function_call')],
+      'tool_use',
+    ],
+    ['the token limit inside a call', [one, delta({}, 'length')], 'max_tokens'],
+    ['a filter', [delta({ content: 'a' }, 'content_filter')], 'refusal'],
+    ['a reason nobody knows', [delta({ content: 'a' }, 'tired')], 'end_turn'],
+    ['calls that were announced and not made', [delta({ content: 'a' }, 'tool_calls')], 'end_turn'],
+  ])('of %s', (_, deltas, reason) => {
+    expect(fold(...deltas).stop_reason).toBe(reason)
+  })
+
+  it('names the stop sequence where the engine tells which one it was', () => {
+    const stopped = (stop_reason: unknown): unknown => ({
+      choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop', stop_reason }],
+    })
+    expect(fold(stopped('END'))).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' })
+    expect(fold(stopped('<|eot|>'))).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null })
+    expect(fold(stopped(151645))).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null })
+  })
+})
+
+describe('usage', () => {
+  const usage = (prompt: number, completion: number, cached?: number): Json => ({
+    choices: [],
+    usage: {
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      prompt_tokens_details: cached === undefined ? null : { cached_tokens: cached },
+    },
+  })
+
+  it('is what was reported last, not the sum of all reports', () => {
+    const message = fold(
+      { ...(delta({ content: 'a' }) as Json), usage: usage(10, 1).usage },
+      delta({}, 'stop'),
+      usage(10, 2),
+      usage(10, 3),
+    )
+    expect(message.usage).toMatchObject({ input_tokens: 10, output_tokens: 3 })
+  })
+
+  it('counts cached tokens once', () => {
+    expect(fold(delta({ content: 'a' }, 'stop'), usage(100, 5, 80)).usage).toEqual({
+      input_tokens: 20,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 80,
+      output_tokens: 5,
+    })
+  })
+
+  it('never goes below zero, whatever the engine counts', () => {
+    expect(fold(delta({ content: 'a' }, 'stop'), usage(10, 5, 80)).usage).toMatchObject({
+      input_tokens: 0,
+      cache_read_input_tokens: 10,
+    })
+  })
+
+  it('is there even when the engine reports none', () => {
+    expect(fold(delta({ content: 'a' }, 'stop')).usage).toMatchObject({ input_tokens: 0, output_tokens: 0 })
+  })
+
+  it('comes before the end although it follows the finish reason', () => {
+    const events = stream(delta({ content: 'a' }, 'stop'), usage(7, 5))
+    expect(parsed(events).at(-2)).toMatchObject({ type: 'message_delta', usage: { input_tokens: 7 } })
+  })
+
+  it('is known for a stream that failed', () => {
+    const translator = toMessages()
+    run(translator, ...chunks(delta({ content: 'a' }), usage(7, 5)))
+    expect(translator.outcome()).toMatchObject({ state: 'failed', usage: { promptTokens: 7, completionTokens: 5 } })
+  })
+})
+
+describe('a stream that breaks', () => {
+  const last = (events: SseEvent[]): Json => readObject(parsed(events).at(-1))
+
+  it.each<[string, unknown[]]>([
+    ['ends without a reason', [delta({ content: 'a' })]],
+    ['ends before it began', []],
+    ['says only that it is done', ['[DONE]']],
+    ['sends an error', [delta({ content: 'a' }), { error: { message: 'out of memory' } }]],
+    ['sends an error as text', [delta({ content: 'a' }), { error: 'out of memory' }]],
+    [
+      'sends an error in an older shape',
+      [delta({ content: 'a' }), { object: 'error', message: 'out of memory', code: 50000 }],
+    ],
+    ['sends an error first', [{ error: { message: 'out of memory' } }]],
+    ['sends what is no JSON', [delta({ content: 'a' }), '{"choices":[']],
+    ['gives up', [delta({ content: 'a' }, 'error'), '[DONE]']],
+    ['goes on after its error', [{ error: { message: 'x' } }, delta({ content: 'a' }, 'stop'), '[DONE]']],
+  ])('is never a success: the engine %s', (_, bodies) => {
+    const events = run(toMessages(), ...chunks(...bodies))
+    expect(checkMessagesStream(events)).toEqual([])
+    expect(last(events)).toMatchObject({ type: 'error', error: { type: 'api_error' } })
+    expect(types(events)).not.toContain('message_stop')
+  })
+
+  it('is whole when the engine gave its reason and only [DONE] is missing', () => {
+    expect(last(run(toMessages(), ...chunks(delta({ content: 'a' }, 'stop'))))).toEqual({ type: 'message_stop' })
+  })
+
+  it('says in the words that clients look for that the prompt is too long', () => {
+    const events = run(
+      toMessages(),
+      ...chunks({
+        error: {
+          code: 400,
+          type: 'exceed_context_size_error',
+          message: 'the request exceeds the available context size',
+        },
+      }),
+    )
+    expect(last(events)).toMatchObject({
+      error: { type: 'invalid_request_error', message: expect.stringMatching(/^prompt is too long/) },
+    })
+  })
+
+  it('ends once: nothing follows a failure from outside or a whole answer', () => {
+    const broken = toMessages()
+    expect(broken.fail('The engine was cut off.')).toHaveLength(1)
+    expect([...broken.fail('again'), ...run(broken, ...chunks(delta({ content: 'a' }, 'stop')))]).toEqual([])
+    const whole = toMessages()
+    run(whole, ...chunks(delta({ content: 'a' }, 'stop'), '[DONE]'))
+    expect([...whole.fail('too late'), ...whole.end()]).toEqual([])
+    expect(whole.outcome().state).toBe('completed')
+  })
+})
+
+describe('a whole completion', () => {
+  it('becomes the message that its stream would have become', () => {
+    expect(json(jsonFixture('vllm-two-calls.json'))).toMatchObject({
+      message: {
+        type: 'message',
+        role: 'assistant',
+        model: 'svc/fast',
+        content: [
+          { type: 'thinking', thinking: 'Both at once.', signature: 'svc-local-reasoning' },
+          { type: 'tool_use', id: 'chatcmpl-tool-1', name: 'search', input: { q: 'cats' } },
+          { type: 'tool_use', id: 'chatcmpl-tool-2', name: 'fetch', input: { url: 'http://a' } },
+        ],
+        stop_reason: 'tool_use',
+        stop_sequence: null,
+        usage: { input_tokens: 36, cache_read_input_tokens: 64, output_tokens: 40 },
+      },
+      outcome: { state: 'completed', usage: { promptTokens: 100 } },
+    })
+    expect(json(jsonFixture('ollama-text.json'))).toMatchObject({
+      message: { content: [{ type: 'text', text: 'Grüß dich, 世界! 👋🏽' }], stop_reason: 'end_turn' },
+    })
+  })
+
+  it.each<[string, Json, Json]>([
+    [
+      'a call without arguments',
+      completion({ tool_calls: [{ id: 'a', function: { name: 'now', arguments: '' } }] }, 'tool_calls'),
+      { content: [{ input: {} }] },
+    ],
+    [
+      'a stop sequence',
+      completion({ content: 'a' }, 'stop', { stop_reason: 'END' }),
+      { stop_reason: 'stop_sequence', stop_sequence: 'END' },
+    ],
+    [
+      'a call that the limit cut off',
+      completion({ content: 'a', tool_calls: [{ id: 'a', function: { name: 'w', arguments: '{"t":"x' } }] }, 'length'),
+      { content: [{ type: 'text' }], stop_reason: 'max_tokens' },
+    ],
+    ['no content at all', completion({ content: null }), { content: [], stop_reason: 'end_turn' }],
+  ])('with %s', (_, body, message) => {
+    expect(json(body)).toMatchObject({ message })
+  })
+
+  it.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['no choice', { choices: [] }],
+    ['an error', { error: { message: 'x' } }],
+    [
+      'broken arguments',
+      completion({ tool_calls: [{ id: 'a', function: { name: 'w', arguments: '{"t' } }] }, 'tool_calls'),
+    ],
+    [
+      'a call without a name',
+      completion(
+        {
+          tool_calls: [
+            { id: 'a', function: { arguments: '{}' } },
+            { id: 'b', function: { name: 'w', arguments: '{}' } },
+          ],
+        },
+        'tool_calls',
+      ),
+    ],
+  ])('is a failure with %s', (_, body) => {
+    expect(json(body)).toMatchObject({ failed: { message: expect.any(String) } })
+  })
+})
