@@ -100,7 +100,14 @@ function gatewayPart(config: Config, { database, clock, log }: Edges, { live, ga
   })
   return {
     contract: contractOf(readContract(), 'gateway'),
-    handlers: gatewayHandlers({ ...gateway, teams: { find: (_organization, team) => teams.team(team) }, watchSession: live.watch, database, clock, log }),
+    handlers: gatewayHandlers({
+      ...gateway,
+      teams: { find: (_organization, team) => teams.team(team) },
+      watchSession: live.watch,
+      database,
+      clock,
+      log,
+    }),
     authenticate: authenticator({ identifyBearer: live.identify, identifyBrowser: null, onFailure: noteFailure(log) }),
     parseBody: callBody(config.maxBodyBytes),
     nameAllMistakes: false,

@@ -151,10 +151,10 @@ type Settings = z.output<typeof SETTINGS>
 /** The names of all settings, for the documentation test. */
 export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS.shape)
 
-/** Reads every setting. Throws a `ConfigError` with all mistakes together; values are never repeated, they may be secrets. */
-export function readConfig(env: Environment = process.env): Config {
+/** Reads every setting; `defaults` fill in for those that the environment leaves out. Throws a `ConfigError` with all mistakes together; values are never repeated, they may be secrets. */
+export function readConfig(env: Environment = process.env, defaults: Environment = {}): Config {
   const given = Object.fromEntries(
-    Object.entries(env).filter(([name, value]) => name.startsWith('SVC_') && value !== ''),
+    Object.entries({ ...defaults, ...env }).filter(([name, value]) => name.startsWith('SVC_') && value !== ''),
   )
   const read = SETTINGS.safeParse(given)
   if (!read.success)

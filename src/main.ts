@@ -1,15 +1,42 @@
 #!/usr/bin/env node
 import { Command } from 'commander'
 import { ConfigError, readConfig, warningsOf } from './config.ts'
+import { DatabaseOpenError, openDatabase } from './database.ts'
+import { DirectoryInUseError } from './database-lock.ts'
+import { runDemo } from './demo/demo.ts'
+import { TourError } from './demo/tour.ts'
 import { systemClock } from './kernel/clock.ts'
 import { openLog } from './log.ts'
-import { DirectoryFileError, serve } from './serve.ts'
+import { MigrationError } from './migrations.ts'
+import { AddressError, DirectoryFileError, serve } from './serve.ts'
+
+/** Their messages say what to do. */
+const PLAIN_ERRORS = [
+  ConfigError,
+  DirectoryFileError,
+  AddressError,
+  DatabaseOpenError,
+  DirectoryInUseError,
+  MigrationError,
+  TourError,
+]
 
 const program = new Command('svc')
   .description('One login and one base URL for every coding agent and SDK that a team uses.')
   .showHelpAfterError()
 
 program.command('serve').description('Serve the role or roles of SVC_ROLE until interrupted.').action(runService)
+
+program
+  .command('demo')
+  .description('Start the service beside an echo engine, walk through a login and a call, and keep serving.')
+  .option('--once', 'end after the walk', false)
+  .action(({ once }: { once: boolean }) => runDemo({ once, print, interrupted }))
+
+program
+  .command('migrate')
+  .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
+  .action(migrateDatabase)
 
 await program.parseAsync().catch(fail)
 
@@ -30,6 +57,18 @@ async function runService(): Promise<void> {
   log.flush()
 }
 
+/** Opening a database migrates it. */
+async function migrateDatabase(): Promise<void> {
+  const { database } = readConfig()
+  if (!database) throw new ConfigError(['SVC_DATABASE_URL: there is no database to migrate'])
+  await (await openDatabase(database)).close()
+  print('The database is up to date.\n')
+}
+
+function print(text: string): void {
+  process.stdout.write(text)
+}
+
 /** Resolves at the first signal to stop; a second one ends the process at once. */
 function interrupted(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -37,9 +76,10 @@ function interrupted(): Promise<NodeJS.Signals> {
   })
 }
 
-/** Mistakes of the operator are told in plain words; anything else is a bug and shows where. */
+/** What the operator can mend is told in plain words; anything else is a bug and shows where. */
 function fail(error: unknown): void {
-  const plain = error instanceof ConfigError || error instanceof DirectoryFileError
-  console.error(plain ? error.message : error)
-  process.exitCode = 1
+  const isPlain = PLAIN_ERRORS.some((kind) => error instanceof kind)
+  console.error(isPlain && error instanceof Error ? error.message : error)
+  // What is still open must not keep a failed start alive.
+  process.exit(1)
 }

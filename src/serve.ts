@@ -30,6 +30,16 @@ export class DirectoryFileError extends Error {
   }
 }
 
+/** The service cannot listen where it was told to. */
+export class AddressError extends Error {
+  constructor(host: string, port: number, code: string | undefined) {
+    super(
+      `Cannot listen on ${host}, port ${port} (${code}). ${code === 'EADDRINUSE' ? 'Something else does; set SVC_PORT.' : 'Check SVC_HOST and SVC_PORT.'}`,
+    )
+    this.name = 'AddressError'
+  }
+}
+
 /** How long requests under way may take to end after a signal to stop. */
 const GRACE_MS = 10_000
 
@@ -78,8 +88,8 @@ const SERVER_OPTIONS = {
 async function applyDirectoryFile(config: Config, database: Database, clock: Clock): Promise<void> {
   if (!config.directoryFile) return
   const file = config.directoryFile
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new DirectoryFileError(file, [`it cannot be read (${error.code})`])
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new DirectoryFileError(file, [`it cannot be read: ${error instanceof Error ? error.message : 'unknown'}`])
   })
   const read = readDirectoryFile(text)
   if ('mistakes' in read) throw new DirectoryFileError(file, read.mistakes)
@@ -88,9 +98,9 @@ async function applyDirectoryFile(config: Config, database: Database, clock: Clo
 
 function listening(server: Server, { host, port }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error: NodeJS.ErrnoException) => reject(new AddressError(host, port, error.code)))
     server.listen(port, host, () => {
-      server.off('error', reject)
+      server.removeAllListeners('error')
       resolve()
     })
   })

@@ -50,7 +50,12 @@ export function readDirectoryFile(text: string): { directory: Directory } | { mi
   const parsed = fileSchema.safeParse(content.value)
   const mistakes = [...(parsed.error?.issues.flatMap(toMistakes) ?? []), ...findContradictions(content.value)]
   if (parsed.success && mistakes.length === 0) return { directory: parsed.data }
-  return { mistakes: mistakes.map(locate(document, lines)).sort((a, b) => a.line - b.line).map(({ said }) => said) }
+  return {
+    mistakes: mistakes
+      .map(locate(document, lines))
+      .sort((a, b) => a.line - b.line)
+      .map(({ said }) => said),
+  }
 }
 
 /** An alias that unfolds into too much is refused here. */
@@ -66,7 +71,9 @@ function toPlain(document: Document): { value: unknown } | { mistake: string } {
 // ---- Each field by itself ------------------------------------------------------------------------------------------
 
 /** `is missing` for a field that is not there, else what it must be. */
-const must = (be: string) => ({ error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : `must be ${be}`) })
+const must = (be: string) => ({
+  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : `must be ${be}`),
+})
 
 const text = z.string(must('text')).trim().min(1, 'must not be empty').max(200, 'must have at most 200 characters')
 const flag = z.boolean(must('true or false')).default(true)
@@ -125,17 +132,21 @@ const word = z.string().catch('')
 const outlineSchema = z
   .object({
     organizations: outlineList(
-      z.object({
-        name: word,
-        teams: outlineList(
-          z.object({
-            name: word,
-            defaultModel: word,
-            models: outlineList(word),
-            members: outlineList(z.object({ email: word }).catch({ email: '' })),
-          }).catch({ name: '', defaultModel: '', models: [], members: [] }),
-        ),
-      }).catch({ name: '', teams: [] }),
+      z
+        .object({
+          name: word,
+          teams: outlineList(
+            z
+              .object({
+                name: word,
+                defaultModel: word,
+                models: outlineList(word),
+                members: outlineList(z.object({ email: word }).catch({ email: '' })),
+              })
+              .catch({ name: '', defaultModel: '', models: [], members: [] }),
+          ),
+        })
+        .catch({ name: '', teams: [] }),
     ),
     models: outlineList(z.object({ id: word }).catch({ id: '' })),
   })
@@ -151,10 +162,19 @@ function findContradictions(content: unknown): Mistake[] {
   const { organizations, models } = outlineSchema.parse(content)
   const declared = new Set(models.map(({ id }) => id))
   return [
-    ...findRepeated(organizations.map((o) => o.name), (i) => ['organizations', i, 'name']),
-    ...findRepeated(models.map((m) => m.id), (i) => ['models', i, 'id']),
+    ...findRepeated(
+      organizations.map((o) => o.name),
+      (i) => ['organizations', i, 'name'],
+    ),
+    ...findRepeated(
+      models.map((m) => m.id),
+      (i) => ['models', i, 'id'],
+    ),
     ...organizations.flatMap(({ teams }, i) => [
-      ...findRepeated(teams.map((t) => t.name), (j) => ['organizations', i, 'teams', j, 'name']),
+      ...findRepeated(
+        teams.map((t) => t.name),
+        (j) => ['organizations', i, 'teams', j, 'name'],
+      ),
       ...teams.flatMap((team, j) => judgeTeam(team, declared, ['organizations', i, 'teams', j])),
     ]),
   ]
@@ -163,14 +183,18 @@ function findContradictions(content: unknown): Mistake[] {
 function judgeTeam({ defaultModel, models, members }: TeamOutline, declared: ReadonlySet<string>, at: Path): Mistake[] {
   const addresses = members.map(({ email }) => toEmail(email) ?? '')
   const unknown = models.flatMap((id, i) =>
-    id === '' || declared.has(id) ? [] : [{ path: [...at, 'models', i], message: `there is no model "${id}" under models` }],
+    id === '' || declared.has(id)
+      ? []
+      : [{ path: [...at, 'models', i], message: `there is no model "${id}" under models` }],
   )
   const isUsable = defaultModel === '' || models.includes(defaultModel)
   return [
     ...findRepeated(models, (i) => [...at, 'models', i]),
     ...findRepeated(addresses, (i) => [...at, 'members', i, 'email']),
     ...unknown,
-    ...(isUsable ? [] : [{ path: [...at, 'defaultModel'], message: `"${defaultModel}" is not one of the team's models` }]),
+    ...(isUsable
+      ? []
+      : [{ path: [...at, 'defaultModel'], message: `"${defaultModel}" is not one of the team's models` }]),
   ]
 }
 
@@ -194,7 +218,9 @@ function locate(document: Document, lines: LineCounter) {
 function offsetOf(document: Document, path: Path): number {
   if (path.length === 0) return document.contents?.range?.[0] ?? 0
   const holder = document.getIn(path.slice(0, -1), true)
-  const key = isMap(holder) ? holder.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key : undefined
+  const key = isMap(holder)
+    ? holder.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key
+    : undefined
   const node = key ?? document.getIn(path, true)
   return startOf(node) ?? offsetOf(document, path.slice(0, -1))
 }
@@ -206,5 +232,8 @@ function startOf(node: unknown): number | undefined {
 
 /** `organizations[0].teams[1].name` */
 function formatPath(path: Path): string {
-  return path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('').replace(/^\./, '')
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+    .join('')
+    .replace(/^\./, '')
 }

@@ -41,6 +41,8 @@ type Needs = {
   readonly clock: Clock
   /** How old a snapshot may be before it is loaded again. */
   readonly maxAgeMs: number
+  /** Told each time that loading failed, whether or not an old snapshot helps out. */
+  readonly onFailure: (error: unknown) => void
 }
 
 export type SnapshotCache = ReturnType<typeof snapshotCache>
@@ -50,7 +52,7 @@ export type SnapshotCache = ReturnType<typeof snapshotCache>
  * is older than `maxAgeMs`. It makes a caller wait only for the first snapshot, and for a new one where nobody has asked for
  * twice that time. While loading fails the last good snapshot serves; without one, asking rejects with the loader's error.
  */
-export function snapshotCache({ load, clock, maxAgeMs }: Needs) {
+export function snapshotCache({ load, clock, maxAgeMs, onFailure }: Needs) {
   let kept: DirectorySnapshot | null = null
   let checkedAt = 0
   let isFailing = false
@@ -64,6 +66,7 @@ export function snapshotCache({ load, clock, maxAgeMs }: Needs) {
       })
       .catch((error: unknown) => {
         isFailing = true
+        onFailure(error)
         if (!kept) throw error
         return kept
       })
@@ -77,19 +80,16 @@ export function snapshotCache({ load, clock, maxAgeMs }: Needs) {
   return {
     /** Loads now, for instance after a change by this process; keeps what there is when that fails. */
     reload,
-    /** A team by its `@organization/name`; null when there is none of that name in that organization. */
-    find(organization: string, team: string): SnapshotTeam | null | Promise<SnapshotTeam | null> {
-      const pick = (snapshot: DirectorySnapshot) => {
-        const found = snapshot.get(team)
-        return found?.organization === organization ? found : null
-      }
+    /** A team by its `@organization/name`; null when there is none of that name. */
+    team(name: string): SnapshotTeam | null | Promise<SnapshotTeam | null> {
+      const pick = (snapshot: DirectorySnapshot) => snapshot.get(name) ?? null
       // A clock that was set back must not keep a snapshot for ever.
       const ageMs = Math.abs(clock.now().getTime() - checkedAt)
       if (kept && ageMs < maxAgeMs) return pick(kept)
 
       const reloaded = reload()
-      const mayServeOld = kept && (isFailing || ageMs < 2 * maxAgeMs)
-      return mayServeOld && kept ? pick(kept) : reloaded.then(pick)
+      if (kept && (isFailing || ageMs < 2 * maxAgeMs)) return pick(kept)
+      return reloaded.then(pick)
     },
   }
 }

@@ -3,6 +3,7 @@ import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
 import type { Role } from '../kernel/caller.ts'
 import { withRetry } from '../kernel/database-errors.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
+import type { TeamName } from '../kernel/team-name.ts'
 import { newUserHandle } from '../kernel/user-handle.ts'
 import type { Directory, DirectoryModel } from './rules.ts'
 import { byId, toMap } from './snapshot.ts'
@@ -82,34 +83,161 @@ function differs<Row extends object>(row: Row, wanted: Partial<Row>): boolean {
 type TeamIds = ReadonlyMap<string, string>
 
 async function applyTeams(tx: Transaction, { organizations }: Directory, now: Date): Promise<TeamIds> {
-  await removeTeams(tx, organizations, now)
+  const wanted = organizations.flatMap(({ name: organization, teams }) =>
+    teams.map(({ name, defaultModel }) => ({ organization, name, defaultModel })),
+  )
+  await removeTeams(tx, new Set(wanted.map(formatTeamName)), now)
+  const organizationIds = await applyOrganizations(tx, organizations)
+
+  const kept = await readTeams(tx)
+  for (const team of wanted) {
+    const { defaultModel } = team
+    const row = kept.get(formatTeamName(team))
+    const organizationId = organizationIds.get(team.organization)
+    if (!row && organizationId) await addTeam(tx, team, organizationId, now)
+    if (row && row.defaultModel !== defaultModel)
+      await tx.team.update({ where: { id: row.id }, data: { defaultModel } })
+  }
+  return new Map([...(await readTeams(tx))].map(([name, { id }]) => [name, id]))
+}
+
+async function applyOrganizations(tx: Transaction, organizations: Directory['organizations']) {
   const names = organizations.map(({ name }) => name)
   await tx.organization.deleteMany({ where: { name: { notIn: names } } })
   await tx.organization.createMany({ data: names.map((name) => ({ name })), skipDuplicates: true })
-
-  for (const organization of await tx.organization.findMany({ include: { teams: true } })) {
-    const wanted = organizations.find(({ name }) => name === organization.name)?.teams ?? []
-    for (const { name, defaultModel } of wanted) {
-      const team = organization.teams.find((row) => row.name === name)
-      if (!team) {
-        const { id } = await tx.team.create({ data: { organizationId: organization.id, name, defaultModel } })
-        await tx.auditEvent.create({ data: teamEvent('team.created', id, organization.name, name, now) })
-      } else if (team.defaultModel !== defaultModel) {
-        await tx.team.update({ where: { id: team.id }, data: { defaultModel } })
-      }
-    }
-  }
-  return readTeamIds(tx)
+  return new Map((await tx.organization.findMany()).map(({ id, name }) => [name, id]))
 }
 
-async function readTeamIds(tx: Transaction): Promise<TeamIds> {
+async function readTeams(tx: Transaction) {
   const rows = await tx.team.findMany({ include: { organization: true } })
-  return new Map(rows.map(({ id, name, organization }) => [formatTeamName({ organization: organization.name, name }), id]))
+  return new Map(rows.map((row) => [formatTeamName({ organization: row.organization.name, name: row.name }), row]))
 }
 
-/** The rows of a team go with it, but not before its members have been signed out, each with an audit event. */
-async function removeTeams(tx: Transaction, organizations: Directory['organizations'], now: Date): Promise<void> {
-  const wanted = new Set(organizations.flatMap(({ name: organization, teams }) => teams.map(({ name }) => formatTeamName({ organization, name }))))
-  const gone = [...(await readTeamIds(tx))].filter(([name]) => !wanted.has(name))
-  ...
+async function addTeam(
+  tx: Transaction,
+  team: TeamName & { defaultModel: string | null },
+  organizationId: string,
+  now: Date,
+) {
+  const { id } = await tx.team.create({ data: { organizationId, name: team.name, defaultModel: team.defaultModel } })
+  await tx.auditEvent.create({ data: teamEvent('team.created', id, formatTeamName(team), now) })
+}
+
+/** The rows of a team go with it; before that its members are signed out, so that the audit says so. */
+async function removeTeams(tx: Transaction, wanted: ReadonlySet<string>, now: Date): Promise<void> {
+  const gone = [...(await readTeams(tx))].filter(([name]) => !wanted.has(name))
+  const ids = gone.map(([, { id }]) => id)
+  const members = await tx.invitation.findMany({ where: { teamId: { in: ids }, revokedAt: null } })
+  await withdraw(tx, members, now)
+  await tx.team.deleteMany({ where: { id: { in: ids } } })
+  await tx.auditEvent.createMany({ data: gone.map(([name, { id }]) => teamEvent('team.removed', id, name, now)) })
+}
+
+function teamEvent(kind: string, teamId: string, team: string, now: Date) {
+  return { kind, at: now, teamId, subjectId: teamId, details: { team } }
+}
+
+async function applyAllowLists(tx: Transaction, { organizations }: Directory, teamIds: TeamIds): Promise<void> {
+  const wanted = eachTeam(organizations, teamIds).flatMap(({ teamId, models }) =>
+    models.map((modelId) => ({ teamId, modelId })),
+  )
+  const wantedKeys = new Set(wanted.map(keyOf))
+  const kept = await tx.teamModel.findMany()
+  const keptKeys = new Set(kept.map(keyOf))
+
+  for (const { teamId, modelId } of kept.filter((row) => !wantedKeys.has(keyOf(row)))) {
+    await tx.teamModel.delete({ where: { teamId_modelId: { teamId, modelId } } })
+  }
+  await tx.teamModel.createMany({ data: wanted.filter((row) => !keptKeys.has(keyOf(row))) })
+}
+
+function keyOf({ teamId, modelId }: { teamId: string; modelId: string }): string {
+  return `${teamId} ${modelId}`
+}
+
+function eachTeam(organizations: Directory['organizations'], teamIds: TeamIds) {
+  return organizations.flatMap(({ name: organization, teams }) =>
+    teams.map((team) => ({ ...team, teamId: teamIds.get(formatTeamName({ organization, name: team.name })) ?? '' })),
+  )
+}
+
+// ---- Members -------------------------------------------------------------------------------------------------------
+
+type Membership = { readonly accountId: string; readonly teamId: string; readonly role: Role }
+
+/** The file owns whom it lists, and those it listed before; others were invited by an admin and stay. */
+async function applyMembers(tx: Transaction, { organizations }: Directory, teamIds: TeamIds, now: Date): Promise<void> {
+  const teams = eachTeam(organizations, teamIds)
+  const emails = new Set(teams.flatMap(({ members }) => members.map(({ email }) => email)))
+  const accountIds = await ensureAccounts(tx, [...emails], now)
+  const wanted = teams.flatMap(({ teamId, members }) =>
+    members.map(({ email, role }) => ({ teamId, role, accountId: accountIds.get(email) ?? '' })),
+  )
+  const kept = await tx.invitation.findMany()
+  const find = new Map(kept.map((row) => [`${row.accountId} ${row.teamId}`, row]))
+  const stays = new Set<string>()
+  for (const membership of wanted) {
+    const row = find.get(`${membership.accountId} ${membership.teamId}`)
+    if (row) stays.add(row.id)
+    if (!row) await invite(tx, membership, now)
+    else await adopt(tx, row, membership.role, now)
+  }
+  await withdraw(
+    tx,
+    kept.filter(({ id, source, revokedAt }) => !stays.has(id) && source === 'directory' && !revokedAt),
+    now,
+  )
+}
+
+/** Ids by address; those who are new get an account. */
+async function ensureAccounts(tx: Transaction, emails: readonly string[], now: Date): Promise<Map<string, string>> {
+  const find = async () => {
+    const rows = await tx.account.findMany({ where: { email: { in: [...emails] } }, select: { id: true, email: true } })
+    return new Map(rows.map(({ id, email }) => [email, id]))
+  }
+  const known = await find()
+  const added = emails.filter((email) => !known.has(email))
+  if (added.length === 0) return known
+  await tx.account.createMany({
+    data: added.map((email) => ({ email, userHandle: newUserHandle(), createdAt: now })),
+    // An admin may be inviting the same person at this moment.
+    skipDuplicates: true,
+  })
+  return find()
+}
+
+async function invite(tx: Transaction, { accountId, teamId, role }: Membership, now: Date): Promise<void> {
+  const row = await tx.invitation.create({ data: { accountId, teamId, role, source: 'directory', createdAt: now } })
+  await tx.auditEvent.create({ data: invitationEvent('invitation.created', row, now) })
+}
+
+type Invitation = Prisma.InvitationGetPayload<object>
+
+/** Makes an invitation one of the file's, in force, with that role. What it was before it was withdrawn stays signed out. */
+async function adopt(tx: Transaction, row: Invitation, role: Role, now: Date): Promise<void> {
+  const wanted = { role, source: 'directory' as const, revokedAt: null }
+  if (!differs(row, wanted)) return
+  const changed = await tx.invitation.update({ where: { id: row.id }, data: wanted })
+  const kind = row.revokedAt ? 'invitation.restored' : 'invitation.changed'
+  await tx.auditEvent.create({ data: invitationEvent(kind, changed, now) })
+}
+
+/** Ends invitations with all that hangs on them: every session, and every login that could still become one. */
+async function withdraw(tx: Transaction, invitations: readonly Invitation[], now: Date): Promise<void> {
+  if (invitations.length === 0) return
+  const ids = { in: invitations.map(({ id }) => id) }
+  const ended = { revokedAt: now, revokedReason: 'invitation_withdrawn' }
+  // The invitation first: whoever makes a session of it meanwhile waits for this row, and then finds it withdrawn.
+  await tx.invitation.updateMany({ where: { id: ids, revokedAt: null }, data: { revokedAt: now } })
+  await tx.deviceSession.updateMany({ where: { invitationId: ids, revokedAt: null }, data: ended })
+  await tx.browserSession.updateMany({ where: { invitationId: ids, revokedAt: null }, data: ended })
+  await tx.deviceLogin.updateMany({
+    where: { invitationId: ids, OR: [{ status: 'pending' }, { status: 'approved', deviceSession: null }] },
+    data: { status: 'cancelled', userCode: null },
+  })
+  await tx.auditEvent.createMany({ data: invitations.map((row) => invitationEvent('invitation.withdrawn', row, now)) })
+}
+
+function invitationEvent(kind: string, { id, accountId, teamId, role }: Invitation, now: Date) {
+  return { kind, at: now, accountId, teamId, subjectId: id, details: { role, by: 'directory' } }
 }

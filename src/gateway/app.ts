@@ -1,10 +1,10 @@
-import type { SnapshotTeam } from '../directory/snapshot.ts'
 import { healthRoutes } from '../http/health.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { callRoutes } from './calls/routes.ts'
 import { modelRoutes } from './models/routes.ts'
+import type { ModelTeam } from './models/rules.ts'
 import { closeTarget, openUpstreams } from './upstream/targets.ts'
 import type { Upstreams } from './upstream/targets.ts'
 import { openEngine } from './workers/engine.ts'
@@ -45,7 +45,7 @@ export function openGateway(settings: Settings): Gateway {
 
 type Teams = {
   /** A team and the models of its allow-list; null when there is no such team (any more). */
-  find(organization: string, team: string): Promise<SnapshotTeam | null> | SnapshotTeam | null
+  find(organization: string, team: string): Promise<ModelTeam | null> | ModelTeam | null
 }
 
 type Needs = Omit<Parameters<typeof callRoutes>[0], 'teamOf'> &

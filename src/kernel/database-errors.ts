@@ -53,6 +53,9 @@ const SOCKET_UNAVAILABLE = new Set([
  */
 const SQLSTATE_UNAVAILABLE = /^(08...|28...|3D000|53...|57...|58...|55P03|25P03|25006)$/
 
+/** What a driver adapter calls a failure for which the server gave no SQLSTATE. */
+const KIND_UNAVAILABLE = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError'])
+
 /** What has no code: node-postgres and its pool, Prisma's wait for a transaction (P2028), PGlite after it was closed. */
 const MESSAGE_UNAVAILABLE =
   /timeout exceeded when trying to connect|timeout expired|Connection terminated|Query read timeout|not queryable|after calling end on the pool|Unable to start a transaction in the given time|expired transaction|PGlite is clos/
@@ -60,6 +63,7 @@ const MESSAGE_UNAVAILABLE =
 function saysUnavailable(layer: object): boolean {
   const known = (code: string) =>
     PRISMA_UNAVAILABLE.has(code) || SOCKET_UNAVAILABLE.has(code) || SQLSTATE_UNAVAILABLE.test(code)
+  if ('kind' in layer && typeof layer.kind === 'string' && KIND_UNAVAILABLE.has(layer.kind)) return true
   return codesOf(layer).some(known) || (layer instanceof Error && MESSAGE_UNAVAILABLE.test(layer.message))
 }
 

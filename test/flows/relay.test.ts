@@ -1,13 +1,13 @@
 import { createServer, request } from 'node:http'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
-import { createServer as createTcpServer } from 'node:net'
+import { connect, createServer as createTcpServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { relay } from '../../src/gateway/upstream/relay.ts'
 import type { Outcome, Relay, RelayOptions } from '../../src/gateway/upstream/relay.ts'
 import { toUpstreamHeaders } from '../../src/gateway/upstream/headers.ts'
 import { closeTarget, openTarget } from '../../src/gateway/upstream/targets.ts'
-import type { Style } from '../../src/gateway/upstream/stream-watch.ts'
+import type { Failure, Style } from '../../src/gateway/upstream/stream-watch.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { answersJson, byteByByte, neverAnswers, startUpstream, streams, writesRaw } from '../support/upstream.ts'
 import type { Ending, Script } from '../support/upstream.ts'
@@ -377,6 +377,15 @@ describe('a call that is ended from this side', () => {
     await until(() => gateway.upstream.openCalls() === 0)
   })
 
+  it('while it waits for a connection: it is never sent', async () => {
+    const gateway = await startRelay(neverAnswers, { endsAtOnce: revoked })
+    await gateway.post().then(read)
+    expect(await gateway.outcome()).toMatchObject({ kind: 'ended', answered: false })
+    // The connection of the call was begun before this one.
+    await connectedTo(gateway.upstream.url)
+    expect(gateway.upstream.calls).toEqual([])
+  })
+
   it('after its end: nothing happens', async () => {
     const gateway = await startRelay(answersJson({ ok: 1 }))
     const { text } = await gateway.post().then(read)
@@ -444,12 +453,17 @@ describe('a relay', () => {
   })
 })
 
-type Given = Partial<RelayOptions> & { idleTimeoutMs?: number; url?: URL; leavesFirst?: boolean }
+type Given = Partial<RelayOptions> & {
+  idleTimeoutMs?: number
+  url?: URL
+  leavesFirst?: boolean
+  endsAtOnce?: Failure
+}
 
 /** A server that does nothing but relay, in front of a loopback upstream; what it cannot relay it answers with 599. */
 async function startRelay(
   script: Script,
-  { idleTimeoutMs = 10_000, url, leavesFirst = false, ...options }: Given = {},
+  { idleTimeoutMs = 10_000, url, leavesFirst = false, endsAtOnce, ...options }: Given = {},
 ) {
   const upstream = await startUpstream(script)
   const target = openTarget(
@@ -484,6 +498,7 @@ async function startRelay(
       ...options,
     })
     relays.push(running)
+    if (endsAtOnce) running.end(endsAtOnce)
     const { answered, kind } = await running.outcome
     if (!answered && kind !== 'left') res.writeHead(599).end()
   })
@@ -525,6 +540,13 @@ async function startRelay(
       return Object.fromEntries(Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]))
     },
   }
+}
+
+/** Resolves when the server has answered on a connection of its own. */
+async function connectedTo(url: URL): Promise<void> {
+  const socket = connect(Number(url.port), url.hostname)
+  socket.end('nonsense\r\n\r\n').resume()
+  await new Promise((closed) => socket.on('close', closed))
 }
 
 function answerOf(client: ClientRequest): Promise<IncomingMessage> {

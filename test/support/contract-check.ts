@@ -46,12 +46,23 @@ function checkBody(route: Route, status: number, body: unknown): void {
   const validate = validators.get(key) ?? compile(route, status)
   validators.set(key, validate)
   if (validate(body)) return
-  const problems = (validate.errors ?? []).map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`)
+  const problems = (validate.errors ?? []).map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  )
   throw new Error(`${route.id} ${status} does not match the contract: ${problems.join('; ')}\n${JSON.stringify(body)}`)
 }
 
 function compile(route: Route, status: number): ValidateFunction {
-  const pointer = ['paths', route.path, route.method, 'responses', String(status), 'content', 'application/json', 'schema']
+  const pointer = [
+    'paths',
+    route.path,
+    route.method,
+    'responses',
+    String(status),
+    'content',
+    'application/json',
+    'schema',
+  ]
   const escaped = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
   return ajv.compile({ $ref: `contract#/${escaped.join('/')}` })
 }
@@ -67,7 +78,8 @@ function openAjv(): Ajv2020 {
 }
 
 function closedSchema(value: unknown): unknown {
-  const isModel = typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value
+  const isModel =
+    typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value
   return isModel && !('additionalProperties' in value) ? { ...value, additionalProperties: false } : value
 }
 

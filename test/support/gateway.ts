@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gatewayHandlers, openGateway } from '../../src/gateway/app.ts'
-import type { SnapshotModel, SnapshotTeam } from '../../src/directory/snapshot.ts'
+import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+import type { ModelTeam } from '../../src/gateway/models/rules.ts'
 import { createApp } from '../../src/http/app.ts'
 import { authenticator } from '../../src/http/authenticate.ts'
 import { callBody } from '../../src/http/body.ts'
@@ -17,7 +18,7 @@ type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, s
 export type TestGateway = Awaited<ReturnType<typeof startGateway>>
 
 type Given = {
-  readonly team?: Partial<SnapshotTeam>
+  readonly team?: Partial<ModelTeam>
   readonly vendora?: URL
   readonly vendorb?: URL
   readonly vendorc?: URL
@@ -40,7 +41,7 @@ export async function startGateway({ team = {}, engine, idleTimeoutMs = 10_000, 
     clock: systemClock,
     log,
   })
-  const known: { team: SnapshotTeam | null } = { team: { defaultModel: null, models: [], ...team } }
+  const known: { team: ModelTeam | null } = { team: { defaultModel: null, models: [], ...team } }
   const identify = (token: Secret) => (token.reveal() === TOKEN ? CALLER : null)
   const app = await createApp({
     parts: [

@@ -38,7 +38,10 @@ export type TestService = AsyncDisposable & {
   clientOf(accessToken: string): SvcClient
   /** `fetch` on a path of the service; every answer is checked against the contract. */
   fetch(path: string, init?: RequestInit): Promise<Response>
-  startLogin(email: string, fields?: { deviceId?: string; deviceName?: string; team?: string }): Promise<StartedDeviceLogin>
+  startLogin(
+    email: string,
+    fields?: { deviceId?: string; deviceName?: string; team?: string },
+  ): Promise<StartedDeviceLogin>
   /** Opens the newest mail of an address and approves by its link. */
   approveByMail(email: string): Promise<Response>
   /** The whole login: start, approve by mail, poll. */
@@ -144,5 +147,12 @@ async function apply(database: Database, yaml: string, clock: TestClock): Promis
 
 function recordingLog(lines: LogLine[]): Log {
   const at = (level: string) => (fields: object, event: string) => void lines.push({ level, event, fields })
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), showLink: at('info'), flush() {} }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    showLink: at('info'),
+    flush() {},
+  }
 }

@@ -13,21 +13,20 @@ export const checkChatStream: Checker = (events) => {
   const check = newCheck()
   const calls = new Map<number, string>()
   let finished = false
-  let ended: string | null = null
   let id: unknown
   let model: unknown
 
   events.forEach(({ event, data }, at) => {
     check.at = at
     check(event === null, `a chat chunk has no event name, not ${String(event)}`)
-    if (ended !== null) return check(false, `something follows ${ended}`)
+    if (check.ended !== null) return check(false, `something follows ${check.ended}`)
     if (data === '[DONE]') {
-      ended = '[DONE]'
+      check.ended = '[DONE]'
       return check(finished, '[DONE] comes without a finish_reason')
     }
     const chunk = check.object(data)
     if (chunk.error !== undefined) {
-      ended = 'the error'
+      check.ended = 'the error'
       return check(readText(readObject(chunk.error).message) !== '', 'the error has no message')
     }
     check(chunk.object === 'chat.completion.chunk', 'object is not chat.completion.chunk')
@@ -52,7 +51,7 @@ export const checkChatStream: Checker = (events) => {
     }
   })
   check.at = events.length
-  check(ended !== null, 'the stream has no end')
+  check(check.ended !== null, 'the stream has no end')
   return check.violations
 }
 
@@ -83,7 +82,6 @@ export const checkMessagesStream: Checker = (events) => {
   const broken: string[] = []
   let started = false
   let delta: Json | null = null
-  let ended: string | null = null
 
   function startBlock(event: Json): void {
     const opened = readObject(event.content_block)
@@ -156,9 +154,9 @@ export const checkMessagesStream: Checker = (events) => {
     const type = readText(read.type)
     types.push(type)
     check(event === type, `event ${String(event)} has the type ${type}`)
-    if (ended !== null) return check(false, `${type} follows ${ended}`)
+    if (check.ended !== null) return check(false, `${type} follows ${check.ended}`)
     if (type === 'error') {
-      ended = type
+      check.ended = type
       const error = readObject(read.error)
       return check(readText(error.type) !== '' && readText(error.message) !== '', 'the error has no type or message')
     }
@@ -175,12 +173,12 @@ export const checkMessagesStream: Checker = (events) => {
     else if (type === 'content_block_stop') stopBlock(read)
     else if (type === 'message_delta') takeEnd(read)
     else if (type === 'message_stop') {
-      ended = type
+      check.ended = type
       check(delta !== null, 'message_stop comes without message_delta')
     } else check(type === 'ping', `unknown event ${type}`)
   })
   check.at = events.length
-  check(ended !== null, 'the stream has no end')
+  check(check.ended !== null, 'the stream has no end')
   return check.violations
 }
 
@@ -210,7 +208,6 @@ export const checkResponsesStream: Checker = (events) => {
   const ids = new Set<string>()
   let items = 0
   let id: unknown
-  let ended: string | null = null
 
   function lifecycle(type: string, response: Json): void {
     check(
@@ -333,12 +330,12 @@ export const checkResponsesStream: Checker = (events) => {
     const type = readText(read.type)
     check(event === type, `event ${String(event)} has the type ${type}`)
     check(read.sequence_number === at, `sequence_number is ${String(read.sequence_number)} where ${String(at)} is due`)
-    if (ended !== null) return check(false, `${type} follows ${ended}`)
+    if (check.ended !== null) return check(false, `${type} follows ${check.ended}`)
     const due = ['response.created', 'response.in_progress'][at]
     check(due === undefined || type === due, `${type} where ${String(due)} is due`)
-    if (TERMINAL.includes(type)) ended = type
+    if (TERMINAL.includes(type)) check.ended = type
     if (isObject(read.response)) {
-      check(at < 2 || ended !== null, `a second ${type}`)
+      check(at < 2 || check.ended !== null, `a second ${type}`)
       return lifecycle(type, read.response)
     }
     const rule = rules[type]
@@ -346,7 +343,7 @@ export const checkResponsesStream: Checker = (events) => {
     else check(false, `unknown event ${type}`)
   })
   check.at = events.length
-  check(ended !== null, 'the stream has no end')
+  check(check.ended !== null, 'the stream has no end')
   return check.violations
 }
 
@@ -399,6 +396,8 @@ function checkEnd(check: Check, type: string, response: Json, open: number): voi
 type Check = {
   (holds: boolean, violation: string): void
   at: number
+  /** What ended the stream, null as long as nothing did. */
+  ended: string | null
   readonly violations: string[]
   object(data: string): Json
 }
@@ -413,7 +412,7 @@ function newCheck(): Check {
     check(isObject(value), `the data is no JSON object: ${data.slice(0, 80)}`)
     return readObject(value)
   }
-  const checked: Check = Object.assign(check, { at: 0, violations, object })
+  const checked: Check = Object.assign(check, { at: 0, ended: null, violations, object })
   return checked
 }
 

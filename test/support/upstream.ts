@@ -77,15 +77,18 @@ export async function startUpstream(script: Script = answersJson({})): Promise<T
 }
 
 /** Answers with JSON, in one write. */
-export function answersJson(body: unknown, { status = 200, headers = {} } = {}): Script {
+export function answersJson(
+  body: unknown,
+  { status = 200, headers = {} }: { status?: number; headers?: Record<string, string> } = {},
+): Script {
   return ({ res }) =>
     void res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
 /** Answers with a stream of these pieces, one write each; `end` says how it stops. */
-export function streams(pieces: readonly (string | Buffer)[], { end = 'well', headers = {} } = {}): Script {
+export function streams(pieces: readonly (string | Buffer)[], { end = 'well' }: { end?: Ending } = {}): Script {
   return async ({ res, socket }) => {
-    res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', ...headers })
+    res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
     res.flushHeaders()
     for (const piece of pieces) {
       res.write(piece)

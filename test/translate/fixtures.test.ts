@@ -99,9 +99,7 @@ describe('what a client of the messages style puts together', () => {
     [
       'llamacpp-cut-by-limit.sse',
       {
-        content: [
-          { type: 'tool_use', id: 'cut1', name: 'write_file', input: '{"path":"a.txt","text":"Once upon a' as never },
-        ],
+        content: [{ type: 'tool_use', id: 'cut1', name: 'write_file', input: '{"path":"a.txt","text":"Once upon a' }],
         stop_reason: 'max_tokens',
       },
     ],
@@ -178,10 +176,44 @@ describe('a chat stream through the chat style', () => {
     expect(readObject(JSON.parse(last?.data ?? ''))).toMatchObject({ error: { type: 'api_error' } })
   })
 
-  it('changes nothing of a chunk but the model', () => {
-    const sent = '{"id":"x", "model" : "qwen3:8b","choices":[{"index":0,"delta":{"content":"a\\u00fc"}}],"n":1.0}'
-    const [event] = chatStream({ model: 'svc/fast' }).push({ event: null, data: sent })
-    expect(event?.data).toBe(sent.replace('qwen3:8b', 'svc/fast'))
+  it.each<[string, string, string]>([
+    [
+      'as engines write it',
+      '{"id":"x", "model":"qwen3:8b","choices":[{"index":0,"delta":{"content":"a\\u00fc"}}],"n":1.0}',
+      '{"id":"x", "model":"svc/fast","choices":[{"index":0,"delta":{"content":"a\\u00fc"}}],"n":1.0}',
+    ],
+    ['with spaces', '{"choices":[],"model" : "qwen3:8b"}', '{"choices":[],"model" : "svc/fast"}'],
+    [
+      'inside of something else first',
+      '{"x":{"model":"a"},"choices":[],"model":"a"}',
+      '{"x":{"model":"a"},"choices":[],"model":"svc/fast"}',
+    ],
+    [
+      'inside of something else later',
+      '{"model":"a","choices":[],"x":{"model":"a"}}',
+      '{"model":"svc/fast","choices":[],"x":{"model":"a"}}',
+    ],
+    [
+      'in the text',
+      '{"model":"a","choices":[{"delta":{"content":"\\"model\\":\\"a\\""}}]}',
+      '{"model":"svc/fast","choices":[{"delta":{"content":"\\"model\\":\\"a\\""}}]}',
+    ],
+    [
+      'with spaces, and inside of something else without',
+      '{"model" : "a","choices":[],"x":{"model":"a"}}',
+      '{"model" : "svc/fast","choices":[],"x":{"model":"a"}}',
+    ],
+    ['nowhere', '{"choices":[]}', '{"model":"svc/fast","choices":[]}'],
+  ])('changes nothing of a chunk but the model, %s', (_, sent, expected) => {
+    expect(chatStream({ model: 'svc/fast' }).push({ event: null, data: sent })).toEqual([
+      { event: null, data: expected },
+    ])
+  })
+
+  it('is a failure when the engine only says that it is done', () => {
+    expect(chatStream({ model: 'm' }).push({ event: null, data: '[DONE]' })).toEqual([
+      { event: null, data: expect.stringContaining('error') },
+    ])
   })
 })
 

@@ -136,6 +136,15 @@ describe('streamed tool calls', () => {
     expect(calls(message)).toEqual([['get', { a: 1 }]])
   })
 
+  it('are one call although the engine gives each fragment an id of its own', () => {
+    const message = fold(
+      callDelta(0, '{"a":', 'get', 'c1'),
+      callDelta(0, '1}', undefined, 'c2'),
+      delta({}, 'tool_calls'),
+    )
+    expect(calls(message)).toEqual([['get', { a: 1 }]])
+  })
+
   it('are one call although its name comes in pieces', () => {
     expect(
       calls(
@@ -229,6 +238,10 @@ describe('blocks', () => {
     ).toMatchObject([{ type: 'tool_use' }])
   })
 
+  it('are blank only where the answer is nothing but white space', () => {
+    expect(fold(delta({ content: '\n' }), delta({}, 'stop')).content).toEqual([{ type: 'text', text: '\n' }])
+  })
+
   it('keep the white space of the text around it', () => {
     expect(
       fold(
@@ -275,6 +288,7 @@ describe('the stop reason', () => {
     })
     expect(fold(stopped('END'))).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' })
     expect(fold(stopped('<|eot|>'))).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null })
+    expect(fold(one, stopped('END'))).toMatchObject({ stop_reason: 'tool_use', stop_sequence: null })
     expect(fold(stopped(151645))).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null })
   })
 })
@@ -297,6 +311,11 @@ describe('usage', () => {
       usage(10, 3),
     )
     expect(message.usage).toMatchObject({ input_tokens: 10, output_tokens: 3 })
+  })
+
+  it('is not forgotten when chunks without it follow', () => {
+    const message = fold(delta({ content: 'a' }), usage(10, 2), { ...readObject(delta({}, 'stop')), usage: null })
+    expect(message.usage).toMatchObject({ input_tokens: 10, output_tokens: 2 })
   })
 
   it('counts cached tokens once', () => {
@@ -353,6 +372,21 @@ describe('a stream that breaks', () => {
     expect(checkMessagesStream(events)).toEqual([])
     expect(last(events)).toMatchObject({ type: 'error', error: { type: 'api_error' } })
     expect(types(events)).not.toContain('message_stop')
+  })
+
+  it.each<[string, unknown]>([
+    ['an object', { error: { message: 'out of memory' } }],
+    ['a text', { error: 'out of memory' }],
+    ['an older shape', { object: 'error', message: 'out of memory', code: 50000 }],
+  ])('says what the engine said of it in %s', (_, body) => {
+    expect(last(run(toMessages(), ...chunks(delta({ content: 'a' }), body)))).toMatchObject({
+      error: { message: 'out of memory' },
+    })
+  })
+
+  it('says what an engine put into an event named error', () => {
+    const [event] = toMessages().push({ event: 'error', data: 'out of memory' })
+    expect(readObject(parsed(event ? [event] : [])[0])).toMatchObject({ error: { message: 'out of memory' } })
   })
 
   it('is whole when the engine gave its reason and only [DONE] is missing', () => {

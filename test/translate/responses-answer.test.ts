@@ -23,6 +23,7 @@ const FACTS: ResponsesFacts = {
   ...NO_FACTS,
   tools: new Map([
     ['apply_patch', { kind: 'custom', name: 'apply_patch', namespace: null }],
+    ['mcp__files__write', { kind: 'custom', name: 'write', namespace: 'mcp__files' }],
     ['mcp__files__read', { kind: 'function', name: 'read', namespace: 'mcp__files' }],
   ]),
 }
@@ -154,10 +155,12 @@ describe('calls', () => {
     ])
   })
 
-  it('of a tool in a namespace name both', () => {
-    expect(output(stream(callDelta(0, '{}', 'mcp__files__read', 'c1'), delta({}, 'tool_calls')))).toMatchObject([
-      { type: 'function_call', name: 'read', namespace: 'mcp__files' },
-    ])
+  it.each([
+    ['read', 'function_call'],
+    ['write', 'custom_tool_call'],
+  ])('of a tool in a namespace name both: %s', (name, type) => {
+    const events = stream(callDelta(0, '{}', `mcp__files__${name}`, 'c1'), delta({}, 'tool_calls'))
+    expect(output(events)).toMatchObject([{ type, name, namespace: 'mcp__files' }])
   })
 
   it.each<[string, string, string]>([

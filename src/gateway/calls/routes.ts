@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { ErrorCode } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
@@ -8,7 +8,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { pickModel } from '../models/rules.ts'
-import type { TeamOf } from '../models/rules.ts'
+import type { ModelTeam, TeamOf } from '../models/rules.ts'
 import { spliceTopLevel } from '../translate/splice.ts'
 import { toUpstreamHeaders } from '../upstream/headers.ts'
 import { relay } from '../upstream/relay.ts'
@@ -63,8 +63,8 @@ type CallBody = { readonly model?: string; readonly stream?: boolean | null; rea
 
 /** What a call reads of Express's request. */
 type CallRequest = {
-  readonly body: CallBody
-  readonly bytes?: Buffer
+  body: CallBody
+  bytes?: Buffer
   readonly id: string
   readonly rawHeaders: readonly string[]
   readonly originalUrl: string
@@ -90,6 +90,7 @@ async function serveCall(needs: Needs, kind: CallKind, req: CallRequest, res: Se
     clock: needs.clock,
     rewrite: route.rewrite,
   }
+  letGoOfBody(req)
   const running = relay(route.target, call, res, options)
   const stopWatching = needs.watchSession(caller.sessionId, () => running.end(ACCESS_ENDED))
 
@@ -102,6 +103,12 @@ async function serveCall(needs: Needs, kind: CallKind, req: CallRequest, res: Se
   refuseUnanswered(outcome, route.refusals)
 }
 
+/** An answer may take minutes, and thousands are open at once: what was asked is not kept parsed and whole for so long. */
+function letGoOfBody(req: CallRequest): void {
+  req.body = {}
+  delete req.bytes
+}
+
 /** What the other side did wrong, whether the caller could be told or not. */
 const BROKEN: ReadonlySet<Outcome['kind']> = new Set(['cut', 'unreachable', 'failed', 'timeout'])
 
@@ -109,14 +116,12 @@ const BROKEN: ReadonlySet<Outcome['kind']> = new Set(['cut', 'unreachable', 'fai
 function bytesOf({ bytes, body }: CallRequest): Buffer {
   if (!bytes) throw new Error('The body of a model call was not kept.')
   const ambiguous = findAmbiguous(bytes, body)
-  if (ambiguous !== null)
-    throw new ApiError('invalid_request', {
-      message: `The body has ${JSON.stringify(ambiguous)} twice or in a doubtful spelling; readers may disagree about it.`,
-    })
-  return bytes
+  if (ambiguous === null) return bytes
+  const member = JSON.stringify(ambiguous)
+  throw new ApiError('invalid_request', { message: `${member} is in the body twice or in a doubtful spelling.` })
 }
 
-function chooseModel(team: SnapshotTeam | null, requested: string | undefined): SnapshotModel {
+function chooseModel(team: ModelTeam | null, requested: string | undefined): SnapshotModel {
   const verdict = team ? pickModel(team, requested) : 'model_not_allowed'
   if (verdict === 'no_model_named') {
     throw new ApiError('invalid_request', {

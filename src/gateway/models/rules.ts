@@ -5,20 +5,23 @@
 import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
 import type { Caller } from '../../kernel/caller.ts'
 
+/** What the gateway has to know of a team. */
+export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models'>
+
 /** The team of a caller; null when it is gone. */
-export type TeamOf = (caller: Caller) => Promise<SnapshotTeam | null> | SnapshotTeam | null
+export type TeamOf = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
 
 export type ModelVerdict = { readonly model: SnapshotModel } | 'model_not_allowed' | 'no_model_named'
 
 /** The model that a request means: the one it names, else the team's default. */
-export function pickModel(team: SnapshotTeam, requested: string | undefined): ModelVerdict {
+export function pickModel(team: ModelTeam, requested: string | undefined): ModelVerdict {
   const id = requested ?? team.defaultModel
   if (id === null) return 'no_model_named'
   const model = team.models.find((candidate) => candidate.id === id)
   return model && isCallable(model) ? { model } : 'model_not_allowed'
 }
 
-export function visibleModels(team: SnapshotTeam): readonly SnapshotModel[] {
+export function visibleModels(team: ModelTeam): readonly SnapshotModel[] {
   return team.models.filter((model) => model.published)
 }
 

@@ -38,7 +38,7 @@ export function chatParts(newId: NewId): ChatParts {
   function take(kind: 'reasoning' | 'text' | 'refusal', text: string): void {
     if (text === '') return
     const last = parts.at(-1)
-    const part = last?.kind === kind && !last.closed ? last : addPart(parts, kind)
+    const part = last?.kind === kind ? last : addPart(parts, kind)
     part.waiting += text
   }
 

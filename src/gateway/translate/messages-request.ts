@@ -196,7 +196,8 @@ function readTools(body: Json): Pick<ChatRequest, 'tools' | 'tool_choice' | 'par
 function readTool(tool: Json, param: string): ChatTool {
   const type = tool.type ?? 'custom'
   const name = readText(tool.name)
-  if (type !== 'custom') refuse(param, `The tool ${name} of type ${String(type)} does not exist on a local engine.`)
+  if (type !== 'custom')
+    refuse(param, `The tool ${name} of type ${readName(type) ?? 'unknown'} does not exist on a local engine.`)
   if (name === '') refuse(`${param}.name`, 'A tool must have a name.')
   return {
     type: 'function',

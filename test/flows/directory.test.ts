@@ -1,0 +1,367 @@
+import { describe, expect, it } from 'vitest'
+import { readDirectoryFile } from '../../src/directory/rules.ts'
+import type { Directory } from '../../src/directory/rules.ts'
+import { snapshotCache, toMap, toSnapshot } from '../../src/directory/snapshot.ts'
+import type { DirectorySnapshot } from '../../src/directory/snapshot.ts'
+import { directoryStore } from '../../src/directory/store.ts'
+import { addSeconds } from '../../src/kernel/clock.ts'
+import { freshDatabase } from '../support/database.ts'
+import type { TestDatabase } from '../support/database.ts'
+
+const MONDAY = new Date('2026-01-05T09:00:00Z')
+const TUESDAY = new Date('2026-01-06T09:00:00Z')
+const WEDNESDAY = new Date('2026-01-07T09:00:00Z')
+
+type Parts = { core?: string; other?: string; models?: string }
+
+const CORE = `
+      - name: core
+        defaultModel: svc/fast
+        models: [svc/fast, vendora/large]
+        members: [{ email: ada@example.com, role: admin }, { email: bob@example.com }]`
+const MODELS = `
+  - { id: svc/fast, displayName: Fast, owner: svc, backendModel: qwen }
+  - { id: vendora/large, displayName: Large, owner: vendora }`
+
+function directory({ core = CORE, other = '', models = MODELS }: Parts = {}): Directory {
+  const read = readDirectoryFile(`organizations:\n  - name: acme\n    teams: ${core}${other}\nmodels: ${models}\n`)
+  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  return read.directory
+}
+
+const withoutBob = CORE.replace(', { email: bob@example.com }', '')
+
+/** Every row that the directory writes, so that nothing changes unseen. */
+async function everything({ prisma }: TestDatabase) {
+  return {
+    organizations: await prisma.organization.findMany({ orderBy: { id: 'asc' } }),
+    teams: await prisma.team.findMany({ orderBy: { id: 'asc' } }),
+    models: await prisma.model.findMany({ orderBy: { id: 'asc' } }),
+    allowed: await prisma.teamModel.findMany({ orderBy: [{ teamId: 'asc' }, { modelId: 'asc' }] }),
+    accounts: await prisma.account.findMany({ orderBy: { id: 'asc' } }),
+    invitations: await prisma.invitation.findMany({ orderBy: { id: 'asc' } }),
+    sessions: await prisma.deviceSession.findMany({ orderBy: { id: 'asc' } }),
+    browsers: await prisma.browserSession.findMany({ orderBy: { id: 'asc' } }),
+    logins: await prisma.deviceLogin.findMany({ orderBy: { id: 'asc' } }),
+    audit: await prisma.auditEvent.findMany({ orderBy: { id: 'asc' } }),
+  }
+}
+
+async function invitationOf({ prisma }: TestDatabase, email: string) {
+  return prisma.invitation.findFirstOrThrow({ where: { account: { email } } })
+}
+
+async function auditKinds({ prisma }: TestDatabase): Promise<string[]> {
+  const rows = await prisma.auditEvent.findMany({ orderBy: { id: 'asc' } })
+  return rows.map(({ kind }) => kind)
+}
+
+/** Signs a person in on a device and in a browser, and leaves logins in every state. */
+async function signIn({ prisma }: TestDatabase, invitationId: string) {
+  const later = addSeconds(TUESDAY, 86_400)
+  const base = { invitationId, createdAt: MONDAY }
+  const login = (code: string) => ({
+    ...{ ...base, deviceId: code, deviceName: code, deviceCodeHash: code, mailTokenHash: code, userCode: code },
+    ...{ expiresAt: later, startIp: '127.0.0.1', startUserAgent: 'test' },
+  })
+  const life = { lastSeenAt: MONDAY, idleExpiresAt: later, absoluteExpiresAt: later }
+  const device = { ...base, ...life, deviceId: 'd', deviceName: 'd', salt: new Uint8Array(32), lastIp: '127.0.0.1' }
+  await prisma.deviceLogin.create({ data: login('pending') })
+  await prisma.deviceLogin.create({ data: { ...login('approved'), status: 'approved', approvedAt: MONDAY } })
+  await prisma.deviceLogin.create({ data: { ...login('denied'), status: 'denied', userCode: null } })
+  await prisma.deviceLogin.create({
+    data: { ...login('redeemed'), status: 'approved', userCode: null, deviceSession: { create: device } },
+  })
+  await prisma.browserSession.create({
+    data: { ...base, ...life, hash: 'h', authenticatedAt: MONDAY, ip: '127.0.0.1', userAgent: 'test' },
+  })
+}
+
+describe('applying the directory', () => {
+  it('makes the rows what the file says', async () => {
+    await using database = await freshDatabase()
+    await directoryStore(database.prisma).applyDirectory(directory(), MONDAY)
+
+    const rows = await everything(database)
+    expect(rows.organizations.map(({ name }) => name)).toEqual(['acme'])
+    expect(rows.teams).toMatchObject([{ name: 'core', defaultModel: 'svc/fast' }])
+    expect(rows.models).toMatchObject([
+      { id: 'svc/fast', backendModel: 'qwen', certified: true, createdAt: MONDAY },
+      { id: 'vendora/large', backendModel: null, upstreamModel: null },
+    ])
+    expect(rows.allowed.map(({ modelId }) => modelId)).toEqual(['svc/fast', 'vendora/large'])
+    expect(await invitationOf(database, 'ada@example.com')).toMatchObject({
+      role: 'admin',
+      source: 'directory',
+      revokedAt: null,
+    })
+    expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ role: 'member', createdAt: MONDAY })
+    expect(await auditKinds(database)).toEqual(['team.created', 'invitation.created', 'invitation.created'])
+  })
+
+  it('gives every account a random user handle of its own', async () => {
+    await using database = await freshDatabase()
+    await directoryStore(database.prisma).applyDirectory(directory(), MONDAY)
+
+    const handles = (await everything(database)).accounts.map(({ userHandle }) =>
+      Buffer.from(userHandle).toString('hex'),
+    )
+    expect(new Set(handles).size).toBe(2)
+    expect(handles.every((handle) => /^[0-9a-f]{32}$/.test(handle))).toBe(true)
+  })
+
+  it('changes nothing the second time, not even a time', async () => {
+    await using database = await freshDatabase()
+    const store = directoryStore(database.prisma)
+    await store.applyDirectory(directory(), MONDAY)
+    await signIn(database, (await invitationOf(database, 'ada@example.com')).id)
+    const before = await everything(database)
+
+    await store.applyDirectory(directory(), TUESDAY)
+    expect(await everything(database)).toEqual(before)
+  })
+
+  it('carries changed fields over and keeps the rows', async () => {
+    await using database = await freshDatabase()
+    const store = directoryStore(database.prisma)
+    await store.applyDirectory(directory(), MONDAY)
+    const before = await everything(database)
+
+    const core = CORE.replace('defaultModel: svc/fast', 'defaultModel: vendora/large').replace(
+      'role: admin',
+      'role: member',
+    )
+    await store.applyDirectory(directory({ core, models: MODELS.replace('qwen', 'qwen3') }), TUESDAY)
+
+    const after = await everything(database)
+    expect(after.teams).toEqual([{ ...before.teams[0], defaultModel: 'vendora/large' }])
+    expect(after.models[0]).toEqual({ ...before.models[0], backendModel: 'qwen3' })
+    expect(await invitationOf(database, 'ada@example.com')).toMatchObject({ role: 'member', createdAt: MONDAY })
+    expect((await auditKinds(database)).slice(3)).toEqual(['invitation.changed'])
+  })
+
+  it('takes away the models, allow-lists, teams and organizations that are gone, and no audit event', async () => {
+    await using database = await freshDatabase()
+    const store = directoryStore(database.prisma)
+    const other = '\n      - { name: labs, members: [{ email: eve@example.com }] }'
+    await store.applyDirectory(directory({ other }), MONDAY)
+    await signIn(database, (await invitationOf(database, 'eve@example.com')).id)
+
+    await store.applyDirectory(
+      directory({ core: CORE.replace(', vendora/large', ''), models: MODELS.split('\n  - { id: vendora')[0] ?? '' }),
+      TUESDAY,
+    )
+
+    const { teams, models, allowed, sessions, browsers, logins } = await everything(database)
+    expect(teams.map(({ name }) => name)).toEqual(['core'])
+    expect(models.map(({ id }) => id)).toEqual(['svc/fast'])
+    expect(allowed.map(({ modelId }) => modelId)).toEqual(['svc/fast'])
+    expect([sessions, browsers, logins]).toEqual([[], [], []])
+    expect((await auditKinds(database)).slice(-2)).toEqual(['invitation.withdrawn', 'team.removed'])
+    expect((await auditKinds(database)).filter((kind) => kind === 'invitation.created')).toHaveLength(3)
+
+    await store.applyDirectory({ organizations: [], models: [] }, WEDNESDAY)
+    const rows = await everything(database)
+    expect([rows.organizations, rows.teams, rows.models, rows.invitations]).toEqual([[], [], [], []])
+    expect(rows.audit.length).toBeGreaterThan(5)
+  })
+})
+
+describe('a member who is no longer listed', () => {
+  async function withdrawn() {
+    const database = await freshDatabase()
+    const store = directoryStore(database.prisma)
+    await store.applyDirectory(directory(), MONDAY)
+    await signIn(database, (await invitationOf(database, 'bob@example.com')).id)
+    await store.applyDirectory(directory({ core: withoutBob }), TUESDAY)
+    return { database, store }
+  }
+
+  it('loses the invitation, and every session with it', async () => {
+    const { database } = await withdrawn()
+    await using _ = database
+    const ended = { revokedAt: TUESDAY, revokedReason: 'invitation_withdrawn' }
+    expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ revokedAt: TUESDAY })
+    expect(await invitationOf(database, 'ada@example.com')).toMatchObject({ revokedAt: null })
+    const { sessions, browsers, audit } = await everything(database)
+    expect(sessions).toMatchObject([ended])
+    expect(browsers).toMatchObject([ended])
+    const { id, accountId, teamId } = await invitationOf(database, 'bob@example.com')
+    expect(audit.at(-1)).toMatchObject({ kind: 'invitation.withdrawn', at: TUESDAY, accountId, teamId, subjectId: id })
+  })
+
+  it('cannot finish a login that was under way, and its user code is free again', async () => {
+    const { database } = await withdrawn()
+    await using _ = database
+    const { logins } = await everything(database)
+    const states = logins.map(({ deviceId, status, userCode }) => [deviceId, status, userCode])
+    expect(states).toEqual([
+      ['pending', 'cancelled', null],
+      ['approved', 'cancelled', null],
+      ['denied', 'denied', null],
+      ['redeemed', 'approved', null],
+    ])
+  })
+
+  it('is invited again when listed again, and stays signed out', async () => {
+    const { database, store } = await withdrawn()
+    await using _ = database
+    await store.applyDirectory(directory(), WEDNESDAY)
+
+    expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ revokedAt: null, createdAt: MONDAY })
+    expect((await everything(database)).sessions).toMatchObject([{ revokedAt: TUESDAY }])
+    expect((await auditKinds(database)).at(-1)).toBe('invitation.restored')
+  })
+
+  it('is withdrawn once, however often the file is applied', async () => {
+    const { database, store } = await withdrawn()
+    await using _ = database
+    const before = await everything(database)
+    await store.applyDirectory(directory({ core: withoutBob }), WEDNESDAY)
+    expect(await everything(database)).toEqual(before)
+  })
+})
+
+describe('a member whom an admin invited', () => {
+  it('stays, until the file lists and later drops the same person', async () => {
+    await using database = await freshDatabase()
+    const store = directoryStore(database.prisma)
+    await store.applyDirectory(directory({ core: withoutBob }), MONDAY)
+    const { teamId } = await invitationOf(database, 'ada@example.com')
+    const account = { email: 'bob@example.com', userHandle: new Uint8Array(16), createdAt: MONDAY }
+    await database.prisma.invitation.create({
+      data: {
+        team: { connect: { id: teamId } },
+        account: { create: account },
+        source: 'admin',
+        role: 'admin',
+        createdAt: MONDAY,
+      },
+    })
+
+    await store.applyDirectory(directory({ core: withoutBob }), TUESDAY)
+    expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ source: 'admin', revokedAt: null })
+
+    await store.applyDirectory(directory(), TUESDAY)
+    expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ source: 'directory', role: 'member' })
+
+    await store.applyDirectory(directory({ core: withoutBob }), WEDNESDAY)
+    expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ revokedAt: WEDNESDAY })
+  })
+})
+
+it('changes nothing at all when it fails in the middle', async () => {
+  await using database = await freshDatabase()
+  const store = directoryStore(database.prisma)
+  await store.applyDirectory(directory(), MONDAY)
+  await signIn(database, (await invitationOf(database, 'bob@example.com')).id)
+  const before = await everything(database)
+  // The last thing that applying does is to write that Bob is out.
+  await database.prisma
+    .$executeRaw`ALTER TABLE audit_events ADD CONSTRAINT broken CHECK (kind <> 'invitation.withdrawn')`
+  try {
+    const other = '\n      - { name: labs, members: [{ email: eve@example.com }] }'
+    const changed = directory({ core: withoutBob, other, models: MODELS.replace('qwen', 'qwen3') })
+    await expect(store.applyDirectory(changed, TUESDAY)).rejects.toThrow()
+  } finally {
+    await database.prisma.$executeRaw`ALTER TABLE audit_events DROP CONSTRAINT broken`
+  }
+  expect(await everything(database)).toEqual(before)
+})
+
+describe('the snapshot', () => {
+  it('is the same from the database as from the file', async () => {
+    await using database = await freshDatabase()
+    const store = directoryStore(database.prisma)
+    await store.applyDirectory(directory(), MONDAY)
+    const snapshot = await store.loadSnapshot()
+
+    expect([...snapshot.keys()]).toEqual(['@acme/core'])
+    expect(snapshot.get('@acme/core')).toMatchObject({ organization: 'acme', name: 'core', defaultModel: 'svc/fast' })
+    expect(snapshot).toEqual(toSnapshot(directory(), MONDAY))
+  })
+})
+
+describe('the snapshot cache', () => {
+  const MAX_AGE_MS = 5000
+
+  function cached() {
+    const state = { now: MONDAY, loads: 0, fail: false, name: 'first', failures: 0 }
+    const load = async (): Promise<DirectorySnapshot> => {
+      state.loads++
+      if (state.fail) throw new Error('away')
+      return toMap([{ organization: 'acme', name: 'core', defaultModel: state.name, models: [] }])
+    }
+    const onFailure = () => void state.failures++
+    const cache = snapshotCache({ load, clock: { now: () => state.now }, maxAgeMs: MAX_AGE_MS, onFailure })
+    const ask = () => cache.team('@acme/core')
+    const pass = (ms: number) => (state.now = new Date(state.now.getTime() + ms))
+    return { state, cache, ask, pass }
+  }
+
+  it('loads once for all who ask at the start, then answers without waiting', async () => {
+    const { state, cache, ask } = cached()
+    await Promise.all([ask(), ask(), ask()])
+    expect(state.loads).toBe(1)
+    expect(ask()).toMatchObject({ defaultModel: 'first' })
+    expect(cache.team('@acme/nobody')).toBeNull()
+    expect(state.loads).toBe(1)
+  })
+
+  it('reloads behind the answer once it is old', async () => {
+    const { state, cache, ask, pass } = cached()
+    await ask()
+    state.name = 'second'
+    pass(MAX_AGE_MS - 1)
+    expect(ask()).toMatchObject({ defaultModel: 'first' })
+    expect(state.loads).toBe(1)
+
+    pass(1)
+    expect(ask()).toMatchObject({ defaultModel: 'first' })
+    expect(ask()).toMatchObject({ defaultModel: 'first' })
+    await cache.reload()
+    expect(state.loads).toBe(2)
+    expect(ask()).toMatchObject({ defaultModel: 'second' })
+  })
+
+  it('does not serve what nobody has asked for in a long time', async () => {
+    const { state, ask, pass } = cached()
+    await ask()
+    state.name = 'second'
+    pass(3_600_000)
+    expect(await ask()).toMatchObject({ defaultModel: 'second' })
+  })
+
+  it('reloads although the clock was set back', async () => {
+    const { state, ask, pass } = cached()
+    await ask()
+    state.name = 'second'
+    pass(-3_600_000)
+    expect(await ask()).toMatchObject({ defaultModel: 'second' })
+  })
+
+  it('keeps the last good one while loading fails, without waiting for each failure', async () => {
+    const { state, cache, ask, pass } = cached()
+    await ask()
+    state.fail = true
+    pass(3_600_000)
+    expect(await ask()).toMatchObject({ defaultModel: 'first' })
+    pass(3_600_000)
+    expect(ask()).toMatchObject({ defaultModel: 'first' })
+    await cache.reload()
+    expect(state.failures).toBe(2)
+
+    state.fail = false
+    state.name = 'second'
+    await cache.reload()
+    expect(ask()).toMatchObject({ defaultModel: 'second' })
+  })
+
+  it('rejects when there is nothing yet to serve, and tries again', async () => {
+    const { state, ask } = cached()
+    state.fail = true
+    await expect(ask()).rejects.toThrow('away')
+    state.fail = false
+    expect(await ask()).toMatchObject({ defaultModel: 'first' })
+  })
+})

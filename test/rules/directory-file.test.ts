@@ -1,0 +1,279 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { readDirectoryFile } from '../../src/directory/rules.ts'
+
+const VALID = `
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        defaultModel: svc/fast
+        models: [svc/fast, vendora/large]
+        members:
+          - { email: " Ada@Example.com ", role: admin }
+          - email: bob@example.com
+      - name: empty
+models:
+  - { id: svc/fast, displayName: Fast, owner: svc, backendModel: "qwen3:8b" }
+  - id: vendora/large
+    displayName: Large
+    owner: vendora
+    upstreamModel: large-2026
+    certified: false
+    published: false
+    verificationState: unknown
+`
+
+function mistakesIn(text: string): string[] {
+  const read = readDirectoryFile(text)
+  return 'mistakes' in read ? read.mistakes : []
+}
+
+describe('a file without mistakes', () => {
+  it('is read, and what it leaves out has its default', () => {
+    expect(readDirectoryFile(VALID)).toEqual({
+      directory: {
+        organizations: [
+          {
+            name: 'acme',
+            teams: [
+              {
+                name: 'core',
+                defaultModel: 'svc/fast',
+                models: ['svc/fast', 'vendora/large'],
+                members: [
+                  { email: 'ada@example.com', role: 'admin' },
+                  { email: 'bob@example.com', role: 'member' },
+                ],
+              },
+              { name: 'empty', defaultModel: null, models: [], members: [] },
+            ],
+          },
+        ],
+        models: [
+          {
+            id: 'svc/fast',
+            displayName: 'Fast',
+            owner: 'svc',
+            backendModel: 'qwen3:8b',
+            upstreamModel: null,
+            certified: true,
+            published: true,
+            verificationState: 'trusted',
+          },
+          {
+            id: 'vendora/large',
+            displayName: 'Large',
+            owner: 'vendora',
+            backendModel: null,
+            upstreamModel: 'large-2026',
+            certified: false,
+            published: false,
+            verificationState: 'unknown',
+          },
+        ],
+      },
+    })
+  })
+
+  it('may have nobody in it, if it says so', () => {
+    expect(readDirectoryFile('organizations: []')).toEqual({ directory: { organizations: [], models: [] } })
+  })
+
+  it('is the example that comes with the service', () => {
+    const example = readFileSync(new URL('../../prisma/example-directory.yaml', import.meta.url), 'utf8')
+    expect(mistakesIn(example)).toEqual([])
+  })
+
+  it('may list one person in several teams, and one team name in several organizations', () => {
+    const org = (name: string) =>
+      `  - { name: ${name}, teams: [{ name: core, members: [{ email: ada@example.com }] }] }\n`
+    expect(mistakesIn(`organizations:\n${org('acme')}${org('globex')}`)).toEqual([])
+  })
+})
+
+/** The valid file with one line of it replaced; the line's number is the same in both. */
+function withLine(from: string, to: string): string {
+  expect(VALID).toContain(from)
+  return VALID.replace(from, to)
+}
+
+describe('a mistake is named with its line and its field', () => {
+  it.each<[string, string, string, string]>([
+    [
+      'an organization that is no name',
+      'name: acme',
+      'name: Acme Inc',
+      'line 3, organizations[0].name: must be 1 to 64 of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit',
+    ],
+    [
+      'a team that is no name',
+      'name: core',
+      'name: .core',
+      'line 5, organizations[0].teams[0].name: must be 1 to 64 of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit',
+    ],
+    [
+      'a team without a name',
+      '- name: core\n        defaultModel',
+      '- defaultModel',
+      'line 5, organizations[0].teams[0].name: is missing',
+    ],
+    ['a name that is a number', 'name: core', 'name: 7', 'line 5, organizations[0].teams[0].name: must be text'],
+    [
+      'a default that is not of the team',
+      'defaultModel: svc/fast',
+      'defaultModel: vendora/larg',
+      'line 6, organizations[0].teams[0].defaultModel: "vendora/larg" is not one of the team\'s models',
+    ],
+    [
+      'a model that is not declared',
+      '[svc/fast, vendora/large]',
+      '[svc/fast, vendora/huge]',
+      'line 7, organizations[0].teams[0].models[1]: there is no model "vendora/huge" under models',
+    ],
+    [
+      'a model listed twice',
+      '[svc/fast, vendora/large]',
+      '[svc/fast, svc/fast]',
+      'line 7, organizations[0].teams[0].models[1]: "svc/fast" is listed twice',
+    ],
+    [
+      'models that are no list',
+      '[svc/fast, vendora/large]',
+      'svc/fast',
+      'line 7, organizations[0].teams[0].models: must be a list',
+    ],
+    [
+      'a role that is none',
+      'role: admin',
+      'role: owner',
+      'line 9, organizations[0].teams[0].members[0].role: must be member or admin',
+    ],
+    [
+      'an address that is none',
+      'bob@example.com',
+      'bob',
+      'line 10, organizations[0].teams[0].members[1].email: "bob" is not an e-mail address',
+    ],
+    [
+      'one person twice, whatever the case',
+      'bob@example.com',
+      'ADA@example.com',
+      'line 10, organizations[0].teams[0].members[1].email: "ada@example.com" is listed twice',
+    ],
+    [
+      'a member that is no mapping',
+      '- email: bob@example.com',
+      '- bob@example.com',
+      'line 10, organizations[0].teams[0].members[1]: must be a mapping',
+    ],
+    [
+      'an unknown key',
+      '- email: bob@example.com',
+      '- { email: bob@example.com, rol: admin }',
+      'line 10, organizations[0].teams[0].members[1].rol: is not a known field',
+    ],
+    [
+      'a second team of that name',
+      'name: empty',
+      'name: core',
+      'line 11, organizations[0].teams[1].name: "core" is listed twice',
+    ],
+    [
+      'an id without a namespace',
+      'id: svc/fast',
+      'id: fast',
+      'line 13, models[0].id: must have the form namespace/name',
+    ],
+    ['an alias that is no text', '"qwen3:8b"', '8', 'line 13, models[0].backendModel: must be text'],
+    [
+      'a second model of that id',
+      'id: vendora/large',
+      'id: svc/fast',
+      'line 14, models[1].id: "svc/fast" is listed twice',
+    ],
+    ['a model without an owner', '    owner: vendora\n', '', 'line 14, models[1].owner: is missing'],
+    [
+      'a flag that is neither',
+      'certified: false',
+      'certified: nope',
+      'line 18, models[1].certified: must be true or false',
+    ],
+  ])('%s', (_what, from, to, mistake) => {
+    expect(mistakesIn(withLine(from, to))).toContain(mistake)
+  })
+
+  it('an organization listed twice', () => {
+    expect(mistakesIn('organizations:\n  - name: acme\n  - name: acme\n')).toEqual([
+      'line 3, organizations[1].name: "acme" is listed twice',
+    ])
+  })
+
+  it('an unknown key at the top, with its own line', () => {
+    expect(mistakesIn('organizations: []\nmodels: []\nteams: []\n')).toEqual(['line 3, teams: is not a known field'])
+  })
+})
+
+describe('a file that is not a directory at all is refused', () => {
+  it.each([
+    ['empty', '', 'line 1: the file is empty'],
+    ['nothing but comments', '# soon\n', 'line 1: the file is empty'],
+    ['a list', '- organizations\n', 'line 1: must be a mapping'],
+    ['a word', 'organizations', 'line 1: must be a mapping'],
+    ['without organizations', 'models: []', 'line 1, organizations: is missing'],
+    ['organizations without a value', 'organizations:\n', 'line 1, organizations: must be a list'],
+  ])('%s', (_what, text, mistake) => {
+    expect(mistakesIn(text)).toEqual([mistake])
+  })
+
+  it.each([
+    ['broken YAML', 'organizations:\n  - name: [acme\n', /^line \d: /],
+    ['a key twice', 'organizations: []\norganizations: []\n', /^line 2: Map keys must be unique/],
+    ['an unknown tag', 'organizations: !secret []\n', /^line 1: Unresolved tag/],
+    ['two documents', 'organizations: []\n---\norganizations: []\n', /^line \d: .*multiple documents/],
+    ['an alias of nothing', 'organizations: *nobody\n', /^line 1: /],
+    [
+      'aliases that unfold without end',
+      `a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [${'*a, '.repeat(9)}]\nc: &c [${'*b, '.repeat(9)}]\nd: &d [${'*c, '.repeat(9)}]\norganizations: [*d, *d, *d]\n`,
+      /^line 1: Excessive alias count/,
+    ],
+  ])('%s', (_what, text, mistake) => {
+    expect(mistakesIn(text)).toEqual([expect.stringMatching(mistake)])
+  })
+})
+
+it('reports all mistakes together, from the top down', () => {
+  const text = `
+organizations:
+  - name: Acme
+    teams:
+      - name: core
+        defaultModel: svc/slow
+        models: [svc/fast, svc/none]
+        members: [{ email: nobody }, { email: a@b.test, role: boss }]
+        colour: red
+models:
+  - { id: svc/fast, owner: svc, published: 1 }
+`
+  expect(mistakesIn(text)).toEqual([
+    expect.stringMatching(/^line 3, organizations\[0\]\.name: /),
+    expect.stringMatching(/^line 6, organizations\[0\]\.teams\[0\]\.defaultModel: /),
+    expect.stringMatching(/^line 7, organizations\[0\]\.teams\[0\]\.models\[1\]: /),
+    expect.stringMatching(/^line 8, organizations\[0\]\.teams\[0\]\.members\[0\]\.email: /),
+    expect.stringMatching(/^line 8, organizations\[0\]\.teams\[0\]\.members\[1\]\.role: /),
+    expect.stringMatching(/^line 9, organizations\[0\]\.teams\[0\]\.colour: /),
+    expect.stringMatching(/^line 11, models\[0\]\.displayName: is missing/),
+    expect.stringMatching(/^line 11, models\[0\]\.published: /),
+  ])
+})
+
+it('does not take what is wrong in one place for a mistake in another', () => {
+  const text =
+    'organizations: [{ name: acme, teams: [{ name: core, models: [svc/fast] }] }]\nmodels: [7, { id: svc/fast, displayName: Fast, owner: svc }]\n'
+  expect(mistakesIn(text)).toEqual(['line 2, models[0]: must be a mapping'])
+})
+
+it.each(['__proto__', 'constructor', 'toString'])('treats the key %s as any unknown field', (key) => {
+  expect(mistakesIn(`organizations: []\n${key}: { a: 1 }\n`)).toEqual([`line 2, ${key}: is not a known field`])
+  expect({}).not.toHaveProperty('a')
+})

@@ -1,0 +1,18 @@
+// A process of its own that opens the embedded database in the directory given, says what it does line by line, and with
+// `write` goes on writing rows, telling each one once it is acknowledged. It ends when it is killed, or when stdin closes.
+import { openDatabase } from '../../src/database.ts'
+
+const [directory = '', mode] = process.argv.slice(2)
+
+try {
+  const database = await openDatabase({ kind: 'embedded', directory })
+  console.log('open')
+  process.stdin.on('end', () => void database.close().then(() => process.exit(0))).resume()
+  for (let i = 0; mode === 'write'; i++) {
+    await database.prisma.organization.create({ data: { name: `row-${i}` } })
+    console.log(`row-${i}`)
+  }
+} catch (error) {
+  console.log(`refused: ${error instanceof Error ? error.message : String(error)}`)
+  process.exit(1)
+}
