@@ -26,7 +26,10 @@ export default tseslint.config(
       'no-console': 'error',
     },
   },
-  { files: ['spec/**', 'prisma/**', 'src/main.ts', 'test/support/seen.ts', '**/*.js'], rules: { 'no-console': 'off' } },
+  {
+    files: ['spec/**', 'prisma/**', 'src/main.ts', 'test/support/seen.ts', 'test/bench/**', '**/*.js'],
+    rules: { 'no-console': 'off' },
+  },
   {
     files: ['test/**'],
     rules: {

@@ -113,7 +113,7 @@ async function routerOf(part: Part): Promise<Router> {
   return router
 }
 
-/** Whether a path is one of the document's, an optional slash at the end included. */
+/** Whether a path is one of the document's, an optional slash at the end included. A path that cannot be decoded names nothing. */
 function ownsPath(contract: Contract): (path: string) => boolean {
   const paths = Object.keys(contract.paths)
   const exact = new Set(paths.filter((path) => !path.includes('{')))
@@ -122,7 +122,16 @@ function ownsPath(contract: Contract): (path: string) => boolean {
     .map((path) => new RegExp(`^${toExpressPath(path).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`))
   return (path) => {
     const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-    return exact.has(plain) || patterns.some((pattern) => pattern.test(plain))
+    return exact.has(plain) || (isDecodable(plain) && patterns.some((pattern) => pattern.test(plain)))
+  }
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
   }
 }
 

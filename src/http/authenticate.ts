@@ -18,16 +18,23 @@ type Needs = {
   readonly onFailure: (error: unknown) => void
 }
 
-/** The security handlers of a part. That the service cannot tell who calls is 503, never 401: clients throw good tokens away on 401. */
+/** The security handlers of a part. They never throw: what keeps one from telling who calls is left in `req.callerUnknown`. */
 export function authenticator({ identifyBearer, identifyBrowser, onFailure }: Needs): Authenticate {
   const by =
     (credentialOf: (req: Request) => string | undefined, identify: Identify | null) => async (req: Request) => {
       const credential = credentialOf(req)
       // Alternatives run side by side; the first one that knows the caller counts.
       if (!credential || !identify) return false
-      const caller = await identified(identify, new Secret(credential), onFailure)
-      if (caller) req.caller ??= caller
-      return caller !== null
+      try {
+        const caller = await identify(new Secret(credential))
+        if (caller) req.caller ??= caller
+        return caller !== null
+      } catch (error) {
+        onFailure(error)
+        // Told by the guard: the validator would make 401 or 500 of whatever is thrown here.
+        req.callerUnknown = error
+        return false
+      }
     }
   return {
     AccessToken: by(bearerOf, identifyBearer),
@@ -40,18 +47,4 @@ export function authenticator({ identifyBearer, identifyBrowser, onFailure }: Ne
 /** The token of `Authorization: Bearer` (RFC 6750, section 2.1). */
 export function bearerOf(req: Pick<Request, 'headers'>): string | undefined {
   return /^bearer +(\S+) *$/i.exec(req.headers.authorization ?? '')?.[1]
-}
-
-async function identified(
-  identify: Identify,
-  credential: Secret,
-  onFailure: Needs['onFailure'],
-): Promise<Caller | null> {
-  try {
-    return await identify(credential)
-  } catch (error) {
-    onFailure(error)
-    // The validator keeps nothing of an error but its status.
-    throw Object.assign(new Error('The credential could not be checked.'), { status: 503 })
-  }
 }

@@ -77,8 +77,6 @@ function fromMiddleware(thrown: unknown, req: Request): ApiError | undefined {
       return new ApiError('payload_too_large')
     case 415:
       return new ApiError('unsupported_media_type', { message: unsupportedMessage(req) })
-    case 503:
-      return new ApiError('service_unavailable')
     default:
       return undefined
   }
@@ -107,8 +105,15 @@ function mistakeOf({ path, message }: { path: string; message: string }): string
 
 /** Which of the two 401 codes an operation has, its own document says. */
 function unauthorizedCodeOf(req: Request): 'unauthorized' | 'authenticate_first' {
-  return req.path === '/device' ? 'authenticate_first' : 'unauthorized'
+  // The validator leaves the operation, its references resolved, on the request.
+  const { openapi } = req as { openapi?: { schema?: { responses?: Record<string, Documented | undefined> } } }
+  const schema = openapi?.schema?.responses?.['401']?.content?.['application/json']?.schema
+  const isFirst = schema?.properties?.error?.properties?.code?.enum?.includes('authenticate_first')
+  return isFirst ? 'authenticate_first' : 'unauthorized'
 }
+
+type Documented = { content?: Record<string, { schema?: Schema } | undefined> }
+type Schema = { properties?: Record<string, Schema | undefined>; enum?: readonly string[] }
 
 function allowOf(allow: string | undefined): string {
   const methods = (allow ?? '').toUpperCase().split(', ')

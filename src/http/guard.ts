@@ -5,6 +5,7 @@ import { middleware as openApiValidator } from 'express-openapi-validator'
 import type { Contract } from './contract.ts'
 import type { Authenticate } from './authenticate.ts'
 import { hasBody } from './body.ts'
+import { ApiError } from './errors.ts'
 
 type Needs = {
   readonly contract: Contract
@@ -23,7 +24,8 @@ export async function guard({ contract, authenticate, parseBody, nameAllMistakes
   rememberPathPatterns()
   const steps = openApiValidator({
     // The validator's own type of a 3.1 document asks for fields that the standard does not.
-    apiSpec: contract as never,
+    // Under a server with a path it would check nothing outside that path, and let everybody in there: so it sees no servers.
+    apiSpec: { ...contract, servers: [{ url: '/' }] } as never,
     validateApiSpec: false,
     validateRequests: { allErrors: nameAllMistakes },
     validateResponses: false,
@@ -39,7 +41,7 @@ export async function guard({ contract, authenticate, parseBody, nameAllMistakes
     stepOf(steps, 'requestMiddleware'),
   ]
   await started(init)
-  return [metadata, security, settleEmptyBody, whereBody(parseBody), validate]
+  return [metadata, tellOutage(security), settleEmptyBody, whereBody(parseBody), validate]
 }
 
 type Step = RequestHandler
@@ -62,6 +64,15 @@ function started(init: Step): Promise<void> {
   })
 }
 
+/** That nobody can tell who calls is 503, whatever other credentials say, and never 401: clients throw good tokens away on 401. */
+function tellOutage(security: Step): Step {
+  return (req, res, next) =>
+    security(req, res, (error?: unknown) => {
+      const isOutage = req.callerUnknown !== undefined && !req.caller
+      next(isOutage ? new ApiError('service_unavailable', { cause: req.callerUnknown }) : error)
+    })
+}
+
 /** A request without a body has no content type either, unless the operation wants one and shall say what is missing. */
 const settleEmptyBody: RequestHandler = (req, _res, next) => {
   if (!hasBody(req)) {
@@ -71,14 +82,20 @@ const settleEmptyBody: RequestHandler = (req, _res, next) => {
   next()
 }
 
+/** A body that the operation does not take is not read either, so nothing can be wrong with it. */
 function whereBody(parseBody: RequestHandler): RequestHandler {
-  return (req, res, next) => (hasBody(req) ? parseBody(req, res, next) : next())
+  return (req, res, next) => (hasBody(req) && bodyOf(req) ? parseBody(req, res, next) : next())
 }
 
 function requiresBody(req: Request): boolean {
+  return bodyOf(req)?.required === true
+}
+
+/** What the operation says of its body; undefined where it takes none. */
+function bodyOf(req: Request): { required?: boolean } | undefined {
   // The validator leaves what it found on the request.
   const { openapi } = req as { openapi?: { schema?: { requestBody?: { required?: boolean } } } }
-  return openapi?.schema?.requestBody?.required === true
+  return openapi?.schema?.requestBody
 }
 
 /**

@@ -11,6 +11,8 @@ declare global {
       id: string
       /** Who makes it; set where the operation asks for a credential. */
       caller?: Caller
+      /** Why it could not be found out who makes it: the credential may be good. */
+      callerUnknown?: unknown
       /** The body of a model call, as it arrived, decompressed. */
       bytes?: Buffer
     }

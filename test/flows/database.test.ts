@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isDatabaseUnavailable, openDatabase, openPGlite } from '../../src/database.ts'
+import { isDatabaseUnavailable, openDatabase } from '../../src/database.ts'
 import type { Database } from '../../src/database.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { directoryStore } from '../../src/directory/store.ts'
@@ -26,16 +25,20 @@ function newFolder(): string {
   return folder
 }
 
-/** A database that was made once and closed, copied: making one takes seconds. */
+/** A database that was made once and closed; making one takes seconds. */
 let made: Promise<string> | undefined
-async function newDatabaseFolder(): Promise<string> {
+function madeDatabase(): Promise<string> {
   made ??= (async () => {
-    const directory = newFolder()
+    const directory = join(newFolder(), 'a', 'b')
     await (await openDatabase({ kind: 'embedded', directory })).close()
     return directory
   })()
+  return made
+}
+
+async function newDatabaseFolder(): Promise<string> {
   const copy = newFolder()
-  cpSync(await made, copy, { recursive: true })
+  cpSync(await madeDatabase(), copy, { recursive: true })
   return copy
 }
 
@@ -69,13 +72,9 @@ function startOwner(directory: string, mode = 'hold') {
 
 describe('the embedded database', () => {
   it('is made where it is missing, parents too, for nobody else to read', async () => {
-    const parent = join(newFolder(), 'a')
-    const database = await openDatabase({ kind: 'embedded', directory: join(parent, 'b') })
-    expect(await database.ping()).toBe(true)
-    await database.close()
-
-    expect(statSync(parent).mode & 0o777).toBe(0o700)
-    expect(statSync(join(parent, 'b')).mode & 0o777).toBe(0o700)
+    const directory = await madeDatabase()
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    expect(statSync(dirname(directory)).mode & 0o777).toBe(0o700)
   })
 
   it('refuses a second process, naming the directory and the owner, until the owner ends', async () => {
@@ -118,7 +117,7 @@ describe('the embedded database', () => {
 
   it('has every acknowledged row after kill -9, and opens at once', async () => {
     const directory = await newDatabaseFolder()
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       const writer = startOwner(directory, 'write')
       await writer.untilSaid(20 + round * 7)
       await writer.kill()
@@ -150,14 +149,16 @@ describe('the embedded database', () => {
 
 describe('a database in memory', () => {
   it('reports a COMMIT that fails, instead of calling the transaction done', async () => {
-    const pglite = await PGlite.create()
-    const { prisma, close } = await openPGlite(pglite)
-    await pglite.exec('CREATE TABLE child (parent int); CREATE TABLE parent (id int PRIMARY KEY)')
-    await pglite.exec('ALTER TABLE child ADD FOREIGN KEY (parent) REFERENCES parent DEFERRABLE INITIALLY DEFERRED')
-
-    await expect(prisma.$transaction((tx) => tx.$executeRaw`INSERT INTO child VALUES (1)`)).rejects.toThrow('violates')
-    expect(await prisma.$queryRaw`SELECT 1 FROM child`).toEqual([])
-    await close()
+    await using database = await freshDatabase()
+    const { prisma } = database
+    await prisma.$executeRaw`CREATE TABLE orphan (organization uuid REFERENCES organizations DEFERRABLE INITIALLY DEFERRED)`
+    try {
+      const insert = prisma.$transaction((tx) => tx.$executeRaw`INSERT INTO orphan VALUES (gen_random_uuid())`)
+      await expect(insert).rejects.toThrow('violates foreign key constraint')
+      expect(await prisma.$queryRaw`SELECT 1 FROM orphan`).toEqual([])
+    } finally {
+      await prisma.$executeRaw`DROP TABLE orphan`
+    }
   })
 
   it('undoes a transaction that throws, and the next one works', async () => {
@@ -405,12 +406,15 @@ describe('a Postgres server', () => {
   it('with every connection taken makes nobody wait longer than 3 s', async () => {
     const database = await open()
     const release = Promise.withResolvers<void>()
-    const holders = Array.from({ length: 10 }, () =>
+    const held = Array.from({ length: 10 }, () => Promise.withResolvers<void>())
+    const holders = held.map(({ resolve }) =>
       database.prisma.$transaction(async (tx) => {
         await tx.account.count()
+        resolve()
         await release.promise
       }),
     )
+    await Promise.all(held.map(({ promise }) => promise))
     await expectUnavailable(database)
     release.resolve()
     await Promise.all(holders)

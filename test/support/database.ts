@@ -61,7 +61,8 @@ async function empty(pglite: PGlite): Promise<void> {
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache/svc/', import.meta.url))
 
-async function loadMigrated(): Promise<PGlite> {
+/** A PGlite in memory, migrated and empty; whoever takes one closes it. */
+export async function loadMigrated(): Promise<PGlite> {
   const dump = `${cache}database-${await schemaKey()}.tar`
   if (existsSync(dump)) return PGlite.create({ loadDataDir: await openAsBlob(dump) })
 

@@ -81,6 +81,9 @@ const options = {
   user: 'postgres',
   password: 'postgres',
   persistent: false,
+  // A test's data may be lost with the machine; nobody waits for its disk.
+  initdbFlags: ['--no-sync'],
+  postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200', '-c', 'deadlock_timeout=100ms'],
   // Postgres refuses to run as root.
   createPostgresUser: process.getuid?.() === 0,
   onLog: () => undefined,

@@ -54,14 +54,16 @@ function redeemableUntil({ status, expiresAt, approvedAt }: DeviceLogin): Date {
   return tail > expiresAt ? tail : expiresAt
 }
 
+/** A poll that lies in the future was noted before the clock was set back: it must not keep the device waiting until then. */
 function polledTooSoon({ lastPolledAt }: DeviceLogin, intervalSeconds: number, now: Date): boolean {
-  return lastPolledAt !== null && now.getTime() - lastPolledAt.getTime() < intervalSeconds * 1000 - POLL_TOLERANCE_MS
+  const sincePollMs = lastPolledAt && Math.abs(now.getTime() - lastPolledAt.getTime())
+  return sincePollMs !== null && sincePollMs < intervalSeconds * 1000 - POLL_TOLERANCE_MS
 }
 
 /** How long a device that polls too soon should wait, in seconds. */
 export function waitSeconds(login: Pick<DeviceLogin, 'lastPolledAt'>, intervalSeconds: number, now: Date): number {
   const sincePollMs = login.lastPolledAt ? now.getTime() - login.lastPolledAt.getTime() : 0
-  return Math.max(1, intervalSeconds - sincePollMs / 1000)
+  return Math.max(1, intervalSeconds - Math.max(0, sincePollMs) / 1000)
 }
 
 /** The two tokens that name a login by a link: the mail's, which approves, and the start response's, which identifies. */

@@ -189,10 +189,18 @@ export function deviceLoginStore(db: PrismaClient) {
       return row && toLogin(row)
     },
 
-    /** Notes a poll; false when another one was noted since `notAfter`. A refused poll must not count, or an eager client waits for ever. */
+    /** Notes a poll; false when another one was noted within `intervalMs` of it. A refused poll must not count, or an eager client waits for ever. */
     async notePoll(id: string, now: Date, intervalMs: number): Promise<boolean> {
       const { count } = await db.deviceLogin.updateMany({
-        where: { id, OR: [{ lastPolledAt: null }, { lastPolledAt: { lte: addMs(now, -intervalMs) } }] },
+        where: {
+          id,
+          OR: [
+            { lastPolledAt: null },
+            { lastPolledAt: { lte: addMs(now, -intervalMs) } },
+            // Noted before the clock was set back.
+            { lastPolledAt: { gte: addMs(now, intervalMs) } },
+          ],
+        },
         data: { lastPolledAt: now },
       })
       return count === 1

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mailTokenOf, people } from '../support/people.ts'
+import { bytes, form, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const PATH = '/v1/auth/magic/consume'
+const persons = people()
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+async function started(on = service, email = persons.next()) {
+  const login = await on.startLogin(email, { deviceId: 'laptop-3', deviceName: 'Laptop' })
+  return { ...login, email, token: mailTokenOf(on, email) }
+}
+
+const poll = (deviceCode: string, on = service) => on.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+
+describe('consumeMagicLink', () => {
+  describe('200', () => {
+    it('approves the login that waits and says whose it is', async () => {
+      const { token, email, deviceCode } = await started()
+      const { data } = await service.client.POST(PATH, { body: { token } })
+      expect(data).toEqual({
+        approved: true,
+        user: { email, team: '@acme/core' },
+        device: { deviceId: 'laptop-3', deviceName: 'Laptop' },
+      })
+      expect((await poll(deviceCode)).response.status).toBe(200)
+    })
+
+    it('signs the browser in', async () => {
+      const { token, email } = await started()
+      const response = await service.fetch(PATH, json({ token }))
+      const cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      const device = await service.fetch('/device', { headers: { cookie } })
+      expect(await device.json()).toMatchObject({ authenticated: true, user: { email } })
+    })
+
+    it('takes a form and answers a browser with a page', async () => {
+      const { token, deviceCode } = await started()
+      const response = await service.fetch(PATH, form({ token, action: 'approve' }))
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toContain('text/html')
+      expect(await response.text()).toContain('Approved')
+      expect((await poll(deviceCode)).response.status).toBe(200)
+    })
+
+    it('takes a form of a program and answers with JSON', async () => {
+      const { token } = await started()
+      const response = await service.fetch(PATH, form({ token }, { accept: '*/*' }))
+      expect(await response.json()).toMatchObject({ approved: true })
+    })
+
+    it('denies, and then signs nobody in', async () => {
+      const { token, deviceCode } = await started()
+      const response = await service.fetch(PATH, json({ token, action: 'deny' }))
+      expect(await response.json()).toMatchObject({ approved: false })
+      expect(response.headers.getSetCookie()).toEqual([])
+      expect((await poll(deviceCode)).error?.error.code).toBe('access_denied')
+    })
+  })
+
+  describe('400', () => {
+    it.each<[string, RequestInit]>([
+      ['no token', json({})],
+      ['an empty token', json({ token: '' })],
+      ['a number', json({ token: 7 })],
+      ['a token of 5000 characters', json({ token: 'a'.repeat(5000) })],
+      ['an action that is none', json({ token: 'a', action: 'maybe' })],
+      ['an unknown field', json({ token: 'a', next: 'https://evil.example' })],
+      [
+        'two tokens in a form',
+        form(
+          [
+            ['token', 'a'],
+            ['token', 'b'],
+          ],
+          { accept: '*/*' },
+        ),
+      ],
+      ['a list in a form', form({ 'token[]': 'a' }, { accept: '*/*' })],
+      ['broken JSON', bytes('{"token":', 'application/json')],
+    ])('refuses %s', async (_, init) => {
+      expect(await outcomeOf(await service.fetch(PATH, init))).toBe('400 invalid_request')
+    })
+
+    it('shows a person a page', async () => {
+      const response = await service.fetch(PATH, form({ action: 'approve' }))
+      expect(response.status).toBe(400)
+      expect(response.headers.get('content-type')).toContain('text/html')
+    })
+
+    it('with approval by code: refuses a form without the right code, and the link still works', async () => {
+      await using strict = await startService({ env: { SVC_APPROVAL_MODE: 'code' } })
+      const { token, userCode, deviceCode } = await started(strict, 'ada@example.com')
+      expect(strict.mailbox.newest('ada@example.com').text).not.toContain(userCode)
+
+      for (const typed of [{}, { userCode: 'BBBB-BBBB' }]) {
+        const wrong = await strict.fetch(PATH, form({ token, ...typed }))
+        expect(wrong.status).toBe(400)
+        expect(await wrong.text()).toContain('does not match')
+      }
+      expect((await poll(deviceCode, strict)).response.status).toBe(428)
+      const right = await strict.fetch(PATH, form({ token, userCode: userCode.toLowerCase().replace('-', ' ') }))
+      expect(right.status).toBe(200)
+      expect((await poll(deviceCode, strict)).response.status).toBe(200)
+    })
+  })
+
+  describe('401', () => {
+    it('refuses a link that was used, and one that never was', async () => {
+      const { token } = await started()
+      await service.fetch(PATH, json({ token }))
+      const again = await service.fetch(PATH, json({ token }))
+      expect(await outcomeOf(again)).toBe('401 unauthorized')
+      expect(await messageOf(again)).toContain('used before')
+      expect(await outcomeOf(await service.fetch(PATH, json({ token: 'svcm_never' })))).toBe('401 unauthorized')
+    })
+
+    it('calms a person who clicked twice, and tells everybody else that the link was used', async () => {
+      const { token } = await started()
+      await service.fetch(PATH, form({ token }))
+      const twice = await service.fetch(PATH, form({ token }))
+      expect(twice.status).toBe(401)
+      expect(await twice.text()).toContain('the device is signed in')
+
+      service.clock.advance({ seconds: 61 })
+      expect(await (await service.fetch(PATH, form({ token }))).text()).toContain('used already')
+    })
+
+    it('refuses the link of a login that was denied', async () => {
+      const { token } = await started()
+      await service.fetch(PATH, json({ token, action: 'deny' }))
+      expect(await outcomeOf(await service.fetch(PATH, json({ token })))).toBe('401 unauthorized')
+    })
+  })
+
+  describe('403', () => {
+    it('refuses another site’s page, and the login still waits', async () => {
+      const { token, deviceCode } = await started()
+      const headers = { origin: 'https://evil.example' }
+      expect(await outcomeOf(await service.fetch(PATH, json({ token }, headers)))).toBe('403 forbidden')
+      const page = await service.fetch(PATH, form({ token }, headers))
+      expect(page.status).toBe(403)
+      expect(page.headers.getSetCookie()).toEqual([])
+      expect((await poll(deviceCode)).response.status).toBe(428)
+    })
+  })
+
+  describe('410', () => {
+    it('refuses a link that nobody used in time', async () => {
+      const { token } = await started()
+      service.clock.advance({ seconds: 600 })
+      expect(await outcomeOf(await service.fetch(PATH, json({ token })))).toBe('410 expired')
+      expect((await service.fetch(PATH, form({ token }))).status).toBe(410)
+    })
+  })
+
+  describe('413', () => {
+    it('refuses a body of 17 KiB', async () => {
+      expect(await outcomeOf(await service.fetch(PATH, json({ token: 'a'.repeat(17 * 1024) })))).toBe(
+        '413 payload_too_large',
+      )
+    })
+  })
+
+  describe('415', () => {
+    it('refuses other content types', async () => {
+      const { token, deviceCode } = await started()
+      const response = await service.fetch(PATH, bytes(JSON.stringify({ token }), 'text/plain'))
+      expect(await outcomeOf(response)).toBe('415 unsupported_media_type')
+      expect((await poll(deviceCode)).response.status).toBe(428)
+    })
+  })
+})

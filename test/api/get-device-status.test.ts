@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { people, signInBrowser } from '../support/people.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { BASE_URL, startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const persons = people()
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+describe('getDeviceStatus', () => {
+  describe('200', () => {
+    const status = (email: string) => ({
+      authenticated: true,
+      user: { email, organization: 'acme', team: '@acme/core', role: 'member' },
+    })
+
+    it('says who a bearer token belongs to', async () => {
+      const email = persons.next()
+      const { accessToken } = await service.signIn(email)
+      const { data } = await service.clientOf(accessToken).GET('/device')
+      expect(data).toEqual(status(email))
+    })
+
+    it('says who a browser session belongs to', async () => {
+      const email = persons.next()
+      const cookie = await signInBrowser(service, email)
+      const response = await service.fetch('/device', { headers: { cookie } })
+      expect(await response.json()).toEqual(status(email))
+      expect(response.headers.get('cache-control')).toBe('no-store')
+    })
+
+    it('takes the access token from its cookie', async () => {
+      const email = persons.next()
+      const { accessToken } = await service.signIn(email)
+      const response = await service.fetch('/device', { headers: { cookie: `svc_access=${accessToken}` } })
+      expect(await response.json()).toEqual(status(email))
+    })
+
+    it('says the role of an admin', async () => {
+      await using example = await startService()
+      const { accessToken } = await example.signIn('ada@example.com')
+      const { data } = await example.clientOf(accessToken).GET('/device')
+      expect(data?.user.role).toBe('admin')
+    })
+  })
+
+  describe('401', () => {
+    it.each(['/device', '/device/'])('points to where to sign in: %s', async (path) => {
+      const response = await service.fetch(path)
+      expect(await outcomeOf(response)).toBe('401 authenticate_first')
+      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      expect(response.headers.get('x-should-retry')).toBe('false')
+      expect(await response.json()).toMatchObject({
+        auth: { deviceStart: `${BASE_URL}/v1/auth/device/start`, page: `${BASE_URL}/device` },
+      })
+    })
+
+    it.each<[string, HeadersInit]>([
+      ['a token that is none', { authorization: 'Bearer nonsense' }],
+      ['another scheme', { authorization: 'Basic YTpi' }],
+      ['an unknown session', { cookie: 'svc_session=svcs_unknown' }],
+      ['an empty session', { cookie: 'svc_session=' }],
+    ])('does not know %s', async (_, headers) => {
+      expect(await outcomeOf(await service.fetch('/device', { headers }))).toBe('401 authenticate_first')
+    })
+
+    it('knows an access token no longer once it has ended', async () => {
+      const { accessToken } = await service.signIn(persons.next())
+      service.clock.advance({ seconds: 901 })
+      const response = await service.fetch('/device', { headers: { authorization: `Bearer ${accessToken}` } })
+      expect(await outcomeOf(response)).toBe('401 authenticate_first')
+    })
+  })
+})

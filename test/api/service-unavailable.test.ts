@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readContract, routesOf } from '../../src/http/contract.ts'
+import type { Route } from '../../src/http/contract.ts'
+import type { OperationId } from '../../src/http/operation.ts'
+import { mailTokenOf } from '../support/people.ts'
+import { json, outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+/** What needs no database: it says that the process runs, or answers from memory. */
+const NEEDS_NO_DATABASE: readonly OperationId[] = ['getHealth', 'getReadiness', 'getKeySet']
+
+const operations = routesOf(readContract()).filter(({ id }) => !NEEDS_NO_DATABASE.includes(id))
+
+describe('without its database', () => {
+  let service: TestService
+  /** Bodies that get as far as the database, where the contract's own example does not. */
+  const bodies: Partial<Record<OperationId, unknown>> = {}
+  let accessToken: string
+  let cookie: string
+
+  beforeAll(async () => {
+    service = await startService()
+    const signedIn = await service.signIn('ada@example.com')
+    accessToken = signedIn.accessToken
+    bodies.refreshTokens = { account: 'ada@example.com', refreshToken: signedIn.refreshToken }
+    await service.startLogin('ada@example.com')
+    const approved = await service.fetch(
+      '/v1/auth/magic/consume',
+      json({ token: mailTokenOf(service, 'ada@example.com') }),
+    )
+    cookie = approved.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    await service.database.close()
+  })
+  afterAll(() => service[Symbol.asyncDispose]())
+
+  it.each(operations)('$id answers 503 service_unavailable to a device', async (route) => {
+    const response = await service.fetch(pathOf(route), requestOf(route, { authorization: `Bearer ${accessToken}` }))
+    expect(await outcomeOf(response)).toBe('503 service_unavailable')
+  })
+
+  it.each(operations.filter(takesCookies))('$id answers 503 service_unavailable to a browser', async (route) => {
+    const response = await service.fetch(pathOf(route), requestOf(route, { cookie }))
+    expect(await outcomeOf(response)).toBe('503 service_unavailable')
+  })
+
+  it('the pages say so too', async () => {
+    const response = await service.fetch('/v1/auth/magic/consume?token=svcm_x', { headers: { accept: 'text/html' } })
+    expect(response.status).toBe(503)
+    expect(response.headers.get('content-type')).toContain('text/html')
+  })
+
+  it('nothing of the database’s own words gets out', async () => {
+    const response = await service.fetch('/v1/auth/device/poll', json({ deviceCode: 'a' }))
+    expect(await response.text()).not.toMatch(/prisma|pglite|postgres|closed|stack|\.ts/i)
+  })
+
+  function requestOf({ id, method, operation }: Route, headers: Record<string, string>): RequestInit {
+    const body = bodies[id] ?? exampleOf(operation)
+    return body === undefined ? { method: method.toUpperCase(), headers } : { ...json(body, headers), method }
+  }
+})
+
+function pathOf({ id, path }: Route): string {
+  const filled = path.replace('{team}', '%40acme%2Fcore').replaceAll(/\{\w+\}/g, 'some-id')
+  return id === 'showMagicLink' ? `${filled}?token=svcm_some` : filled
+}
+
+function takesCookies({ operation }: Route): boolean {
+  const { security = [] } = operation as { security?: readonly object[] }
+  return security.some((scheme) => 'SessionCookie' in scheme)
+}
+
+/** The contract's example of a body. */
+function exampleOf({ requestBody }: Route['operation']): unknown {
+  const json = requestBody?.content['application/json'] as { example?: unknown } | undefined
+  return json?.example
+}

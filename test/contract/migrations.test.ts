@@ -1,0 +1,131 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { diffSchema, migrationList, noFilters, withSchemaEngine } from '../../prisma/schema-diff.ts'
+import { migrate, migrationsDirectory, readMigrations } from '../../src/migrations.ts'
+import type { Migration, MigrationConnection } from '../../src/migrations.ts'
+import { loadMigrated } from '../support/database.ts'
+
+const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))
+let pglite: PGlite
+const connection: MigrationConnection = {
+  query: async (sql, parameters = []) => (await pglite.query<Record<string, unknown>>(sql, [...parameters])).rows,
+  script: async (sql) => void (await pglite.exec(sql)),
+}
+const emptyIt = () => connection.script('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+
+beforeAll(async () => {
+  pglite = await loadMigrated()
+})
+beforeEach(emptyIt)
+afterAll(() => pglite.close())
+
+function migration(name: string, sql: string, checksum = name): Migration {
+  return { name, sql, checksum }
+}
+
+describe('the migrations', () => {
+  it('lead to schema.prisma: run `npm run migration -- NAME` after changing it', async () => {
+    expect(await diffSchema(await readFile(schemaFile, 'utf8'), { database: pglite })).toBe('')
+  })
+
+  it('are compared with schema.prisma in earnest', async () => {
+    const changed = (await readFile(schemaFile, 'utf8')).replace(
+      'model Organization {',
+      'model Organization {\n  motto String?',
+    )
+    expect(await diffSchema(changed, { database: pglite })).toContain(
+      'ALTER TABLE "organizations" ADD COLUMN     "motto" TEXT',
+    )
+  })
+})
+
+describe('the migrator and `prisma migrate deploy` can take turns', () => {
+  it('Prisma finds nothing to do after ours', async () => {
+    await migrate(connection, await readMigrations())
+    const migrationsList = await migrationList(migrationsDirectory)
+
+    const [diagnosis, deployed] = await withSchemaEngine(async (engine) => {
+      const input = { migrationsList, optInToShadowDatabase: false, filters: noFilters }
+      return [
+        await engine.diagnoseMigrationHistory(input),
+        await engine.applyMigrations({ migrationsList, filters: noFilters }),
+      ]
+    }, pglite)
+    expect(diagnosis).toEqual({
+      history: null,
+      failedMigrationNames: [],
+      editedMigrationNames: [],
+      hasMigrationsTable: true,
+    })
+    expect(deployed.appliedMigrationNames).toEqual([])
+  })
+
+  it('ours finds nothing to do after Prisma, and the book-keeping looks the same', async () => {
+    const migrationsList = await migrationList(migrationsDirectory)
+    await withSchemaEngine((engine) => engine.applyMigrations({ migrationsList, filters: noFilters }), pglite)
+    expect(await migrate(connection, await readMigrations())).toEqual([])
+
+    const prismas = await bookKeeping()
+    await emptyIt()
+    await migrate(connection, await readMigrations())
+    expect(await bookKeeping()).toEqual(prismas)
+  })
+})
+
+async function bookKeeping() {
+  return {
+    columns: await connection.query(
+      `SELECT column_name, data_type, character_maximum_length, is_nullable, column_default
+         FROM information_schema.columns WHERE table_name = '_prisma_migrations' ORDER BY ordinal_position`,
+    ),
+    indexes: await connection.query(`SELECT indexdef FROM pg_indexes WHERE tablename = '_prisma_migrations'`),
+    rows: await connection.query(
+      `SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at, finished_at >= started_at AS finished
+         FROM "_prisma_migrations"`,
+    ),
+  }
+}
+
+describe('the migrator', () => {
+  const first = migration('1_first', 'CREATE TABLE one (id int); INSERT INTO one VALUES (1);')
+  const second = migration('2_second', 'CREATE TABLE two (id int);')
+
+  it('applies what is missing, in order, once', async () => {
+    expect(await migrate(connection, [first])).toEqual(['1_first'])
+    expect(await migrate(connection, [first, second])).toEqual(['2_second'])
+    expect(await migrate(connection, [first, second])).toEqual([])
+    expect(await connection.query('SELECT * FROM one')).toEqual([{ id: 1 }])
+  })
+
+  it('undoes the whole of a migration that fails, and keeps those before it', async () => {
+    const broken = migration('2_broken', 'CREATE TABLE two (id int); SELECT nothing;')
+    await expect(migrate(connection, [first, broken])).rejects.toThrow(/2_broken failed and changed nothing: .*nothing/)
+    expect(await migrate(connection, [first, second])).toEqual(['2_second'])
+  })
+
+  it.each<[string, Migration[], string, RegExp]>([
+    [
+      'was changed after it was applied',
+      [{ ...first, checksum: 'other' }],
+      '',
+      /1_first was changed after it was applied/,
+    ],
+    ['is not known to this version', [second], '', /has the migration 1_first, which this version does not know/],
+    ['failed half-way', [first], 'UPDATE "_prisma_migrations" SET finished_at = NULL', /1_first failed half-way/],
+  ])('refuses a database with a migration that %s', async (_what, migrations, change, message) => {
+    await migrate(connection, [first])
+    await connection.script(change)
+    await expect(migrate(connection, migrations)).rejects.toThrow(message)
+    expect(await connection.query(`SELECT 1 FROM pg_tables WHERE tablename = 'two'`)).toEqual([])
+  })
+
+  it('applies a migration again that was rolled back by hand', async () => {
+    await migrate(connection, [first])
+    await connection.script(
+      'DROP TABLE one; UPDATE "_prisma_migrations" SET rolled_back_at = now(), finished_at = NULL',
+    )
+    expect(await migrate(connection, [first])).toEqual(['1_first'])
+  })
+})

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SvcClient } from '../../generated/sdk/index.js'
+import { events } from '../../generated/sdk/index.js'
+import { outcomeOf } from './requests.ts'
+import { startService } from './service.ts'
+import type { TestService } from './service.ts'
+import { answersJson, neverAnswers, startUpstream, streams } from './upstream.ts'
+import type { TestUpstream } from './upstream.ts'
+
+type CallOperation = {
+  readonly operationId: string
+  readonly path: '/v1/chat/completions' | '/v1/responses' | '/codex/v1/responses' | '/vendorb/v1/messages'
+  readonly servedBy: string
+  /** Without a model. */
+  readonly body: object
+  /** A whole answer of this style, as the contract has it. */
+  readonly answer: object
+  /** The data of the events of a stream of this style. */
+  readonly events: readonly object[]
+}
+
+const DIRECTORY = `
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        defaultModel: vendora/large
+        models: [vendora/large, svc/local, svc/draft]
+        members: [{ email: ada@example.com }]
+models:
+  - { id: vendora/large, displayName: Large, owner: vendora }
+  - { id: svc/local, displayName: Local, owner: svc, backendModel: 'qwen3:8b' }
+  - { id: svc/draft, displayName: Draft, owner: svc, certified: false }
+  - { id: svc/others, displayName: Others, owner: svc }
+`
+
+/** A case for each status that a model call can have, through the generated SDK against the whole service. */
+export function describeCallOperation({
+  operationId,
+  path,
+  servedBy,
+  body,
+  answer,
+  events: data,
+}: CallOperation): void {
+  describe(operationId, () => {
+    let upstream: TestUpstream
+    let service: TestService
+    let client: SvcClient
+    let accessToken: string
+
+    beforeAll(async () => {
+      upstream = await startUpstream()
+      const gone = await startUpstream()
+      await gone[Symbol.asyncDispose]()
+      service = await startService({
+        directory: DIRECTORY,
+        env: {
+          [`SVC_${servedBy.toUpperCase()}_UPSTREAM_URL`]: upstream.url.href,
+          SVC_UPSTREAM_BEARER_TOKEN: 'upstream-token',
+          SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS: '1',
+          SVC_LOCAL_ENGINE_URL: gone.url.href,
+          SVC_MAX_BODY_BYTES: '4096',
+        },
+      })
+      ;({ accessToken } = await service.signIn('ada@example.com'))
+      client = service.clientOf(accessToken)
+    })
+
+    beforeEach(() => upstream.restart(answersJson(answer)))
+
+    afterAll(async () => {
+      await service[Symbol.asyncDispose]()
+      await upstream[Symbol.asyncDispose]()
+    })
+
+    // The bodies of the four operations differ; each is one that its own operation takes.
+    const call = (given: object = {}) => client.POST(path, { body: { ...body, ...given } as never })
+    const send = (text: string, headers: Record<string, string> = {}) =>
+      service.fetch(path, {
+        method: 'POST',
+        body: text,
+        headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json', ...headers },
+      })
+
+    describe('200', () => {
+      it("answers with the upstream's answer, and says who served it", async () => {
+        const { data: received, response } = await call()
+        expect(received).toEqual(answer)
+        expect(response.headers.get('x-svc-served-by')).toBe(servedBy)
+        expect(upstream.last().headers.authorization).toBe('Bearer upstream-token')
+        expect(JSON.parse(upstream.last().body.toString())).toEqual({ model: 'vendora/large', ...body })
+      })
+
+      it('streams the events as they came', async () => {
+        upstream.restart(streams([...data.map((event) => `data: ${JSON.stringify(event)}\n\n`), 'data: [DONE]\n\n']))
+        const given = { ...body, stream: true } as never
+        const { data: stream, response } = await client.POST(path, { body: given, parseAs: 'stream' })
+        expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+        const received: unknown[] = []
+        for await (const event of events(stream ?? new ReadableStream())) received.push(event)
+        expect(received).toEqual(data)
+      })
+    })
+
+    describe('400', () => {
+      it.each([
+        ['a model that is no text', JSON.stringify({ ...body, model: 7 })],
+        ['a stream that is no boolean', JSON.stringify({ ...body, stream: 'yes' })],
+        ['a list', '[]'],
+        ['no JSON', '{"model":'],
+        ['a model twice', `{"model":"vendora/large",${JSON.stringify({ ...body, model: 'svc/draft' }).slice(1)}`],
+      ])('refuses %s', async (_name, text) => {
+        expect(await outcomeOf(await send(text))).toBe('400 invalid_request')
+        expect(upstream.calls).toEqual([])
+      })
+    })
+
+    describe('401', () => {
+      it.each(['Bearer wrong', 'Basic YTpi', ''])('refuses the credential "%s"', async (authorization) => {
+        const response = await send(JSON.stringify(body), { authorization })
+        expect(await outcomeOf(response)).toBe('401 unauthorized')
+        expect(response.headers.get('www-authenticate')).toBe('Bearer')
+        expect(response.headers.get('x-should-retry')).toBe('false')
+      })
+    })
+
+    describe('403', () => {
+      it.each(['svc/none', 'svc/others', 'svc/draft'])(
+        'refuses the model %s, always in the same words',
+        async (model) => {
+          const { error, response } = await call({ model })
+          expect(response.status).toBe(403)
+          expect(error).toEqual({
+            type: 'error',
+            error: {
+              type: 'permission_error',
+              code: 'model_not_allowed',
+              message: 'Your team may not call this model. GET /v1/models lists those it may.',
+            },
+          })
+        },
+      )
+    })
+
+    describe('413', () => {
+      it('refuses a body above the limit', async () => {
+        const response = await send(JSON.stringify({ ...body, padding: 'x'.repeat(5000) }))
+        expect(await outcomeOf(response)).toBe('413 payload_too_large')
+      })
+    })
+
+    describe('415', () => {
+      it.each([
+        ['a type', { 'content-type': 'text/plain' }],
+        ['an encoding', { 'content-encoding': 'compress' }],
+      ])('refuses %s that nobody reads', async (_name, headers) => {
+        expect(await outcomeOf(await send(JSON.stringify(body), headers))).toBe('415 unsupported_media_type')
+      })
+    })
+
+    describe('502', () => {
+      it('says that the upstream broke off', async () => {
+        upstream.restart(({ socket }) => socket.destroySoon())
+        expect(await outcomeOf(await send(JSON.stringify(body)))).toBe('502 upstream_failed')
+      })
+    })
+
+    describe('503', () => {
+      it('says that nothing serves an allowed model, and that waiting is no cure', async () => {
+        const response = await send(JSON.stringify({ ...body, model: 'svc/local' }))
+        expect(await outcomeOf(response)).toBe('503 model_unavailable')
+        expect([response.headers.get('x-should-retry'), response.headers.get('retry-after')]).toEqual(['false', null])
+      })
+    })
+
+    describe('504', () => {
+      it('says that the upstream was silent', async () => {
+        upstream.restart(neverAnswers)
+        expect(await outcomeOf(await send(JSON.stringify(body)))).toBe('504 upstream_timeout')
+      })
+    })
+
+    describe('default', () => {
+      it("hands on the upstream's own error unchanged", async () => {
+        const error = { error: { type: 'overloaded_error', message: 'Overloaded' } }
+        upstream.restart(answersJson(error, { status: 529, headers: { 'retry-after': '9', 'request-id': 'req_up' } }))
+        const response = await send(JSON.stringify(body))
+        expect([response.status, await response.json()]).toEqual([529, error])
+        expect(response.headers.get('retry-after')).toBe('9')
+        expect(response.headers.get('request-id')).toBe('req_up')
+        expect(upstream.calls.length).toBe(1)
+      })
+    })
+  })
+}
