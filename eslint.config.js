@@ -27,7 +27,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['spec/**', 'prisma/**', 'src/main.ts', 'test/support/seen.ts', 'test/bench/**', '**/*.js'],
+    files: ['spec/**', 'prisma/**', 'src/command-line.ts', 'test/support/seen.ts', 'test/bench/**', '**/*.js'],
     rules: { 'no-console': 'off' },
   },
   {

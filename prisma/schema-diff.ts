@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { PGlite } from '@electric-sql/pglite'
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
+import type * as EnginePackage from '@prisma/schema-engine-wasm'
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
 import { migrationsDirectory, readMigrations } from '../src/migrations.ts'
 
@@ -79,7 +80,7 @@ async function connect(factory: PrismaPGlite, pglite: PGlite) {
   return Object.assign(adapter, { executeScript: async (sql: string) => void (await pglite.exec(sql)) })
 }
 
-type EngineModule = typeof import('@prisma/schema-engine-wasm') & { __wbg_set_wasm(wasm: WebAssembly.Exports): void }
+type EngineModule = typeof EnginePackage & { __wbg_set_wasm(wasm: WebAssembly.Exports): void }
 
 let engine: Promise<EngineModule> | undefined
 
@@ -101,6 +102,6 @@ async function instantiateEngine(): Promise<EngineModule> {
   module.__wbg_set_wasm(instance.exports)
   // wasm-bindgen's start function, which the package's entry would call.
   const { __wbindgen_start: start } = instance.exports
-  if (typeof start === 'function') start()
+  if (typeof start === 'function') Reflect.apply(start, undefined, [])
   return module
 }

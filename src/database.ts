@@ -133,7 +133,7 @@ function pgliteAdapter(pglite: PGlite): SqlDriverAdapterFactory {
  */
 async function startTransaction(pglite: PGlite): Promise<Transaction> {
   let outcome: Promise<unknown> = Promise.resolve()
-  const watched: Pick<PGlite, 'transaction'> = { transaction: (run) => (outcome = pglite.transaction(run)) as never }
+  const watched: Pick<PGlite, 'transaction'> = { transaction: (run) => (outcome = pglite.transaction(run)) }
   // The adapter starts a transaction by this one method.
   const adapter = await new PrismaPGlite(watched as PGlite).connect()
   const transaction = await adapter.startTransaction()

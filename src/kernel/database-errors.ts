@@ -80,7 +80,7 @@ function layers(error: unknown, depth = 0): object[] {
     'cause' in error && error.cause,
     'meta' in error && error.meta,
     'driverAdapterError' in error && error.driverAdapterError,
-    ...('errors' in error && Array.isArray(error.errors) ? error.errors : []),
+    ...('errors' in error && Array.isArray(error.errors) ? (error.errors as unknown[]) : []),
   ]
-  return [error, ...inner.flatMap((value: unknown) => layers(value, depth + 1))]
+  return [error, ...inner.flatMap((value) => layers(value, depth + 1))]
 }

@@ -283,8 +283,8 @@ describe('a Postgres server', () => {
 
   /** Makes the first two who come wait for each other, so that their transactions overlap. */
   function meetingPoint() {
-    const together = Promise.withResolvers<void>()
-    const meeting = { visits: 0, meet: () => (++meeting.visits === 2 && together.resolve(), together.promise) }
+    const together = Promise.withResolvers<true>()
+    const meeting = { visits: 0, meet: () => (++meeting.visits === 2 && together.resolve(true), together.promise) }
     return meeting
   }
 
@@ -405,18 +405,18 @@ describe('a Postgres server', () => {
 
   it('with every connection taken makes nobody wait longer than 3 s', async () => {
     const database = await open()
-    const release = Promise.withResolvers<void>()
-    const held = Array.from({ length: 10 }, () => Promise.withResolvers<void>())
+    const release = Promise.withResolvers<true>()
+    const held = Array.from({ length: 10 }, () => Promise.withResolvers<true>())
     const holders = held.map(({ resolve }) =>
       database.prisma.$transaction(async (tx) => {
         await tx.account.count()
-        resolve()
+        resolve(true)
         await release.promise
       }),
     )
     await Promise.all(held.map(({ promise }) => promise))
     await expectUnavailable(database)
-    release.resolve()
+    release.resolve(true)
     await Promise.all(holders)
     await expectAvailable(database)
     await database.close()

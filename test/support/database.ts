@@ -39,7 +39,7 @@ function lend(pglite: PGlite): PGlite {
   const loan: Pick<PGlite, 'query' | 'exec' | 'transaction' | 'close'> = {
     query: async (...given) => (check(), pglite.query(...given)) as never,
     exec: async (...given) => (check(), pglite.exec(...given)),
-    transaction: async (run) => (check(), pglite.transaction(run)) as never,
+    transaction: async (run) => (check(), pglite.transaction(run)),
     close: async () => {
       // After everything that was asked before.
       await pglite.query('SELECT 1')

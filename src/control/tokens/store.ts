@@ -86,17 +86,22 @@ export function deviceSessionStore(db: PrismaClient) {
       return row && toSession(row)
     },
 
-    /** Moves the family on from a generation; false when somebody else did, or it has ended. */
+    /**
+     * Moves the family on from a generation; false when somebody else did, or it has ended. In a transaction of its own, because a lone
+     * statement that a hanging server has received may still take effect long after the caller was told that it failed.
+     */
     async rotate(
       id: string,
       generation: number,
       next: { rotatedAt: Date; lastSeenAt: Date; lastIp: string; idleExpiresAt: Date; clientFingerprint: string },
     ): Promise<boolean> {
-      const { count } = await db.deviceSession.updateMany({
-        where: { id, generation, revokedAt: null, invitation: { revokedAt: null } },
-        data: { generation: generation + 1, ...next },
+      return db.$transaction(async (tx) => {
+        const { count } = await tx.deviceSession.updateMany({
+          where: { id, generation, revokedAt: null, invitation: { revokedAt: null } },
+          data: { generation: generation + 1, ...next },
+        })
+        return count === 1
       })
-      return count === 1
     },
 
     /** Ends a session, once, with its audit row. False when it had ended before. */

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cookiesOf, mailTokenOf, people, signInBrowser, tokenOf } from '../support/people.ts'
+import { ask, form, json, outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const CONSUME = '/v1/auth/magic/consume'
+const persons = people()
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+async function started(email = persons.next()) {
+  const login = await service.startLogin(email, { deviceId: 'new-device' })
+  return { ...login, email, mailToken: mailTokenOf(service, email), handleToken: tokenOf(login.verificationUri) }
+}
+const consume = async (token: string, headers: Record<string, string> = {}) =>
+  outcomeOf(await service.fetch(CONSUME, json({ token }, headers)))
+const poll = async (deviceCode: string) => outcomeOf(await service.fetch('/v1/auth/device/poll', json({ deviceCode })))
+const PENDING = /^(428 authorization_pending|429 rate_limited)$/
+
+describe('the link of the start response, which whoever started has', () => {
+  it('approves nothing for somebody who is not signed in', async () => {
+    const { handleToken, deviceCode } = await started()
+    expect(await consume(handleToken)).toBe('401 unauthorized')
+    expect(await poll(deviceCode)).toMatch(PENDING)
+  })
+
+  it('approves nothing for somebody who is signed in to another account, by cookie or by token', async () => {
+    const stranger = persons.next()
+    const cookie = await signInBrowser(service, stranger)
+    const { accessToken } = await service.signIn(stranger)
+    const { handleToken, deviceCode } = await started()
+    expect(await consume(handleToken, { cookie })).toBe('401 unauthorized')
+    expect(await consume(handleToken, { authorization: `Bearer ${accessToken}` })).toBe('401 unauthorized')
+    expect(await poll(deviceCode)).toMatch(PENDING)
+  })
+
+  it('denies nothing for a stranger either', async () => {
+    const { handleToken, deviceCode } = await started()
+    const response = await service.fetch(CONSUME, json({ token: handleToken, action: 'deny' }))
+    expect(await outcomeOf(response)).toBe('401 unauthorized')
+    expect(await poll(deviceCode)).toMatch(PENDING)
+  })
+
+  it('approves once for somebody who is signed in to the same account, and signs nobody in anew', async () => {
+    const email = persons.next()
+    const cookie = await signInBrowser(service, email)
+    const { handleToken, deviceCode } = await started(email)
+    const response = await service.fetch(CONSUME, json({ token: handleToken }, { cookie }))
+    expect(response.status).toBe(200)
+    expect(response.headers.getSetCookie()).toEqual([])
+    expect(await poll(deviceCode)).toBe('200')
+    expect(await consume(handleToken, { cookie })).toBe('401 unauthorized')
+  })
+
+  it('is not in the mail, and the mail’s is not in the answer', async () => {
+    const { handleToken, mailToken, email } = await started()
+    expect(handleToken).not.toBe(mailToken)
+    expect(service.mailbox.newest(email).raw).not.toContain(handleToken)
+  })
+})
+
+it('looking at a link changes nothing, however often and by whom', async () => {
+  const { mailToken, handleToken, deviceCode } = await started()
+  const before = await service.database.prisma.deviceLogin.findFirst({ orderBy: { createdAt: 'desc' } })
+  for (const token of [mailToken, handleToken])
+    for (let times = 0; times < 20; times += 1)
+      expect((await service.fetch(`${CONSUME}?token=${token}`)).status).toBe(200)
+  const head = await ask(service.port, { method: 'HEAD', path: `${CONSUME}?token=${mailToken}` })
+  expect(head).toMatchObject({ status: 200, body: '' })
+
+  expect(await service.database.prisma.deviceLogin.findFirst({ orderBy: { createdAt: 'desc' } })).toEqual(before)
+  expect(await poll(deviceCode)).toBe('428 authorization_pending')
+})
+
+describe('a link that was used', () => {
+  it('stays used, also after its time', async () => {
+    const { mailToken } = await started()
+    await consume(mailToken)
+    service.clock.advance({ seconds: 1 })
+    expect(await consume(mailToken)).toBe('401 unauthorized')
+    service.clock.advance({ seconds: 600 })
+    expect(await consume(mailToken)).toBe('401 unauthorized')
+  })
+
+  it('does not alarm who clicked twice, and the device is signed in all the same', async () => {
+    const { mailToken, deviceCode } = await started()
+    await service.fetch(CONSUME, form({ token: mailToken }))
+    const second = await service.fetch(CONSUME, form({ token: mailToken }))
+    expect(await second.text()).toContain('All done')
+    expect(await poll(deviceCode)).toBe('200')
+  })
+})
+
+describe('a user code', () => {
+  it('of another account is as unknown as a made-up one, and its login waits on', async () => {
+    const { accessToken } = await service.signIn(persons.next())
+    const { userCode, deviceCode } = await started()
+    const enter = (code: string) =>
+      service.fetch('/device', json({ userCode: code }, { authorization: `Bearer ${accessToken}` }))
+    const [foreign, unknown] = [await enter(userCode), await enter('ZZZZ-ZZZZ')]
+    expect([foreign.status, await foreign.json()]).toEqual([unknown.status, await unknown.json()])
+    expect(foreign.status).toBe(404)
+    expect(await poll(deviceCode)).toMatch(PENDING)
+  })
+
+  it('needs somebody who is signed in: not a session that was signed out, not a token that has ended', async () => {
+    const email = persons.next()
+    const { accessToken } = await service.signIn(email)
+    const cookie = await signInBrowser(service, email)
+    const { userCode, deviceCode } = await started(email)
+    const enter = async (headers: Record<string, string>) =>
+      outcomeOf(await service.fetch('/device', json({ userCode }, headers)))
+
+    await service.fetch('/v1/auth/logout', json({}, { cookie, authorization: `Bearer ${accessToken}` }))
+    expect(await enter({ cookie })).toBe('401 authenticate_first')
+    expect(await enter({ authorization: `Bearer ${accessToken}` })).toBe('401 authenticate_first')
+    expect(await enter({})).toBe('401 authenticate_first')
+
+    const ended = await service.signIn(email, { deviceId: 'third' })
+    service.clock.advance({ seconds: 901 })
+    expect(await enter({ authorization: `Bearer ${ended.accessToken}` })).toBe('401 authenticate_first')
+    expect(await poll(deviceCode)).toBe('410 expired')
+  })
+
+  it('is free again once its device has its tokens', async () => {
+    const email = persons.next()
+    const { userCode, deviceCode } = await started(email)
+    await service.approveByMail(email)
+    await poll(deviceCode)
+    const { accessToken } = await service.signIn(email, { deviceId: 'third' })
+    const response = await service.fetch('/device', json({ userCode }, { authorization: `Bearer ${accessToken}` }))
+    expect(await outcomeOf(response)).toBe('404 not_found')
+  })
+})
+
+it('in development the start response approves by itself: outbox, and this machine only', async () => {
+  await using development = await startService({ env: { SVC_MAIL_URL: 'outbox:/tmp/svc-test-outbox' } })
+  const { verificationUri, deviceCode } = await development.startLogin('ada@example.com')
+  const response = await development.fetch(CONSUME, json({ token: tokenOf(verificationUri) }))
+  expect(response.status).toBe(200)
+  expect(cookiesOf(response)).toContain('svc_session=')
+  const { data } = await development.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+  expect(data?.account).toBe('ada@example.com')
+})
+
+it('with an outbox behind a public address the start response approves nothing', async () => {
+  await using development = await startService({
+    env: { SVC_MAIL_URL: 'outbox:/tmp/svc-test-outbox', SVC_BASE_URL: 'https://svc.example.com' },
+  })
+  const { verificationUri } = await development.startLogin('ada@example.com')
+  const response = await development.fetch(CONSUME, json({ token: tokenOf(verificationUri) }))
+  expect(await outcomeOf(response)).toBe('401 unauthorized')
+})

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
+import { json } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const HOUR = 3600
+const persons = people()
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+const status = async (cookie: string) => (await service.fetch('/device', { headers: { cookie } })).status
+const owner = async (cookie: string) => {
+  const response = await service.fetch('/device', { headers: { cookie } })
+  return response.ok ? ((await response.json()) as { user: { email: string } }).user.email : response.status
+}
+
+/** Signs in by mail in a browser that has these cookies. */
+async function signInWith(email: string, cookie: string): Promise<string> {
+  await service.startLogin(email, { deviceId: 'browser' })
+  return cookiesOf(
+    await service.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(service, email) }, { cookie })),
+  )
+}
+
+it('ends after eight hours without use', async () => {
+  const cookie = await signInBrowser(service, persons.next())
+  service.clock.advance({ seconds: 8 * HOUR - 1 })
+  expect(await status(cookie)).toBe(200)
+  service.clock.advance({ seconds: 8 * HOUR - 1 })
+  expect(await status(cookie)).toBe(200)
+  service.clock.advance({ seconds: 8 * HOUR })
+  expect(await status(cookie)).toBe(401)
+})
+
+it('ends after a day, however it is used', async () => {
+  const cookie = await signInBrowser(service, persons.next())
+  for (let hours = 0; hours < 23; hours += 1) {
+    service.clock.advance({ seconds: HOUR })
+    expect(await status(cookie), `after ${hours + 1} hours`).toBe(200)
+  }
+  service.clock.advance({ seconds: HOUR })
+  expect(await status(cookie)).toBe(401)
+})
+
+it('gets an id that nobody could plant in the browser before', async () => {
+  const [attacker, victim] = [persons.next(), persons.next()]
+  const planted = await signInBrowser(service, attacker)
+  const cookie = await signInWith(victim, planted)
+  expect(cookie).not.toBe(planted)
+  expect(await owner(cookie)).toBe(victim)
+  expect(await owner(planted)).toBe(401)
+})
+
+it('gets a new id even where a made-up one was planted', async () => {
+  const email = persons.next()
+  const cookie = await signInWith(email, 'svc_session=svcs_planted')
+  expect(cookie).not.toContain('planted')
+  expect(await owner('svc_session=svcs_planted')).toBe(401)
+  expect(await owner(cookie)).toBe(email)
+})
+
+it('is kept as a hash only', async () => {
+  const cookie = await signInBrowser(service, persons.next())
+  const rows = await service.database.prisma.browserSession.findMany()
+  expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
+})
+
+it('ends with the invitation, and stays ended when the person is invited again', async () => {
+  await using other = await startService()
+  const cookie = await signInBrowser(other, 'ada@example.com')
+  const ask = async () => (await other.fetch('/device', { headers: { cookie } })).status
+  expect(await ask()).toBe(200)
+  await other.applyDirectory(directoryOf([]))
+  expect(await ask()).toBe(401)
+  await other.applyDirectory(directoryOf(['ada@example.com']))
+  expect(await ask()).toBe(401)
+})
