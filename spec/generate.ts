@@ -2,7 +2,7 @@
  * `npm run generate`: everything in generated/ from spec/ and prisma/schema.prisma. The same input gives the same bytes, so CI compares.
  */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 const root = path.join(import.meta.dirname, '..')
@@ -33,28 +33,42 @@ function writeTypes(): void {
   ])
 }
 
-/** The package that integrators install: the compiled layer of src/sdk, the types, the document. */
+/** The package that integrators install: the compiled layer of src/sdk, its README, the types of the contract. */
 function writeSdk(): void {
   rmSync(sdk, { recursive: true, force: true })
   mkdirSync(sdk, { recursive: true })
   copyFileSync(path.join(generated, 'openapi.ts'), path.join(sdk, 'openapi.d.ts'))
-  copyFileSync(path.join(generated, 'openapi.json'), path.join(sdk, 'openapi.json'))
+  copyFileSync(path.join(root, 'src/sdk/README.md'), path.join(sdk, 'README.md'))
   run('tsc', ['-p', 'src/sdk/tsconfig.json'])
+  nameTypesByPath()
   writeFileSync(path.join(sdk, 'package.json'), `${JSON.stringify(sdkPackage(), null, 2)}\n`)
 }
 
+/** The project's own short name for the types means nothing to who installs the package. */
+function nameTypesByPath(): void {
+  for (const name of readdirSync(sdk).filter((name) => name.endsWith('.d.ts'))) {
+    const file = path.join(sdk, name)
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll("'#openapi'", "'./openapi.js'"))
+  }
+}
+
+/** Its version is the contract's: a breaking change of the one is a breaking change of the other. */
 function sdkPackage(): object {
-  const { version, license, dependencies } = readJson('package.json')
+  const { license, dependencies } = readJson<PackageJson>('package.json')
+  const { info } = readJson<{ info: { version: string } }>('generated/openapi.json')
   return {
     name: '@svc/client',
-    version,
+    version: info.version,
     description: 'Typed client of a svc deployment: device login and model calls',
     license,
     type: 'module',
     sideEffects: false,
     engines: { node: '>=20' },
-    exports: { '.': { types: './index.d.ts', default: './index.js' }, './openapi.json': './openapi.json' },
-    imports: { '#openapi': { types: './openapi.d.ts', default: './openapi.json' } },
+    exports: {
+      '.': { types: './index.d.ts', default: './index.js' },
+      './node': { types: './node.d.ts', default: './node.js' },
+      './package.json': './package.json',
+    },
     dependencies: { 'openapi-fetch': dependencies['openapi-fetch'] },
   }
 }
@@ -64,10 +78,10 @@ function writePrismaClient(): void {
   run('prisma', ['generate'], { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath })
 }
 
-type PackageJson = { version: string; license: string; dependencies: Record<string, string> }
+type PackageJson = { license: string; dependencies: Record<string, string> }
 
-function readJson(file: string): PackageJson {
-  return JSON.parse(readFileSync(path.join(root, file), 'utf8')) as PackageJson
+function readJson<Content>(file: string): Content {
+  return JSON.parse(readFileSync(path.join(root, file), 'utf8')) as Content
 }
 
 function run(command: string, args: readonly string[], env: Record<string, string> = {}): void {

@@ -1,38 +1,29 @@
 import type { Express } from 'express'
+import { Redis } from 'ioredis'
 import { openKeyring } from './access/keyring.ts'
-import type { Keyring } from './access/keyring.ts'
 import { liveSessions } from './access/live-sessions.ts'
-import type { LiveSessions } from './access/live-sessions.ts'
 import { accessStore } from './access/store.ts'
-import type { AccessStore } from './access/store.ts'
+import { controlPart } from './compose-control.ts'
+import { basisWithDatabase, basisWithoutDatabase, gatewayPart } from './compose-gateway.ts'
+import type { GatewayBasis } from './compose-gateway.ts'
 import type { Config } from './config.ts'
-import { controlHandlers } from './control/app.ts'
-import { identifyBrowser } from './control/browser-session/identify.ts'
-import { browserSessionStore } from './control/browser-session/store.ts'
-import { deviceLoginStore } from './control/device-login/store.ts'
-import { errorPage } from './control/pages/error-page.ts'
-import { teamStore } from './control/teams/store.ts'
-import { issueTokens } from './control/tokens/issue.ts'
-import { deviceSessionStore } from './control/tokens/store.ts'
+import { notifier } from './control/notify.ts'
+import { writeControlError } from './control/write-error.ts'
 import { isDatabaseUnavailable } from './database.ts'
 import type { Database } from './database.ts'
-import { directoryStore } from './directory/store.ts'
-import { snapshotCache } from './directory/snapshot.ts'
-import { gatewayHandlers, openGateway } from './gateway/app.ts'
+import type { Directory } from './directory/rules.ts'
+import { openGateway } from './gateway/app.ts'
+import { docsRoutes } from './docs/routes.ts'
 import { createApp } from './http/app.ts'
+import { readContract } from './http/contract.ts'
 import type { Part } from './http/app.ts'
-import { authenticator } from './http/authenticate.ts'
-import type { Identify } from './http/authenticate.ts'
-import { callBody, smallBody } from './http/body.ts'
-import { contractOf, readContract } from './http/contract.ts'
-import { ERRORS } from './http/errors.ts'
-import { sendPage } from './http/page.ts'
-import { wantsPage } from './http/request.ts'
-import { sameOrigin } from './http/same-origin.ts'
-import { verifyAccessToken } from './kernel/access-token.ts'
+import { requestMetrics } from './http/metrics.ts'
 import type { Clock } from './kernel/clock.ts'
+import type { Secret } from './kernel/secret.ts'
 import type { Logger } from './log.ts'
 import type { Mailer } from './mail.ts'
+import { countEvents, openMetrics } from './metrics.ts'
+import type { Metrics } from './metrics.ts'
 
 /** What a process cannot replay; tests bring their own. */
 export type Edges = {
@@ -43,129 +34,108 @@ export type Edges = {
   readonly log: Logger
 }
 
-export type Service = { readonly app: Express; close(): Promise<void> }
+/** A gateway alone may do without a database; nothing of the control plane can be built from these. */
+export type GatewayEdges = Omit<Edges, 'database'> & { readonly database: Database | null }
 
-/** The largest body of a route of the control plane. */
-const SMALL_BODY_BYTES = 16 * 1024
+export type Service = {
+  readonly app: Express
+  /** Null: nobody asks for numbers. */
+  readonly metrics: Metrics | null
+  /** Makes this the directory, as a whole or not at all. */
+  applyDirectory(directory: Directory): Promise<void>
+  close(): Promise<void>
+}
 
 /** Builds everything once and hands each part only what it needs. */
-export async function compose(config: Config, edges: Edges): Promise<Service> {
-  const { database, clock, log } = edges
-  const access = accessStore(database.prisma)
-  const keys = await openKeyring(access, clock)
-  const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
+export async function compose(config: Config, given: GatewayEdges): Promise<Service> {
+  const metrics = config.metricsPort === null ? null : openMetrics()
+  const edges = metrics ? { ...given, log: countEvents(given.log, metrics) } : given
+  const { clock, log } = edges
   const gateway = openGateway({ ...config, clock, log })
-  const parts = { access, keys, live, gateway }
+  const redis = config.redisUrl && openRedis(config.redisUrl, log)
+  const { basis, control, close } = hasDatabase(edges)
+    ? await composeWithDatabase(config, edges, redis)
+    : await composeWithoutDatabase(config, edges)
 
+  const secure = config.baseUrl.startsWith('https://')
+  const docs = docsRoutes({ contract: readContract(), ...config, secure })
   const app = await createApp({
     parts: [
-      ...(config.role === 'control-plane' ? [] : [gatewayPart(config, edges, parts)]),
-      ...(config.role === 'gateway' ? [] : [controlPart(config, edges, parts)]),
-    ],
+      ...(config.role === 'control-plane' ? [] : [gatewayPart(config, edges, { basis, gateway, redis, metrics })]),
+      ...(config.role === 'gateway' ? [] : [control()]),
+    ].map((part) => ({ ...part, handlers: { ...part.handlers, ...docs } })),
     log,
+    ...(metrics && { onRequest: requestMetrics(metrics) }),
     trustProxy: config.trustProxy,
-    secure: isSecure(config),
+    secure,
     isDatabaseUnavailable,
-    writeErrorPage(req, res, error) {
-      const isPage = wantsPage(req) && req.path === '/v1/auth/magic/consume'
-      if (isPage)
-        sendPage(res, ERRORS[error.code].status, errorPage({ status: ERRORS[error.code].status, requestId: req.id }))
-      return isPage
-    },
+    writeErrorPage: writeControlError,
     loginRoutes: { deviceStart: `${config.baseUrl}/v1/auth/device/start`, page: `${config.baseUrl}/device` },
   })
   return {
     app,
+    metrics,
+    applyDirectory: basis.applyDirectory,
     async close() {
-      live.close()
       await gateway.close()
+      // The calls that this broke off are told of first.
+      await close()
+      redis?.disconnect()
     },
   }
 }
 
-type Parts = {
-  readonly access: AccessStore
-  readonly keys: Keyring
-  readonly live: LiveSessions
-  readonly gateway: ReturnType<typeof openGateway>
+type Composed = {
+  readonly basis: GatewayBasis
+  /** Builds the control plane. */
+  readonly control: () => Part
+  readonly close: () => Promise<void>
 }
 
-function gatewayPart(config: Config, { database, clock, log }: Edges, { live, gateway }: Parts): Part {
-  const directory = directoryStore(database.prisma)
-  const teams = snapshotCache({
-    load: directory.loadSnapshot,
-    clock,
-    maxAgeMs: 5000,
-    onFailure: (err) => log.warn({ err }, 'directory.unread'),
+async function composeWithDatabase(config: Config, edges: Edges, redis: Redis | null): Promise<Composed> {
+  const { database, mailer, clock, log } = edges
+  const access = accessStore(database.prisma)
+  const keys = await openKeyring(access, clock)
+  const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
+  const notify = notifier({ mailer, baseUrl: config.baseUrl, log })
+  const basis = basisWithDatabase(edges, live)
+  return {
+    basis,
+    control: () => controlPart(config, edges, { access, keys, live, notify, redis }),
+    async close() {
+      live.close()
+      await notify.settled()
+      await basis.close()
+    },
+  }
+}
+
+async function composeWithoutDatabase(config: Config, edges: GatewayEdges): Promise<Composed> {
+  const basis = await basisWithoutDatabase(config, edges)
+  const control = () => {
+    throw new Error('The control plane needs a database.')
+  }
+  return { basis, control, close: basis.close }
+}
+
+function hasDatabase(edges: GatewayEdges): edges is Edges {
+  return edges.database !== null
+}
+
+/** Commands fail at once while Redis is away; what needs them has another way. */
+function openRedis(url: Secret, log: Logger): Redis {
+  const redis = new Redis(url.reveal(), {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    connectTimeout: 2000,
+    commandTimeout: 500,
   })
-  return {
-    contract: contractOf(readContract(), 'gateway'),
-    handlers: gatewayHandlers({
-      ...gateway,
-      teams: { find: (_organization, team) => teams.team(team) },
-      watchSession: live.watch,
-      database,
-      clock,
-      log,
-    }),
-    authenticate: authenticator({ identifyBearer: live.identify, identifyBrowser: null, onFailure: noteFailure(log) }),
-    parseBody: callBody(config.maxBodyBytes),
-    nameAllMistakes: false,
-    before: [],
-  }
-}
-
-function controlPart(config: Config, { database, mailer, clock, log }: Edges, { access, keys, live }: Parts): Part {
-  const db = database.prisma
-  const browserSessions = browserSessionStore(db)
-  const teams = teamStore(db)
-  return {
-    contract: contractOf(readContract(), 'control-plane'),
-    handlers: controlHandlers({
-      logins: deviceLoginStore(db),
-      sessions: deviceSessionStore(db),
-      browserSessions,
-      teams,
-      findEmail: teams.findEmail,
-      issueTokens: issueTokens({ keys, issuer: config.baseUrl, accessTokenSeconds: config.tokens.accessTokenSeconds }),
-      keys,
-      publicKeys: keys.publicKeys,
-      mailer,
-      settings: config.login,
-      approvalMode: config.login.approvalMode,
-      lifetimes: config.tokens,
-      issuer: config.baseUrl,
-      baseUrl: config.baseUrl,
-      gatewayUrl: config.gatewayUrl,
-      secure: isSecure(config),
-      onEnd: live.end,
-      database,
-      clock,
-      log,
-    }),
-    authenticate: authenticator({
-      identifyBearer: identifyDevice(config, keys, access, clock),
-      identifyBrowser: identifyBrowser({ sessions: browserSessions, clock }),
-      onFailure: noteFailure(log),
-    }),
-    parseBody: smallBody(SMALL_BODY_BYTES),
-    nameAllMistakes: true,
-    before: [sameOrigin([new URL(config.baseUrl).origin, ...config.allowedOrigins])],
-  }
-}
-
-/** The control plane asks the database each time: what was revoked a moment ago must not change anything any more. */
-function identifyDevice(config: Config, keys: Keyring, access: AccessStore, clock: Clock): Identify {
-  return async (token) => {
-    const verified = await verifyAccessToken(token, config.baseUrl, keys.findPublicKey, clock.now())
-    return verified && access.findDeviceCaller(verified.claims.sessionId)
-  }
-}
-
-function noteFailure(log: Logger): (error: unknown) => void {
-  return (err) => log.error({ err }, 'authenticate.failed')
-}
-
-function isSecure(config: Config): boolean {
-  return config.baseUrl.startsWith('https://')
+  // Without a listener, one that is away would end the process. It says so when it comes and goes, not at each try.
+  let isAway = false
+  redis.on('error', (error) => {
+    if (!isAway) log.warn({ reason: error.message }, 'redis.away')
+    isAway = true
+  })
+  redis.on('ready', () => (isAway = false))
+  return redis
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { Secret } from './kernel/secret.ts'
 import type { LogLevel } from './log.ts'
@@ -49,6 +50,18 @@ export type Config = {
     readonly refreshAbsoluteDays: number
     readonly refreshReplaySeconds: number
   }
+  /** The domain that passkeys are for. */
+  readonly rpId: string
+  /** Within ten minutes; 0 is off. */
+  readonly limits: { readonly startsPerIp: number; readonly mailsPerAddress: number; readonly userCodes: number }
+  /** Of model calls, for one address of the network; 0 is off. */
+  readonly callLimits: { readonly requestsPerMinute: number; readonly streams: number }
+  /** Where a gateway without a database gets the keys that verify tokens, and the file in which it keeps them. */
+  readonly verification: { readonly controlPlaneUrl: string; readonly keysFile: string }
+  /** Of the listener for metrics; null: there is none. */
+  readonly metricsPort: number | null
+  /** Counts limits for several processes together; null: each for itself. */
+  readonly redisUrl: Secret | null
   readonly upstreams: {
     readonly vendora: UpstreamConfig | null
     readonly vendorb: UpstreamConfig | null
@@ -128,6 +141,16 @@ const SETTINGS = z.object({
   SVC_LOCAL_ENGINE_API_KEY: secret.optional(),
   SVC_LOCAL_ENGINE_MAX_TOKENS: whole(1, 100_000_000).default(4096),
   SVC_LOCAL_ENGINE_IDLE_TIMEOUT_SECONDS: whole(1, 86_400).default(600),
+  SVC_LIMIT_STARTS_PER_IP: whole(0, 1_000_000).default(60),
+  SVC_LIMIT_MAILS_PER_ADDRESS: whole(0, 1_000_000).default(5),
+  SVC_LIMIT_USER_CODES: whole(0, 1_000_000).default(5),
+  SVC_LIMIT_REQUESTS_PER_MINUTE: whole(0, 100_000_000).default(600),
+  SVC_LIMIT_STREAMS: whole(0, 100_000_000).default(64),
+  SVC_CONTROL_PLANE_URL: publicUrl.optional(),
+  SVC_GATEWAY_KEYS_FILE: text.default('.data/gateway-keys.json'),
+  SVC_METRICS_PORT: whole(0, 65_535).optional(),
+  SVC_REDIS_URL: text.refine(isRedisUrl, 'must be redis://HOST:PORT or rediss://HOST:PORT').optional(),
+  SVC_RP_ID: text.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be a domain name in lower case').optional(),
   SVC_TRUST_PROXY: text.optional(),
   SVC_MAX_BODY_BYTES: whole(1024, 1_073_741_824).default(33_554_432),
   SVC_LOGIN_SECONDS: whole(10, 600).default(600),
@@ -171,6 +194,14 @@ export function warningsOf(config: Config, env: Environment = process.env): stri
   const unknown = Object.keys(env).filter((name) => name.startsWith('SVC_') && !SETTING_NAMES.includes(name))
   return [
     ...unknown.map((name) => `${name} is not a setting of this version; it has no effect.`),
+    ...(config.role !== 'gateway' && isIpAddress(config.rpId)
+      ? [
+          'Passkeys do not work at an IP address. Set SVC_BASE_URL to a host name; http://localhost will do for development.',
+        ]
+      : []),
+    ...(config.database === null && config.directoryFile === null
+      ? ['Without a database only SVC_DIRECTORY_FILE says which teams and models there are: nobody can call anything.']
+      : []),
     ...(config.login.devLinks
       ? [
           'The start of a device login answers with the link that approves it: whoever can start a login can approve it. For development only.',
@@ -209,6 +240,16 @@ function toConfig(s: Settings): Config {
       refreshAbsoluteDays: s.SVC_REFRESH_ABSOLUTE_DAYS,
       refreshReplaySeconds: s.SVC_REFRESH_REPLAY_SECONDS,
     },
+    rpId: s.SVC_RP_ID ?? new URL(baseUrl).hostname,
+    limits: {
+      startsPerIp: s.SVC_LIMIT_STARTS_PER_IP,
+      mailsPerAddress: s.SVC_LIMIT_MAILS_PER_ADDRESS,
+      userCodes: s.SVC_LIMIT_USER_CODES,
+    },
+    callLimits: { requestsPerMinute: s.SVC_LIMIT_REQUESTS_PER_MINUTE, streams: s.SVC_LIMIT_STREAMS },
+    verification: { controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl, keysFile: s.SVC_GATEWAY_KEYS_FILE },
+    metricsPort: s.SVC_METRICS_PORT ?? null,
+    redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
     upstreams: {
       vendora: toUpstream(
         s.SVC_VENDORA_UPSTREAM_URL,
@@ -256,6 +297,8 @@ function contradictions(config: Config, s: Settings, production: boolean): strin
     production &&
       config.mail?.kind === 'outbox' &&
       'SVC_MAIL_URL: "outbox" sends nothing and must not be used with NODE_ENV=production',
+    !isRegistrable(config.rpId, new URL(config.baseUrl).hostname) &&
+      'SVC_RP_ID: must be the host name of SVC_BASE_URL or a domain above it; browsers refuse any other',
     s.SVC_REFRESH_IDLE_DAYS > s.SVC_REFRESH_ABSOLUTE_DAYS &&
       'SVC_REFRESH_IDLE_DAYS: must not be more than SVC_REFRESH_ABSOLUTE_DAYS',
   ].filter((mistake) => mistake !== false)
@@ -285,6 +328,19 @@ function toMail(s: Settings, baseUrl: string): MailConfig | null {
 function isMailUrl(url: string): boolean {
   if (url.startsWith('outbox:')) return url.length > 'outbox:'.length
   return /^smtps?:\/\//.test(url) && URL.canParse(url) && new URL(url).hostname !== ''
+}
+
+function isRedisUrl(url: string): boolean {
+  return /^rediss?:\/\//.test(url) && URL.canParse(url)
+}
+
+/** Whether a page of this host may use passkeys of this domain (WebAuthn, section 5.1.3). */
+function isRegistrable(rpId: string, hostname: string): boolean {
+  return hostname === rpId || hostname.endsWith(`.${rpId}`)
+}
+
+function isIpAddress(host: string): boolean {
+  return isIP(host.replace(/^\[|\]$/g, '')) !== 0
 }
 
 function isOrigin(value: string): boolean {

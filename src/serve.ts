@@ -3,19 +3,21 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { compose } from './compose.ts'
-import type { Edges } from './compose.ts'
+import type { GatewayEdges, Service } from './compose.ts'
 import type { Config } from './config.ts'
 import { openDatabase } from './database.ts'
-import type { Database } from './database.ts'
 import { readDirectoryFile } from './directory/rules.ts'
-import { directoryStore } from './directory/store.ts'
 import type { Clock } from './kernel/clock.ts'
 import type { Log } from './log.ts'
 import { openMailer } from './mail.ts'
+import { serveMetrics } from './metrics.ts'
+import type { Metrics } from './metrics.ts'
 
 /** A service that answers. */
 export type Running = {
   readonly port: number
+  /** Of the listener for metrics; null: there is none. */
+  readonly metricsPort: number | null
   /** Applies the directory file again; an invalid one changes nothing and throws a `DirectoryFileError`. */
   reloadDirectory(): Promise<void>
   /** Takes no new requests, lets those under way end for a while, then closes everything. */
@@ -32,10 +34,9 @@ export class DirectoryFileError extends Error {
 
 /** The service cannot listen where it was told to. */
 export class AddressError extends Error {
-  constructor(host: string, port: number, code: string | undefined) {
-    super(
-      `Cannot listen on ${host}, port ${port} (${code}). ${code === 'EADDRINUSE' ? 'Something else does; set SVC_PORT.' : 'Check SVC_HOST and SVC_PORT.'}`,
-    )
+  constructor(host: string, port: number, setting: 'SVC_PORT' | 'SVC_METRICS_PORT', code: string | undefined) {
+    const cure = code === 'EADDRINUSE' ? `Something else does; set ${setting}.` : `Check SVC_HOST and ${setting}.`
+    super(`Cannot listen on ${host}, port ${port} (${code}). ${cure}`)
     this.name = 'AddressError'
   }
 }
@@ -45,38 +46,57 @@ const GRACE_MS = 10_000
 
 /** Opens the edges, builds the service and listens. Rejects, with everything closed again, when any of it fails. */
 export async function serve(config: Config, { clock, log }: { clock: Clock; log: Log }): Promise<Running> {
-  if (!config.database) throw new Error('A gateway without a database is not built yet; set SVC_DATABASE_URL.')
-  const database = await openDatabase(config.database)
+  const database = config.database && (await openDatabase(config.database))
   const mailer = config.mail && openMailer(config.mail, log)
   try {
-    await applyDirectoryFile(config, database, clock)
     return await listen(config, { database, mailer, clock, log })
   } catch (error) {
     mailer?.close()
-    await database.close()
+    await database?.close()
     throw error
   }
 }
 
-/** Serves with edges that are open already, and closes them when it stops. */
-export async function listen(config: Config, edges: Edges): Promise<Running> {
+/** Serves with edges that are open already, and closes them when it stops; they stay open when it rejects. */
+export async function listen(config: Config, edges: GatewayEdges): Promise<Running> {
   const service = await compose(config, edges)
+  try {
+    await applyDirectoryFile(config, service)
+    return await start(config, edges, service)
+  } catch (error) {
+    await service.close()
+    throw error
+  }
+}
+
+async function start(config: Config, edges: GatewayEdges, service: Service): Promise<Running> {
   const server = createServer(SERVER_OPTIONS, service.app)
   server.keepAliveTimeout = 75_000
   await listening(server, config)
+  const metrics = service.metrics && (await startMetrics(config, service.metrics, server))
   const { port } = server.address() as AddressInfo
   edges.log.info({ host: config.host, port, role: config.role }, 'service.listening')
   return {
     port,
-    reloadDirectory: () => applyDirectoryFile(config, edges.database, edges.clock),
+    metricsPort: metrics?.port ?? null,
+    reloadDirectory: () => applyDirectoryFile(config, service),
     async stop() {
       await closed(server)
+      await metrics?.close()
       await service.close()
       edges.mailer?.close()
-      await edges.database.close()
+      await edges.database?.close()
       edges.log.info({}, 'service.stopped')
     },
   }
+}
+
+async function startMetrics({ host, metricsPort }: Config, metrics: Metrics, server: Server) {
+  const port = metricsPort ?? 0
+  return serveMetrics(metrics, host, port).catch((error: NodeJS.ErrnoException) => {
+    server.close()
+    throw new AddressError(host, port, 'SVC_METRICS_PORT', error.code)
+  })
 }
 
 const SERVER_OPTIONS = {
@@ -85,7 +105,7 @@ const SERVER_OPTIONS = {
   requestTimeout: 300_000,
 }
 
-async function applyDirectoryFile(config: Config, database: Database, clock: Clock): Promise<void> {
+async function applyDirectoryFile(config: Config, service: Service): Promise<void> {
   if (!config.directoryFile) return
   const file = config.directoryFile
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -93,12 +113,12 @@ async function applyDirectoryFile(config: Config, database: Database, clock: Clo
   })
   const read = readDirectoryFile(text)
   if ('mistakes' in read) throw new DirectoryFileError(file, read.mistakes)
-  await directoryStore(database.prisma).applyDirectory(read.directory, clock.now())
+  await service.applyDirectory(read.directory)
 }
 
 function listening(server: Server, { host, port }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(new AddressError(host, port, error.code)))
+    server.once('error', (error: NodeJS.ErrnoException) => reject(new AddressError(host, port, 'SVC_PORT', error.code)))
     server.listen(port, host, () => {
       server.removeAllListeners('error')
       resolve()

@@ -82,3 +82,9 @@ export type SigningKey = Prisma.SigningKeyModel
  * What happened, written in the transaction that made it happen. Never a secret.
  */
 export type AuditEvent = Prisma.AuditEventModel
+/**
+ * Model CallEvent
+ * That a model call began or how it ended; never what was asked or answered. Names and not references, so that an event outlives
+ * what it tells of. Ids become visible in their order, so `id > the last one seen` misses nothing.
+ */
+export type CallEvent = Prisma.CallEventModel

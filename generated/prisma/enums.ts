@@ -58,3 +58,12 @@ export const SigningKeyPurpose = {
 } as const
 
 export type SigningKeyPurpose = (typeof SigningKeyPurpose)[keyof typeof SigningKeyPurpose]
+
+
+export const CallEventKind = {
+  started: 'started',
+  finished: 'finished',
+  failed: 'failed'
+} as const
+
+export type CallEventKind = (typeof CallEventKind)[keyof typeof CallEventKind]

@@ -24,6 +24,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Authorization server metadata
+         * @description Names the endpoints of the device flow for clients that speak it by themselves.
+         */
+        get: operations["getAuthorizationServer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assets/auth.css": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stylesheet
+         * @description The stylesheet of every page.
+         */
+        get: operations["getStylesheet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assets/passkeys.js": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Passkey script
+         * @description The script of the pages with passkeys.
+         */
+        get: operations["getPasskeyScript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assets/simplewebauthn-browser.js": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * WebAuthn library
+         * @description The WebAuthn library that the passkey script uses, as its authors publish it.
+         */
+        get: operations["getWebauthnLibrary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/codex/v1/models": {
         parameters: {
             query?: never;
@@ -64,6 +144,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/codex/v1/responses/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact a response (vendor C)
+         * @description Compacts a conversation of the responses style. Only the vendor can: its summary is encrypted. A model of the local worker answers `not_supported`.
+         */
+        post: operations["compactCodexResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/device": {
         parameters: {
             query?: never;
@@ -73,16 +173,57 @@ export interface paths {
         };
         /**
          * Device status
-         * @description Says who is signed in.
+         * @description Says who is signed in. With `Accept: text/html` it is the page on which a person approves a device by its code, signs devices out and
+         *     manages passkeys; for somebody who is not signed in, the ways to do that.
          */
         get: operations["getDeviceStatus"];
         put?: never;
         /**
          * Approve a device
          * @description Approves (or denies) the pending login of a device of the same account by its user code. A code that is unknown and a code of somebody
-         *     else are the same 404.
+         *     else are the same 404. The forms of the device page. Each is answered by a page that says what was done, or why not.
          */
         post: operations["approveDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The contract to read
+         * @description The contract as a page to read. It loads nothing from elsewhere and runs no script.
+         */
+        get: operations["showDocs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs/docs.css": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stylesheet of the documentation
+         * @description The stylesheet of `/docs`.
+         */
+        get: operations["getDocsStylesheet"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -109,6 +250,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/oauth/device_authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Device authorization (RFC 8628)
+         * @description Begins a device login for a client that speaks RFC 8628. It is the same login as `startDeviceLogin` begins, so everything that
+         *     approves the one approves the other.
+         */
+        post: operations["authorizeDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Token endpoint (RFC 6749, RFC 8628)
+         * @description Gives tokens for an approved device code or for a refresh token. While the login is pending the answer is 400
+         *     `authorization_pending`. A refresh that fails is 401 `invalid_grant`, without a challenge: clients sign the person out by it.
+         */
+        post: operations["issueOAuthTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The contract
+         * @description This document, with the addresses and the cookie names of the deployment that serves it.
+         */
+        get: operations["getContract"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/readyz": {
         parameters: {
             query?: never;
@@ -121,6 +324,46 @@ export interface paths {
          * @description Says whether the service can do its work: `ok`, or 503 while its database is out of reach.
          */
         get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session shell
+         * @description The shell of a session's live view: one constant page. Which session is meant stands in the address's fragment, which no server sees.
+         */
+        get: operations["showSessionShell"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sign-in page
+         * @description The page on which a person signs in with a passkey, and goes on to `/device`.
+         */
+        get: operations["showSignIn"];
         put?: never;
         post?: never;
         delete?: never;
@@ -213,6 +456,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/auth/logout-everywhere": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out everywhere
+         * @description Signs out every device and every browser of the account, or every other one, and cancels logins that wait. With `all` the cookies are
+         *     cleared too.
+         */
+        post: operations["logoutEverywhere"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/magic/consume": {
         parameters: {
             query?: never;
@@ -238,6 +502,134 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List own passkeys
+         * @description Lists the passkeys of the account, the oldest first.
+         */
+        get: operations["listPasskeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/login/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish a passkey sign-in
+         * @description Checks what the browser made and signs in. Whatever is wrong with it gets the same 401. In cookie mode the browser also gets a
+         *     session cookie, so that its pages stay signed in; that session ends with the device's.
+         */
+        post: operations["finishPasskeyLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/login/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a passkey sign-in
+         * @description Begins a sign-in with a passkey. The answer has the same form for every address, known or not. Give it to the browser's WebAuthn, and what
+         *     that makes to `finish` within 5 minutes.
+         */
+        post: operations["startPasskeyLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/register/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish adding a passkey
+         * @description Checks what the browser made and keeps it as a passkey of the account. A challenge counts once, for the session that asked for it. The
+         *     account is told by mail.
+         */
+        post: operations["finishPasskeyRegistration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/register/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start adding a passkey
+         * @description Begins to add a passkey to the signed-in account. Give the answer to the browser's WebAuthn, and what it makes to `finish`, in the same
+         *     session and within 5 minutes. Needs a sign-in that is at most 15 minutes old. An account has at most 10 passkeys.
+         */
+        post: operations["startPasskeyRegistration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/{passkeyId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a passkey
+         * @description Deletes a passkey of the account; needs a sign-in that is at most 15 minutes old. The account is told by mail.
+         */
+        delete: operations["deletePasskey"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a passkey
+         * @description Gives a passkey of the account another name.
+         */
+        patch: operations["renamePasskey"];
         trace?: never;
     };
     "/v1/auth/token/refresh": {
@@ -277,6 +669,87 @@ export interface paths {
          *     the literal `[DONE]`; a stream without it did not end well.
          */
         post: operations["createChatCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a completion
+         * @description Continues a text. With `stream: true` the answer is server-sent events whose data is a `Completion`, ended by the literal `[DONE]`. A local worker
+         *     that cannot do it answers `not_supported`.
+         */
+        post: operations["createCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List own devices
+         * @description Lists the devices that are signed in to the account, the one seen last first.
+         */
+        get: operations["listDevices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/devices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign a device out
+         * @description Signs a device of the account out. Its tokens end at every gateway within 5 seconds, open streams too.
+         */
+        delete: operations["revokeDevice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create embeddings
+         * @description Turns texts into vectors. A local worker that cannot do it answers `not_supported`.
+         */
+        post: operations["createEmbedding"];
         delete?: never;
         options?: never;
         head?: never;
@@ -344,6 +817,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/teams/{team}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invitations
+         * @description Lists who may sign in to the team, the oldest invitation first. For admins of the team.
+         */
+        get: operations["listInvitations"];
+        put?: never;
+        /**
+         * Invite somebody
+         * @description Invites an address to the team. Somebody who was invited before and withdrawn is invited again, and stays signed out everywhere. For
+         *     admins of the team.
+         */
+        post: operations["createInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team}/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw an invitation
+         * @description Withdraws an invitation: every device and browser that it signed in is signed out, at gateways within 5 seconds, and its pending
+         *     logins end. One that the directory file lists is a 409. For admins of the team.
+         */
+        delete: operations["withdrawInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/workers": {
         parameters: {
             query?: never;
@@ -399,6 +918,26 @@ export interface paths {
          *     `message_stop`.
          */
         post: operations["createMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/messages/count_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count the tokens of a message
+         * @description Counts the tokens of a prompt in the messages style. A local worker that cannot count answers `not_supported`, and clients then estimate.
+         */
+        post: operations["countMessageTokens"];
         delete?: never;
         options?: never;
         head?: never;
@@ -470,6 +1009,29 @@ export interface components {
             /** @description `@organization/name`. */
             team: string;
         };
+        AssertionResponse: {
+            clientDataJSON: components["schemas"]["Base64Url"];
+            authenticatorData: components["schemas"]["Base64Url"];
+            signature: components["schemas"]["Base64Url"];
+            /** @description The user handle; passkeys always have one. */
+            userHandle?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        AssetHeaders: Record<string, never>;
+        /**
+         * @description A text file that a page loads.
+         * @example body { margin: 0; }
+         */
+        AssetText: string;
+        AttestationResponse: {
+            clientDataJSON: components["schemas"]["Base64Url"];
+            attestationObject: components["schemas"]["Base64Url"];
+            /** @description How the authenticator can be reached. */
+            transports?: components["schemas"]["AuthenticatorTransport"][];
+        } & {
+            [key: string]: unknown;
+        };
         /** @description Nobody is signed in. */
         AuthenticateFirst: {
             /** @enum {string} */
@@ -492,6 +1054,24 @@ export interface components {
             /** @description Where to sign in. */
             auth: components["schemas"]["LoginRoutes"];
         };
+        /** @description `AuthenticationResponseJSON` of WebAuthn: what the browser made. */
+        AuthenticationCredential: {
+            id: components["schemas"]["CredentialId"];
+            rawId: components["schemas"]["CredentialId"];
+            /** @enum {string} */
+            type: "public-key";
+            response: components["schemas"]["AssertionResponse"];
+        } & {
+            [key: string]: unknown;
+        };
+        AuthenticatorSelection: {
+            /** @enum {string} */
+            residentKey: "required";
+            requireResidentKey: boolean;
+            /** @enum {string} */
+            userVerification: "required";
+        };
+        AuthenticatorTransport: string;
         /** @description Nobody has approved the login yet. Poll again after `intervalSeconds`. */
         AuthorizationPending: {
             /**
@@ -515,6 +1095,24 @@ export interface components {
                 message: string;
             };
         };
+        /** @description Authorization server metadata (RFC 8414, section 2; RFC 8628, section 4). */
+        AuthorizationServer: {
+            /** Format: uri */
+            issuer: string;
+            /** Format: uri */
+            device_authorization_endpoint: string;
+            /** Format: uri */
+            token_endpoint: string;
+            /** Format: uri */
+            jwks_uri: string;
+            /** @description None: there is no authorization endpoint. */
+            response_types_supported: string[];
+            grant_types_supported: string[];
+            /** @description `none`: clients are public. */
+            token_endpoint_auth_methods_supported: string[];
+        };
+        /** @description Bytes as base64url (RFC 4648, section 5). */
+        Base64Url: string;
         /** @description A whole chat completion. */
         ChatCompletion: {
             id: string;
@@ -579,6 +1177,13 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description Server-sent events whose data is a `ChatCompletionChunk`, ended by the literal `[DONE]`.
+         * @example data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795255200,"model":"svc/fast","choices":[{"index":0,"delta":{"content":"Hello!"}}]}
+         *
+         *     data: [DONE]
+         */
+        ChatCompletionStream: string;
         ChatCompletionUsage: {
             prompt_tokens: number;
             completion_tokens: number;
@@ -625,6 +1230,58 @@ export interface components {
             /** Format: int64 */
             limit: number;
         };
+        /** @description A conversation to be compacted. Fields that are not listed pass through. */
+        CompactRequest: {
+            /** @description The team's default model when it is left out. */
+            model?: string;
+            input?: string | components["schemas"]["Open"][];
+            instructions?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A conversation in fewer tokens: what to send as `input` from now on. */
+        CompactedResponse: {
+            output: components["schemas"]["ResponseItem"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A text, continued. With `stream: true` the data of each event is one of these with a piece of the text. */
+        Completion: {
+            id: string;
+            object: string;
+            created: number;
+            model: string;
+            choices: components["schemas"]["CompletionChoice"][];
+            usage?: components["schemas"]["ChatCompletionUsage"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        CompletionChoice: {
+            index: number;
+            text: string;
+            finish_reason: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A request to continue a text. Fields that are not listed pass through. */
+        CompletionRequest: {
+            /** @description The team's default model when it is left out. */
+            model?: string;
+            /** @description Text, texts, tokens, or lists of tokens. */
+            prompt?: string | unknown[] | null;
+            /** @description True: server-sent events, ended by `data: [DONE]`. */
+            stream?: boolean | null;
+            max_tokens?: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @description Server-sent events whose data is a `Completion`, ended by the literal `[DONE]`.
+         * @example data: {"id":"cmpl-1","object":"text_completion","created":1795255200,"model":"svc/fast","choices":[{"index":0,"text":" time"}]}
+         *
+         *     data: [DONE]
+         */
+        CompletionStream: string;
         /** @description It was already decided otherwise. */
         Conflict: {
             /**
@@ -671,18 +1328,140 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description An OpenAPI 3.1 document. */
+        ContractDocument: {
+            openapi: string;
+            info: components["schemas"]["ContractInfo"];
+            servers: components["schemas"]["ContractServer"][];
+            paths: components["schemas"]["Open"];
+            components: components["schemas"]["Open"];
+        } & {
+            [key: string]: unknown;
+        };
+        ContractInfo: {
+            title: string;
+            version: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description An address of the deployment. */
+        ContractServer: {
+            url: string;
+        } & {
+            [key: string]: unknown;
+        };
+        CreateInvitation: {
+            email: components["schemas"]["Email"];
+            /** @description `member` unless given. */
+            role?: components["schemas"]["Role"];
+        };
+        CredentialDescriptor: {
+            /** @enum {string} */
+            type: "public-key";
+            id: string;
+            transports?: string[];
+        };
+        /** @description The id of a credential, at most 1023 bytes. */
+        CredentialId: string;
+        CredentialParameters: {
+            /** @enum {string} */
+            type: "public-key";
+            /**
+             * Format: int32
+             * @description A COSE algorithm.
+             */
+            alg: number;
+        };
+        /**
+         * @description CSS.
+         * @example body { margin: 0; }
+         */
+        Css: string;
         DeviceApproval: {
             /** @description False: the login was denied. */
             approved: boolean;
             user: components["schemas"]["ApprovingUser"];
         };
+        /** @description Who let the device in. */
+        DeviceApprover: {
+            /**
+             * @description By the mail's link; by somebody signed in, on the waiting page or with the user code; or with a passkey.
+             * @enum {string}
+             */
+            via: "mail" | "session" | "user_code" | "passkey";
+            /** @description The name of the device that approved; null for a browser, a mail and a passkey. */
+            deviceName: string | null;
+        };
+        /** @description Device authorization response (RFC 8628, section 3.2). */
+        DeviceAuthorization: {
+            /** @description The secret to poll with. */
+            device_code: string;
+            /** @description To show to the person. */
+            user_code: string;
+            /**
+             * Format: uri
+             * @description Where the person types the user code.
+             */
+            verification_uri: string;
+            /**
+             * Format: uri
+             * @description The same with the user code filled in.
+             */
+            verification_uri_complete: string;
+            /**
+             * Format: int32
+             * @description In seconds.
+             */
+            expires_in: number;
+            /**
+             * Format: int32
+             * @description The least time between two polls, in seconds.
+             */
+            interval: number;
+        };
+        DeviceAuthorizationRequest: {
+            /** @description What the client calls itself. It is shown to the person as the device's name. */
+            client_id?: string;
+            /** @description An invited address: the approval link is mailed to it. Without it, whoever types the user code in signs the device in as themselves. */
+            login_hint?: string;
+            /** @description Ignored: there is one scope. */
+            scope?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A form of the device page. Which fields count is up to `action`. */
+        DeviceForm: {
+            /** @enum {string} */
+            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "sign-out" | "sign-out-others" | "sign-out-everywhere";
+            /** @description `find`, `approve`, `deny`. */
+            userCode?: string;
+            /**
+             * Format: uuid
+             * @description `revoke-device`.
+             */
+            sessionId?: string;
+            /**
+             * Format: uuid
+             * @description `rename-passkey`, `delete-passkey`.
+             */
+            passkeyId?: string;
+            /** @description `rename-passkey`. */
+            name?: string;
+        };
         /** @description A stable id that the device chose for itself and keeps; signing in again with it replaces its session. */
         DeviceId: string;
+        DeviceList: {
+            devices: components["schemas"]["OwnDevice"][];
+        };
         /** @description What the device calls itself. */
         DeviceName: string;
         DeviceStatus: {
             authenticated: boolean;
             user: components["schemas"]["SignedInUser"];
+        };
+        /** @description It is done. */
+        Done: {
+            ok: boolean;
         };
         /** @description An e-mail address of an invited account. */
         Email: string;
@@ -709,6 +1488,37 @@ export interface components {
                 message: string;
             };
         };
+        Embedding: {
+            object: string;
+            index: number;
+            /** @description Numbers, or base64 of them where the request asks for that. */
+            embedding: number[] | string;
+        } & {
+            [key: string]: unknown;
+        };
+        EmbeddingList: {
+            object: string;
+            data: components["schemas"]["Embedding"][];
+            model: string;
+            usage?: components["schemas"]["EmbeddingUsage"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A request for embeddings. Fields that are not listed pass through. */
+        EmbeddingRequest: {
+            /** @description The team's default model when it is left out. */
+            model?: string;
+            /** @description Text, texts, tokens, or lists of tokens. */
+            input: string | unknown[];
+        } & {
+            [key: string]: unknown;
+        };
+        EmbeddingUsage: {
+            prompt_tokens: number;
+            total_tokens: number;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description It was valid, and its time is over. Start again. */
         Expired: {
             /**
@@ -731,6 +1541,21 @@ export interface components {
                 /** @description For people; may change. */
                 message: string;
             };
+        };
+        FinishPasskeyLogin: {
+            credential: components["schemas"]["AuthenticationCredential"];
+            /** @description As in `start`. */
+            email?: components["schemas"]["Email"];
+            /** @description Signing in again with the same id replaces that device's session; a new `web-` id unless given. */
+            deviceId?: components["schemas"]["DeviceId"];
+            deviceName?: components["schemas"]["DeviceName"];
+            /** @description The team to sign in to, for an account with several invitations; the oldest one counts otherwise. */
+            team?: components["schemas"]["TeamName"];
+        };
+        FinishPasskeyRegistration: {
+            credential: components["schemas"]["RegistrationCredential"];
+            /** @description What the person calls it; the day unless given. */
+            name?: components["schemas"]["PasskeyName"];
         };
         /** @description A request that another site made, or that needs another role. */
         Forbidden: {
@@ -762,6 +1587,11 @@ export interface components {
              */
             status: "ok";
         };
+        /**
+         * @description HTML.
+         * @example <!doctype html><html lang="en"><title>svc</title></html>
+         */
+        Html: string;
         /** @description A field is missing, malformed or unknown; the message names it. */
         InvalidRequest: {
             /**
@@ -784,6 +1614,9 @@ export interface components {
                 /** @description For people; may change. */
                 message: string;
             };
+        };
+        InvitationList: {
+            invitations: components["schemas"]["TeamInvitation"][];
         };
         /** @description A JWK Set (RFC 7517). */
         KeySet: {
@@ -816,6 +1649,14 @@ export interface components {
         LoggedOut: {
             ok: boolean;
         };
+        LoggedOutEverywhere: {
+            ok: boolean;
+            /**
+             * Format: int32
+             * @description How many devices were signed out.
+             */
+            devices: number;
+        };
         /** @description Where to sign in. */
         LoginRoutes: {
             /**
@@ -828,6 +1669,13 @@ export interface components {
              * @description The page on which a person signs in.
              */
             page: string;
+        };
+        LogoutEverywhere: {
+            /**
+             * @description `others` keeps the device or browser that asks; `all` unless given.
+             * @enum {string}
+             */
+            scope?: "all" | "others";
         };
         /** @description A whole message. */
         Message: {
@@ -856,6 +1704,15 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description Server-sent events whose data is a `MessageStreamEvent`, ended by `message_stop`.
+         * @example event: content_block_delta
+         *     data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello!"}}
+         *
+         *     event: message_stop
+         *     data: {"type":"message_stop"}
+         */
+        MessageStream: string;
         /** @description The data of one event of a messages stream; `type` is also the event's name. */
         MessageStreamEvent: {
             /** @description `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`, `ping`, `error`. */
@@ -1007,8 +1864,192 @@ export interface components {
                 message: string;
             };
         };
+        /** @description The local worker that serves the model does not know this operation. */
+        NotSupported: {
+            /**
+             * @description Always `error`, which is how the messages style tells an error.
+             * @enum {string}
+             */
+            type: "error";
+            /** @description What went wrong, in words for programs and for people. */
+            error: {
+                /**
+                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @enum {string}
+                 */
+                type: "not_supported";
+                /**
+                 * @description Stable; decide by this.
+                 * @enum {string}
+                 */
+                code: "not_supported";
+                /** @description For people; may change. */
+                message: string;
+            };
+        };
+        NothingMore: Record<string, never>;
+        /** @description Too many requests. */
+        OAuthBusy: {
+            /**
+             * @description Stable; decide by this.
+             * @enum {string}
+             */
+            error: "temporarily_unavailable";
+            /** @description For people; may change. */
+            error_description: string;
+        };
+        /** @description A page of another site made this request. */
+        OAuthForbidden: {
+            /**
+             * @description Stable; decide by this.
+             * @enum {string}
+             */
+            error: "access_denied";
+            /** @description For people; may change. */
+            error_description: string;
+        };
+        /** @description The grant or the request is not good, or the login is not decided yet: `error` says which. */
+        OAuthRefusal: {
+            /**
+             * @description Stable; decide by this.
+             * @enum {string}
+             */
+            error: "invalid_request" | "invalid_grant" | "unsupported_grant_type" | "authorization_pending" | "slow_down" | "access_denied" | "expired_token";
+            /** @description For people; may change. */
+            error_description: string;
+        };
+        /** @description The refresh token is unknown, used, revoked or expired: sign in again. */
+        OAuthSignedOut: {
+            /**
+             * @description Stable; decide by this.
+             * @enum {string}
+             */
+            error: "invalid_grant";
+            /** @description For people; may change. */
+            error_description: string;
+        };
+        /** @description Access token response (RFC 6749, section 5.1). */
+        OAuthTokens: {
+            access_token: string;
+            /** @enum {string} */
+            token_type: "Bearer";
+            /**
+             * Format: int32
+             * @description In seconds.
+             */
+            expires_in: number;
+            /** @description Good for one refresh; each refresh gives the next one. */
+            refresh_token: string;
+        };
+        /** @description The body is larger than this route takes. */
+        OAuthTooLarge: {
+            /**
+             * @description Stable; decide by this.
+             * @enum {string}
+             */
+            error: "invalid_request";
+            /** @description For people; may change. */
+            error_description: string;
+        };
+        /** @description The database or the mail server is out of reach. Nothing was lost; try again. */
+        OAuthUnavailable: {
+            /**
+             * @description Stable; decide by this.
+             * @enum {string}
+             */
+            error: "temporarily_unavailable";
+            /** @description For people; may change. */
+            error_description: string;
+        };
+        /** @description The body is not a form. */
+        OAuthUnsupportedMedia: {
+            /**
+             * @description Stable; decide by this.
+             * @enum {string}
+             */
+            error: "invalid_request";
+            /** @description For people; may change. */
+            error_description: string;
+        };
         Open: {
             [key: string]: unknown;
+        };
+        /** @description A device that is signed in to the account. */
+        OwnDevice: {
+            /**
+             * Format: uuid
+             * @description Names the sign-in; give it to `revokeDevice`.
+             */
+            id: string;
+            /** @description The id that the device chose for itself. */
+            deviceId: string;
+            deviceName: string;
+            /** @description `@organization/name`. */
+            team: string;
+            /** Format: date-time */
+            firstSeenAt: string;
+            /** Format: date-time */
+            lastSeenAt: string;
+            /** @description The IP address that it was last seen at. */
+            lastIp: string;
+            approvedBy: components["schemas"]["DeviceApprover"];
+            /** @description It is the device or the browser that asks. */
+            current: boolean;
+        };
+        /** @description A passkey of the account. */
+        OwnPasskey: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            /** Format: date-time */
+            createdAt: string;
+            lastUsedAt: string | null;
+            /** @description Kept in a password manager that brings it to other devices. */
+            synced: boolean;
+        };
+        /** @description `PublicKeyCredentialCreationOptionsJSON` of WebAuthn, for `startRegistration` of a WebAuthn library. */
+        PasskeyCreationOptions: {
+            rp: components["schemas"]["RelyingParty"];
+            user: components["schemas"]["PasskeyUser"];
+            challenge: string;
+            pubKeyCredParams: components["schemas"]["CredentialParameters"][];
+            /**
+             * Format: int32
+             * @description In milliseconds, like the life of the challenge.
+             */
+            timeout: number;
+            /** @description The passkeys that the account has. */
+            excludeCredentials: components["schemas"]["CredentialDescriptor"][];
+            authenticatorSelection: components["schemas"]["AuthenticatorSelection"];
+            /** @enum {string} */
+            attestation: "none";
+            extensions: components["schemas"]["Open"];
+            hints: string[];
+        };
+        PasskeyList: {
+            passkeys: components["schemas"]["OwnPasskey"][];
+        };
+        /** @description 1 to 64 visible characters. */
+        PasskeyName: string;
+        /** @description `PublicKeyCredentialRequestOptionsJSON` of WebAuthn, for `startAuthentication` of a WebAuthn library. */
+        PasskeyRequestOptions: {
+            challenge: string;
+            rpId: string;
+            /**
+             * Format: int32
+             * @description In milliseconds, like the life of the challenge.
+             */
+            timeout: number;
+            /** @enum {string} */
+            userVerification: "required";
+            /** @description Always empty: the browser finds the passkeys by itself, and nobody learns who has one. */
+            allowCredentials: components["schemas"]["CredentialDescriptor"][];
+        };
+        PasskeyUser: {
+            /** @description The user handle: random, the same for every passkey of the account. */
+            id: string;
+            name: string;
+            displayName: string;
         };
         /** @description The body is larger than this route takes. */
         PayloadTooLarge: {
@@ -1085,6 +2126,29 @@ export interface components {
              */
             database: "ok" | "disabled" | "unavailable";
         };
+        /** @description This needs a sign-in that is at most 15 minutes old: sign in again, then repeat it. */
+        Reauthenticate: {
+            /**
+             * @description Always `error`, which is how the messages style tells an error.
+             * @enum {string}
+             */
+            type: "error";
+            /** @description What went wrong, in words for programs and for people. */
+            error: {
+                /**
+                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @enum {string}
+                 */
+                type: "permission_error";
+                /**
+                 * @description Stable; decide by this.
+                 * @enum {string}
+                 */
+                code: "reauthenticate";
+                /** @description For people; may change. */
+                message: string;
+            };
+        };
         RefreshTokens: {
             /** @description E-mail address of the account that the token belongs to. */
             account: components["schemas"]["Email"];
@@ -1106,6 +2170,24 @@ export interface components {
              * @description When the access token ends.
              */
             expiresAt: string;
+        };
+        /** @description `RegistrationResponseJSON` of WebAuthn: what the browser made. */
+        RegistrationCredential: {
+            id: components["schemas"]["CredentialId"];
+            rawId: components["schemas"]["CredentialId"];
+            /** @enum {string} */
+            type: "public-key";
+            response: components["schemas"]["AttestationResponse"];
+        } & {
+            [key: string]: unknown;
+        };
+        RelyingParty: {
+            /** @description The RP ID: the domain that the passkey is for. */
+            id: string;
+            name: string;
+        };
+        RenamePasskey: {
+            name: components["schemas"]["PasskeyName"];
         };
         /** @description Names this answer in the service's log; give it when you ask for help. */
         RequestIds: Record<string, never>;
@@ -1130,6 +2212,15 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description Server-sent events whose data is a `ResponseStreamEvent`, ended by `response.completed`, `response.incomplete` or `response.failed`.
+         * @example event: response.output_text.delta
+         *     data: {"type":"response.output_text.delta","delta":"Hello!"}
+         *
+         *     event: response.completed
+         *     data: {"type":"response.completed"}
+         */
+        ResponseStream: string;
         /** @description The data of one event of a responses stream; `type` is also the event's name. */
         ResponseStreamEvent: {
             /** @description Such as `response.output_text.delta`. */
@@ -1153,6 +2244,11 @@ export interface components {
         Role: "member" | "admin";
         /** @description A secret as text. */
         SecretText: string;
+        /**
+         * @description What every answer of a model says of itself. An upstream's own request id is shown as it came, in `x-request-id` or `request-id`; then
+         *     `x-svc-request-id` is the service's.
+         */
+        Served: Record<string, never>;
         /**
          * @description Who served a call.
          * @enum {string}
@@ -1197,6 +2293,10 @@ export interface components {
             /** @description The team to sign in to, for an account with several invitations; the oldest one counts otherwise. */
             team?: components["schemas"]["TeamName"];
         };
+        StartPasskeyLogin: {
+            /** @description Only a passkey of this account will do; any account's unless given. */
+            email?: components["schemas"]["Email"];
+        };
         StartedDeviceLogin: {
             /** @description The secret to poll with. */
             deviceCode: string;
@@ -1231,8 +2331,49 @@ export interface components {
             /** @description The model of a call that names none. */
             defaultModel: string | null;
         };
+        /** @description Somebody who may sign in to a team. */
+        TeamInvitation: {
+            /** Format: uuid */
+            id: string;
+            email: string;
+            role: components["schemas"]["Role"];
+            /**
+             * @description `directory`: listed in the deployment's directory file, which alone can withdraw it. `admin`: made here.
+             * @enum {string}
+             */
+            source: "directory" | "admin";
+            /** Format: date-time */
+            createdAt: string;
+        };
         /** @description `@organization/name`. */
         TeamName: string;
+        TokenCount: {
+            input_tokens: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A request to count the tokens of a prompt. Fields that are not listed pass through. */
+        TokenCountRequest: {
+            /** @description The team's default model when it is left out. */
+            model?: string;
+            messages: components["schemas"]["MessageTurn"][];
+            system?: string | components["schemas"]["Open"][];
+            tools?: components["schemas"]["Open"][];
+            tool_choice?: components["schemas"]["Open"];
+        } & {
+            [key: string]: unknown;
+        };
+        TokenRequest: {
+            /** @description `urn:ietf:params:oauth:grant-type:device_code` or `refresh_token`. */
+            grant_type: string;
+            /** @description For the device grant. */
+            device_code?: string;
+            /** @description For a refresh. */
+            refresh_token?: string;
+            client_id?: string;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description Who signed in, on which device, and the tokens. */
         TokenSet: {
             /** @description E-mail address of the account. */
@@ -1384,8 +2525,17 @@ export type AccessDenied = components['schemas']['AccessDenied'];
 export type ApproveDevice = components['schemas']['ApproveDevice'];
 export type ApprovedDevice = components['schemas']['ApprovedDevice'];
 export type ApprovingUser = components['schemas']['ApprovingUser'];
+export type AssertionResponse = components['schemas']['AssertionResponse'];
+export type AssetHeaders = components['schemas']['AssetHeaders'];
+export type AssetText = components['schemas']['AssetText'];
+export type AttestationResponse = components['schemas']['AttestationResponse'];
 export type AuthenticateFirst = components['schemas']['AuthenticateFirst'];
+export type AuthenticationCredential = components['schemas']['AuthenticationCredential'];
+export type AuthenticatorSelection = components['schemas']['AuthenticatorSelection'];
+export type AuthenticatorTransport = components['schemas']['AuthenticatorTransport'];
 export type AuthorizationPending = components['schemas']['AuthorizationPending'];
+export type AuthorizationServer = components['schemas']['AuthorizationServer'];
+export type Base64Url = components['schemas']['Base64Url'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatCompletionChoice = components['schemas']['ChatCompletionChoice'];
 export type ChatCompletionChunk = components['schemas']['ChatCompletionChunk'];
@@ -1393,34 +2543,66 @@ export type ChatCompletionChunkChoice = components['schemas']['ChatCompletionChu
 export type ChatCompletionDelta = components['schemas']['ChatCompletionDelta'];
 export type ChatCompletionMessage = components['schemas']['ChatCompletionMessage'];
 export type ChatCompletionRequest = components['schemas']['ChatCompletionRequest'];
+export type ChatCompletionStream = components['schemas']['ChatCompletionStream'];
 export type ChatCompletionUsage = components['schemas']['ChatCompletionUsage'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type Closed = components['schemas']['Closed'];
 export type CodexModel = components['schemas']['CodexModel'];
 export type CodexModelList = components['schemas']['CodexModelList'];
 export type CodexTruncationPolicy = components['schemas']['CodexTruncationPolicy'];
+export type CompactRequest = components['schemas']['CompactRequest'];
+export type CompactedResponse = components['schemas']['CompactedResponse'];
+export type Completion = components['schemas']['Completion'];
+export type CompletionChoice = components['schemas']['CompletionChoice'];
+export type CompletionRequest = components['schemas']['CompletionRequest'];
+export type CompletionStream = components['schemas']['CompletionStream'];
 export type Conflict = components['schemas']['Conflict'];
 export type ConsumeMagicLink = components['schemas']['ConsumeMagicLink'];
 export type ConsumedMagicLink = components['schemas']['ConsumedMagicLink'];
 export type ContentBlock = components['schemas']['ContentBlock'];
+export type ContractDocument = components['schemas']['ContractDocument'];
+export type ContractInfo = components['schemas']['ContractInfo'];
+export type ContractServer = components['schemas']['ContractServer'];
+export type CreateInvitation = components['schemas']['CreateInvitation'];
+export type CredentialDescriptor = components['schemas']['CredentialDescriptor'];
+export type CredentialId = components['schemas']['CredentialId'];
+export type CredentialParameters = components['schemas']['CredentialParameters'];
+export type Css = components['schemas']['Css'];
 export type DeviceApproval = components['schemas']['DeviceApproval'];
+export type DeviceApprover = components['schemas']['DeviceApprover'];
+export type DeviceAuthorization = components['schemas']['DeviceAuthorization'];
+export type DeviceAuthorizationRequest = components['schemas']['DeviceAuthorizationRequest'];
+export type DeviceForm = components['schemas']['DeviceForm'];
 export type DeviceId = components['schemas']['DeviceId'];
+export type DeviceList = components['schemas']['DeviceList'];
 export type DeviceName = components['schemas']['DeviceName'];
 export type DeviceStatus = components['schemas']['DeviceStatus'];
+export type Done = components['schemas']['Done'];
 export type Email = components['schemas']['Email'];
 export type EmailUnavailable = components['schemas']['EmailUnavailable'];
+export type Embedding = components['schemas']['Embedding'];
+export type EmbeddingList = components['schemas']['EmbeddingList'];
+export type EmbeddingRequest = components['schemas']['EmbeddingRequest'];
+export type EmbeddingUsage = components['schemas']['EmbeddingUsage'];
 export type Expired = components['schemas']['Expired'];
+export type FinishPasskeyLogin = components['schemas']['FinishPasskeyLogin'];
+export type FinishPasskeyRegistration = components['schemas']['FinishPasskeyRegistration'];
 export type Forbidden = components['schemas']['Forbidden'];
 export type Health = components['schemas']['Health'];
+export type Html = components['schemas']['Html'];
 export type InvalidRequest = components['schemas']['InvalidRequest'];
+export type InvitationList = components['schemas']['InvitationList'];
 export type KeySet = components['schemas']['KeySet'];
 export type Later = components['schemas']['Later'];
 export type ListedModel = components['schemas']['ListedModel'];
 export type ListedModelMetadata = components['schemas']['ListedModelMetadata'];
 export type LoggedOut = components['schemas']['LoggedOut'];
+export type LoggedOutEverywhere = components['schemas']['LoggedOutEverywhere'];
 export type LoginRoutes = components['schemas']['LoginRoutes'];
+export type LogoutEverywhere = components['schemas']['LogoutEverywhere'];
 export type Message = components['schemas']['Message'];
 export type MessageRequest = components['schemas']['MessageRequest'];
+export type MessageStream = components['schemas']['MessageStream'];
 export type MessageStreamEvent = components['schemas']['MessageStreamEvent'];
 export type MessageTurn = components['schemas']['MessageTurn'];
 export type MessageUsage = components['schemas']['MessageUsage'];
@@ -1432,29 +2614,57 @@ export type ModelResponse = components['schemas']['ModelResponse'];
 export type ModelUnavailable = components['schemas']['ModelUnavailable'];
 export type NotFound = components['schemas']['NotFound'];
 export type NotInvited = components['schemas']['NotInvited'];
+export type NotSupported = components['schemas']['NotSupported'];
+export type NothingMore = components['schemas']['NothingMore'];
+export type OAuthBusy = components['schemas']['OAuthBusy'];
+export type OAuthForbidden = components['schemas']['OAuthForbidden'];
+export type OAuthRefusal = components['schemas']['OAuthRefusal'];
+export type OAuthSignedOut = components['schemas']['OAuthSignedOut'];
+export type OAuthTokens = components['schemas']['OAuthTokens'];
+export type OAuthTooLarge = components['schemas']['OAuthTooLarge'];
+export type OAuthUnavailable = components['schemas']['OAuthUnavailable'];
+export type OAuthUnsupportedMedia = components['schemas']['OAuthUnsupportedMedia'];
 export type Open = components['schemas']['Open'];
+export type OwnDevice = components['schemas']['OwnDevice'];
+export type OwnPasskey = components['schemas']['OwnPasskey'];
+export type PasskeyCreationOptions = components['schemas']['PasskeyCreationOptions'];
+export type PasskeyList = components['schemas']['PasskeyList'];
+export type PasskeyName = components['schemas']['PasskeyName'];
+export type PasskeyRequestOptions = components['schemas']['PasskeyRequestOptions'];
+export type PasskeyUser = components['schemas']['PasskeyUser'];
 export type PayloadTooLarge = components['schemas']['PayloadTooLarge'];
 export type Permanent = components['schemas']['Permanent'];
 export type PollDeviceLogin = components['schemas']['PollDeviceLogin'];
 export type PublicKey = components['schemas']['PublicKey'];
 export type RateLimited = components['schemas']['RateLimited'];
 export type Readiness = components['schemas']['Readiness'];
+export type Reauthenticate = components['schemas']['Reauthenticate'];
 export type RefreshTokens = components['schemas']['RefreshTokens'];
 export type RefreshedTokens = components['schemas']['RefreshedTokens'];
+export type RegistrationCredential = components['schemas']['RegistrationCredential'];
+export type RelyingParty = components['schemas']['RelyingParty'];
+export type RenamePasskey = components['schemas']['RenamePasskey'];
 export type RequestIds = components['schemas']['RequestIds'];
 export type ResponseItem = components['schemas']['ResponseItem'];
 export type ResponseRequest = components['schemas']['ResponseRequest'];
+export type ResponseStream = components['schemas']['ResponseStream'];
 export type ResponseStreamEvent = components['schemas']['ResponseStreamEvent'];
 export type ResponseUsage = components['schemas']['ResponseUsage'];
 export type Role = components['schemas']['Role'];
 export type SecretText = components['schemas']['SecretText'];
+export type Served = components['schemas']['Served'];
 export type ServedBy = components['schemas']['ServedBy'];
 export type ServiceUnavailable = components['schemas']['ServiceUnavailable'];
 export type SignedInUser = components['schemas']['SignedInUser'];
 export type StartDeviceLogin = components['schemas']['StartDeviceLogin'];
+export type StartPasskeyLogin = components['schemas']['StartPasskeyLogin'];
 export type StartedDeviceLogin = components['schemas']['StartedDeviceLogin'];
 export type Team = components['schemas']['Team'];
+export type TeamInvitation = components['schemas']['TeamInvitation'];
 export type TeamName = components['schemas']['TeamName'];
+export type TokenCount = components['schemas']['TokenCount'];
+export type TokenCountRequest = components['schemas']['TokenCountRequest'];
+export type TokenRequest = components['schemas']['TokenRequest'];
 export type TokenSet = components['schemas']['TokenSet'];
 export type Unauthorized = components['schemas']['Unauthorized'];
 export type UnsupportedMediaType = components['schemas']['UnsupportedMediaType'];
@@ -1478,7 +2688,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The request has succeeded. */
+            /** @description The keys that are in use. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -1507,8 +2717,19 @@ export interface operations {
                     "application/json": components["schemas"]["KeySet"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
+        };
+    };
+    getAuthorizationServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What this authorization server can do, and where. */
+            200: {
                 headers: {
                     /** @description The id of this request. */
                     "x-request-id": string;
@@ -1517,8 +2738,153 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    /**
+                     * @example {
+                     *       "issuer": "http://localhost:8787",
+                     *       "device_authorization_endpoint": "http://localhost:8787/oauth/device_authorization",
+                     *       "token_endpoint": "http://localhost:8787/oauth/token",
+                     *       "jwks_uri": "http://localhost:8787/.well-known/jwks.json",
+                     *       "response_types_supported": [],
+                     *       "grant_types_supported": [
+                     *         "urn:ietf:params:oauth:grant-type:device_code",
+                     *         "refresh_token"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuthorizationServer"];
                 };
+            };
+        };
+    };
+    getStylesheet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stylesheet. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to keep it before asking again. */
+                    "cache-control": string;
+                    /** @description Names this version of the file; send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/css": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The copy that the browser has is good. */
+            304: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to keep it before asking again. */
+                    "cache-control": string;
+                    /** @description Names this version of the file; send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getPasskeyScript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The script. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to keep it before asking again. */
+                    "cache-control": string;
+                    /** @description Names this version of the file; send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The copy that the browser has is good. */
+            304: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to keep it before asking again. */
+                    "cache-control": string;
+                    /** @description Names this version of the file; send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getWebauthnLibrary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The library. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to keep it before asking again. */
+                    "cache-control": string;
+                    /** @description Names this version of the file; send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The copy that the browser has is good. */
+            304: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to keep it before asking again. */
+                    "cache-control": string;
+                    /** @description Names this version of the file; send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -1531,7 +2897,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The models that the team may use, in both forms. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -1564,6 +2930,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
                 };
             };
             /** @description The database is out of reach. Nothing was lost; try again. */
@@ -1602,7 +2983,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer of a model, whole. */
+            /** @description The whole response; with `stream: true`, its events as they come. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -1610,6 +2991,8 @@ export interface operations {
                     /** @description The same id, under the name that some clients read. */
                     "request-id": string;
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
+                    "x-svc-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1632,7 +3015,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ModelResponse"];
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["ResponseStream"];
                 };
             };
             /** @description A field is missing, malformed or unknown; the message names it. */
@@ -1703,6 +3086,215 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The upstream could not be reached, or broke off before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream was silent for too long. */
+            504: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    compactCodexResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendorc/coder",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompactRequest"];
+            };
+        };
+        responses: {
+            /** @description The shorter conversation to go on with. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "output": [
+                     *         {
+                     *           "type": "compaction"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompactedResponse"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The caller's team may not call this model, or there is none of that name. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves the model does not know this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
             /** @description The upstream could not be reached, or broke off before it answered. */
             502: {
                 headers: {
@@ -1756,14 +3348,17 @@ export interface operations {
     };
     getDeviceStatus: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Filled in on the page; it is not looked up. */
+                userCode?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description Who is signed in; for a browser, the page to approve a device on. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -1785,6 +3380,21 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DeviceStatus"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
             /** @description Nobody is signed in. */
@@ -1800,6 +3410,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuthenticateFirst"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
             /** @description The database is out of reach. Nothing was lost; try again. */
@@ -1813,6 +3424,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
         };
@@ -1832,10 +3444,17 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["ApproveDevice"];
+                /**
+                 * @example {
+                 *       "action": "approve",
+                 *       "userCode": "BCDF-GHJK"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["DeviceForm"];
             };
         };
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description What was decided, and as whom. A browser's form gets a page. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -1855,9 +3474,10 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DeviceApproval"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown; the message names it. An error page, for a browser. */
             400: {
                 headers: {
                     /** @description The id of this request. */
@@ -1868,9 +3488,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description Nobody is signed in. */
+            /** @description Nobody is signed in. An error page, for a browser. */
             401: {
                 headers: {
                     /** @description The id of this request. */
@@ -1883,9 +3504,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuthenticateFirst"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description A request that another site made, or that needs another role. An error page, for a browser. */
             403: {
                 headers: {
                     /** @description The id of this request. */
@@ -1897,9 +3519,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Forbidden"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description There is no such thing for this caller. An error page, for a browser. */
             404: {
                 headers: {
                     /** @description The id of this request. */
@@ -1910,9 +3533,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NotFound"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description It was already decided otherwise. */
+            /** @description It was already decided otherwise. An error page, for a browser. */
             409: {
                 headers: {
                     /** @description The id of this request. */
@@ -1923,9 +3547,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Conflict"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description It was valid, and its time is over. Start again. */
+            /** @description It was valid, and its time is over. Start again. An error page, for a browser. */
             410: {
                 headers: {
                     /** @description The id of this request. */
@@ -1936,9 +3561,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The body is larger than this route takes. */
+            /** @description The body is larger than this route takes. An error page, for a browser. */
             413: {
                 headers: {
                     /** @description The id of this request. */
@@ -1949,9 +3575,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PayloadTooLarge"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The body is in a form that this route does not read. */
+            /** @description The body is in a form that this route does not read. An error page, for a browser. */
             415: {
                 headers: {
                     /** @description The id of this request. */
@@ -1962,9 +3589,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description Too many requests. An error page, for a browser. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. An error page, for a browser. */
             503: {
                 headers: {
                     /** @description The id of this request. */
@@ -1975,6 +3619,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    showDocs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    getDocsStylesheet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stylesheet. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/css": components["schemas"]["Css"];
                 };
             };
         };
@@ -1988,7 +3681,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The process runs. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -2008,6 +3701,290 @@ export interface operations {
             };
         };
     };
+    authorizeDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_id": "my-cli"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["DeviceAuthorizationRequest"];
+            };
+        };
+        responses: {
+            /** @description The codes of the login that has begun. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "device_code": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                     *       "user_code": "BCDF-GHJK",
+                     *       "verification_uri": "http://localhost:8787/device",
+                     *       "verification_uri_complete": "http://localhost:8787/device?userCode=BCDF-GHJK",
+                     *       "expires_in": 600,
+                     *       "interval": 5
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeviceAuthorization"];
+                };
+            };
+            /** @description The grant or the request is not good, or the login is not decided yet: `error` says which. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthRefusal"];
+                };
+            };
+            /** @description A page of another site made this request. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthForbidden"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthTooLarge"];
+                };
+            };
+            /** @description The body is not a form. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnsupportedMedia"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthBusy"];
+                };
+            };
+            /** @description The database or the mail server is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnavailable"];
+                };
+            };
+        };
+    };
+    issueOAuthTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
+                 *       "device_code": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                 *       "client_id": "my-cli"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description The tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "access_token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
+                     *       "token_type": "Bearer",
+                     *       "expires_in": 900,
+                     *       "refresh_token": "svcr_AQEBkmZ3"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OAuthTokens"];
+                };
+            };
+            /** @description The grant or the request is not good, or the login is not decided yet: `error` says which. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthRefusal"];
+                };
+            };
+            /** @description The refresh token is unknown, used, revoked or expired: sign in again. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthSignedOut"];
+                };
+            };
+            /** @description A page of another site made this request. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthForbidden"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthTooLarge"];
+                };
+            };
+            /** @description The body is not a form. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnsupportedMedia"];
+                };
+            };
+            /** @description The database or the mail server is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnavailable"];
+                };
+            };
+        };
+    };
+    getContract: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The OpenAPI document of this deployment. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "openapi": "3.1.0",
+                     *       "info": {
+                     *         "title": "svc",
+                     *         "version": "0.1.0"
+                     *       },
+                     *       "servers": [
+                     *         {
+                     *           "url": "https://svc.example.com"
+                     *         }
+                     *       ],
+                     *       "paths": {},
+                     *       "components": {}
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ContractDocument"];
+                };
+            };
+        };
+    };
     getReadiness: {
         parameters: {
             query?: never;
@@ -2017,7 +3994,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description Whether the service and its database can work. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -2036,7 +4013,7 @@ export interface operations {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description An answer with this JSON body. */
+            /** @description Whether the service and its database can work. */
             503: {
                 headers: {
                     /** @description The id of this request. */
@@ -2047,6 +4024,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    showSessionShell: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    showSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
                 };
             };
         };
@@ -2071,7 +4096,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The login is approved: who signed in, and the tokens. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -2239,7 +4264,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The login has begun and the mail is on its way: what to show and what to poll with. */
             202: {
                 headers: {
                     /** @description The id of this request. */
@@ -2312,6 +4337,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
                 };
             };
             /** @description Mail delivery is not configured, or the mail was not accepted. */
@@ -2349,7 +4389,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The login has begun and the mail is on its way: what to show and what to poll with. */
             202: {
                 headers: {
                     /** @description The id of this request. */
@@ -2424,6 +4464,21 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
             /** @description Mail delivery is not configured, or the mail was not accepted. */
             503: {
                 headers: {
@@ -2448,7 +4503,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The session has ended and the cookies are cleared. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -2495,111 +4550,25 @@ export interface operations {
             };
         };
     };
-    showMagicLink: {
-        parameters: {
-            query: {
-                /** @description The token of the link. */
-                token: components["schemas"]["SecretText"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page for a browser. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                    "text/html": string;
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                    "text/html": string;
-                };
-            };
-            /** @description It was valid, and its time is over. Start again. */
-            410: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Expired"];
-                    "text/html": string;
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                    "text/html": string;
-                };
-            };
-        };
-    };
-    consumeMagicLink: {
+    logoutEverywhere: {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {
-                 *       "token": "svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
+                 *       "scope": "others"
                  *     }
                  */
-                "application/json": components["schemas"]["ConsumeMagicLink"];
-                "application/x-www-form-urlencoded": components["schemas"]["ConsumeMagicLink"];
+                "application/json": components["schemas"]["LogoutEverywhere"];
             };
         };
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description Every other session has ended. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -2611,19 +4580,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "approved": true,
-                     *       "user": {
-                     *         "email": "ada@example.com",
-                     *         "team": "@acme/core"
-                     *       },
-                     *       "device": {
-                     *         "deviceId": "laptop-1",
-                     *         "deviceName": "Ada's laptop"
-                     *       }
+                     *       "ok": true,
+                     *       "devices": 3
                      *     }
                      */
-                    "application/json": components["schemas"]["ConsumedMagicLink"];
-                    "text/html": string;
+                    "application/json": components["schemas"]["LoggedOutEverywhere"];
                 };
             };
             /** @description A field is missing, malformed or unknown; the message names it. */
@@ -2637,7 +4598,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InvalidRequest"];
-                    "text/html": string;
                 };
             };
             /** @description The credential is missing, unknown, used, revoked or not for this. */
@@ -2653,7 +4613,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
-                    "text/html": string;
                 };
             };
             /** @description A request that another site made, or that needs another role. */
@@ -2668,21 +4627,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Forbidden"];
-                    "text/html": string;
-                };
-            };
-            /** @description It was valid, and its time is over. Start again. */
-            410: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Expired"];
-                    "text/html": string;
                 };
             };
             /** @description The body is larger than this route takes. */
@@ -2722,7 +4666,1129 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
-                    "text/html": string;
+                };
+            };
+        };
+    };
+    showMagicLink: {
+        parameters: {
+            query: {
+                /**
+                 * @description The token of the link.
+                 * @example svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c
+                 */
+                token: components["schemas"]["SecretText"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page that asks whether to approve. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description It was valid, and its time is over. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    consumeMagicLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ConsumeMagicLink"];
+                /**
+                 * @example {
+                 *       "token": "svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["ConsumeMagicLink"];
+            };
+        };
+        responses: {
+            /** @description What was decided; a browser that sent a form gets a page that says so. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approved": true,
+                     *       "user": {
+                     *         "email": "ada@example.com",
+                     *         "team": "@acme/core"
+                     *       },
+                     *       "device": {
+                     *         "deviceId": "laptop-1",
+                     *         "deviceName": "Ada's laptop"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ConsumedMagicLink"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description It was valid, and its time is over. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    listPasskeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkeys of the account. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "passkeys": [
+                     *         {
+                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *           "name": "Work laptop",
+                     *           "createdAt": "2026-11-21T09:00:00Z",
+                     *           "lastUsedAt": null,
+                     *           "synced": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyList"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    finishPasskeyLogin: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Svc-Use-Cookies"?: components["parameters"]["CookieMode"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "id": "kU5mT8cq3vY",
+                 *         "rawId": "kU5mT8cq3vY",
+                 *         "type": "public-key",
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+                 *           "authenticatorData": "SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2M",
+                 *           "signature": "MEUCIQDx",
+                 *           "userHandle": "AZ3PZgv6f8qHmA"
+                 *         }
+                 *       },
+                 *       "deviceId": "laptop-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FinishPasskeyLogin"];
+            };
+        };
+        responses: {
+            /** @description Who signed in, and the tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account": "ada@example.com",
+                     *       "organization": "acme",
+                     *       "team": "@acme/core",
+                     *       "deviceId": "laptop-1",
+                     *       "accessToken": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
+                     *       "refreshToken": "svcr_AQEBkmZ3",
+                     *       "expiresAt": "2026-11-21T09:15:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TokenSet"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The address is not invited, or the invitation was withdrawn. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    startPasskeyLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StartPasskeyLogin"];
+            };
+        };
+        responses: {
+            /** @description What to hand to the browser, and which ceremony it belongs to. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                     *       "rpId": "localhost",
+                     *       "timeout": 300000,
+                     *       "userVerification": "required",
+                     *       "allowCredentials": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyRequestOptions"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    finishPasskeyRegistration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "id": "kU5mT8cq3vY",
+                 *         "rawId": "kU5mT8cq3vY",
+                 *         "type": "public-key",
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0",
+                 *           "attestationObject": "o2NmbXRkbm9uZQ",
+                 *           "transports": [
+                 *             "internal",
+                 *             "hybrid"
+                 *           ]
+                 *         }
+                 *       },
+                 *       "name": "Work laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FinishPasskeyRegistration"];
+            };
+        };
+        responses: {
+            /** @description The passkey that was added. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *       "name": "Work laptop",
+                     *       "createdAt": "2026-11-21T09:00:00Z",
+                     *       "lastUsedAt": null,
+                     *       "synced": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnPasskey"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It was already decided otherwise. */
+            409: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    startPasskeyRegistration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["NothingMore"];
+            };
+        };
+        responses: {
+            /** @description What to hand to the browser, and which ceremony it belongs to. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rp": {
+                     *         "id": "localhost",
+                     *         "name": "svc"
+                     *       },
+                     *       "user": {
+                     *         "id": "AZ3PZgv6f8qHmA",
+                     *         "name": "ada@example.com",
+                     *         "displayName": "ada@example.com"
+                     *       },
+                     *       "challenge": "2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                     *       "pubKeyCredParams": [
+                     *         {
+                     *           "type": "public-key",
+                     *           "alg": -8
+                     *         },
+                     *         {
+                     *           "type": "public-key",
+                     *           "alg": -7
+                     *         },
+                     *         {
+                     *           "type": "public-key",
+                     *           "alg": -257
+                     *         }
+                     *       ],
+                     *       "timeout": 300000,
+                     *       "excludeCredentials": [],
+                     *       "authenticatorSelection": {
+                     *         "residentKey": "required",
+                     *         "requireResidentKey": true,
+                     *         "userVerification": "required"
+                     *       },
+                     *       "attestation": "none",
+                     *       "extensions": {},
+                     *       "hints": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyCreationOptions"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
+                };
+            };
+            /** @description It was already decided otherwise. */
+            409: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    deletePasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the passkey.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                passkeyId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkey is gone. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
+                };
+            };
+            /** @description There is no such thing for this caller. */
+            404: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    renamePasskey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the passkey.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                passkeyId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Old laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RenamePasskey"];
+            };
+        };
+        responses: {
+            /** @description The passkey under its new name. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *       "name": "Old laptop",
+                     *       "createdAt": "2026-11-21T09:00:00Z",
+                     *       "lastUsedAt": null,
+                     *       "synced": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnPasskey"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description There is no such thing for this caller. */
+            404: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
                 };
             };
         };
@@ -2748,7 +5814,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The next tokens; store them in place of the ones before. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -2893,7 +5959,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer of a model, whole. */
+            /** @description The whole completion; with `stream: true`, its chunks as they come. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -2901,6 +5967,8 @@ export interface operations {
                     /** @description The same id, under the name that some clients read. */
                     "request-id": string;
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
+                    "x-svc-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2928,7 +5996,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ChatCompletion"];
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["ChatCompletionStream"];
                 };
             };
             /** @description A field is missing, malformed or unknown; the message names it. */
@@ -2997,6 +6065,602 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The upstream could not be reached, or broke off before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream was silent for too long. */
+            504: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    createCompletion: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "svc/fast",
+                 *       "prompt": "Once upon a"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The whole completion; with `stream: true`, its chunks as they come. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "cmpl-1",
+                     *       "object": "text_completion",
+                     *       "created": 1795255200,
+                     *       "model": "svc/fast",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "text": " time",
+                     *           "finish_reason": "stop"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Completion"];
+                    "text/event-stream": components["schemas"]["CompletionStream"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The caller's team may not call this model, or there is none of that name. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves the model does not know this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
+            /** @description The upstream could not be reached, or broke off before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream was silent for too long. */
+            504: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    listDevices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The devices that are signed in. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "devices": [
+                     *         {
+                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *           "deviceId": "laptop-1",
+                     *           "deviceName": "Ada's laptop",
+                     *           "team": "@acme/core",
+                     *           "firstSeenAt": "2026-11-01T09:00:00Z",
+                     *           "lastSeenAt": "2026-11-21T09:00:00Z",
+                     *           "lastIp": "203.0.113.7",
+                     *           "approvedBy": {
+                     *             "via": "mail",
+                     *             "deviceName": null
+                     *           },
+                     *           "current": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeviceList"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    revokeDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the list.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The device is signed out. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description There is no such thing for this caller. */
+            404: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    createEmbedding: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendora/embed",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["EmbeddingRequest"];
+            };
+        };
+        responses: {
+            /** @description The embeddings, one for each input. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "object": "embedding",
+                     *           "index": 0,
+                     *           "embedding": [
+                     *             0.25,
+                     *             0.5
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "model": "vendora/embed",
+                     *       "usage": {
+                     *         "prompt_tokens": 3,
+                     *         "total_tokens": 3
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EmbeddingList"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The caller's team may not call this model, or there is none of that name. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves the model does not know this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
                 };
             };
             /** @description The upstream could not be reached, or broke off before it answered. */
@@ -3059,7 +6723,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The models that the team may use. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -3106,6 +6770,21 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
             /** @description The database is out of reach. Nothing was lost; try again. */
             503: {
                 headers: {
@@ -3142,7 +6821,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer of a model, whole. */
+            /** @description The whole response; with `stream: true`, its events as they come. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -3150,6 +6829,8 @@ export interface operations {
                     /** @description The same id, under the name that some clients read. */
                     "request-id": string;
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
+                    "x-svc-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3172,7 +6853,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ModelResponse"];
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["ResponseStream"];
                 };
             };
             /** @description A field is missing, malformed or unknown; the message names it. */
@@ -3243,6 +6924,21 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
             /** @description The upstream could not be reached, or broke off before it answered. */
             502: {
                 headers: {
@@ -3299,14 +6995,17 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description `@organization/name`. */
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
                 team: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The team and where its gateway is. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -3371,6 +7070,380 @@ export interface operations {
             };
         };
     };
+    listInvitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invitations of the team. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "invitations": [
+                     *         {
+                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *           "email": "ada@example.com",
+                     *           "role": "admin",
+                     *           "source": "directory",
+                     *           "createdAt": "2026-11-01T09:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InvitationList"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description There is no such thing for this caller. */
+            404: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    createInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "grace@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateInvitation"];
+            };
+        };
+        responses: {
+            /** @description The invitation, which is active from now on. */
+            201: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *       "email": "grace@example.com",
+                     *       "role": "member",
+                     *       "source": "admin",
+                     *       "createdAt": "2026-11-21T09:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamInvitation"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description There is no such thing for this caller. */
+            404: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description It was already decided otherwise. */
+            409: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    withdrawInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+                /**
+                 * @description The `id` of the list.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invitation is withdrawn, and the sessions that came of it have ended. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description A request that another site made, or that needs another role. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description There is no such thing for this caller. */
+            404: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description It was already decided otherwise. */
+            409: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The database is out of reach. Nothing was lost; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
     listWorkers: {
         parameters: {
             query?: never;
@@ -3380,7 +7453,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The workers with their state of this moment. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -3434,6 +7507,21 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
             /** @description The database is out of reach. Nothing was lost; try again. */
             503: {
                 headers: {
@@ -3454,13 +7542,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @example local-engine */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The worker with its state of this moment. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -3517,6 +7606,21 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
             /** @description The database is out of reach. Nothing was lost; try again. */
             503: {
                 headers: {
@@ -3559,7 +7663,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer of a model, whole. */
+            /** @description The whole message; with `stream: true`, its events as they come. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -3567,6 +7671,8 @@ export interface operations {
                     /** @description The same id, under the name that some clients read. */
                     "request-id": string;
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
+                    "x-svc-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3589,7 +7695,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Message"];
-                    "text/event-stream": string;
+                    "text/event-stream": components["schemas"]["MessageStream"];
                 };
             };
             /** @description A field is missing, malformed or unknown; the message names it. */
@@ -3660,6 +7766,216 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The upstream could not be reached, or broke off before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
+            503: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream was silent for too long. */
+            504: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    countMessageTokens: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendorb/sonnet",
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "Say hello."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["TokenCountRequest"];
+            };
+        };
+        responses: {
+            /** @description How many tokens the request would be. */
+            200: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "input_tokens": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TokenCount"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown; the message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            401: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The caller's team may not call this model, or there is none of that name. */
+            403: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this route takes. */
+            413: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description The body is in a form that this route does not read. */
+            415: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves the model does not know this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
             /** @description The upstream could not be reached, or broke off before it answered. */
             502: {
                 headers: {
@@ -3720,7 +8036,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description An answer with this JSON body. */
+            /** @description The models that the team may use. */
             200: {
                 headers: {
                     /** @description The id of this request. */
@@ -3761,6 +8077,21 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    /** @description The id of this request. */
+                    "x-request-id": string;
+                    /** @description The same id, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Whole seconds, at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
                 };
             };
             /** @description The database is out of reach. Nothing was lost; try again. */

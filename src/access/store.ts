@@ -38,9 +38,11 @@ export function accessStore(db: PrismaClient) {
       const row = await db.deviceSession.findFirst({
         where: { id: sessionId, revokedAt: null, invitation: { revokedAt: null } },
         select: {
-          id: true,
+          createdAt: true,
+          login: { select: { mailUsedAt: true } },
           invitation: {
             select: {
+              id: true,
               accountId: true,
               role: true,
               team: { select: { name: true, organization: { select: { name: true } } } },
@@ -49,9 +51,19 @@ export function accessStore(db: PrismaClient) {
         },
       })
       if (!row) return null
-      const { accountId, role, team } = row.invitation
+      const { id: invitationId, accountId, role, team } = row.invitation
       const organization = team.organization.name
-      return { accountId, sessionId, sessionKind: 'device', organization, team: `@${organization}/${team.name}`, role }
+      return {
+        accountId,
+        invitationId,
+        sessionId,
+        sessionKind: 'device',
+        organization,
+        team: `@${organization}/${team.name}`,
+        role,
+        // A session that another one approved is no proof of anything newer: without a login it began with a passkey.
+        authenticatedAt: row.login ? row.login.mailUsedAt : row.createdAt,
+      }
     },
 
     /** Which of these device sessions are alive. */

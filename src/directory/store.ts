@@ -128,7 +128,7 @@ async function removeTeams(tx: Transaction, wanted: ReadonlySet<string>, now: Da
   const gone = [...(await readTeams(tx))].filter(([name]) => !wanted.has(name))
   const ids = gone.map(([, { id }]) => id)
   const members = await tx.invitation.findMany({ where: { teamId: { in: ids }, revokedAt: null } })
-  await withdraw(tx, members, now)
+  await withdrawInvitations(tx, members, DIRECTORY, now)
   await tx.team.deleteMany({ where: { id: { in: ids } } })
   await tx.auditEvent.createMany({ data: gone.map(([name, { id }]) => teamEvent('team.removed', id, name, now)) })
 }
@@ -182,15 +182,16 @@ async function applyMembers(tx: Transaction, { organizations }: Directory, teamI
     if (!row) await invite(tx, membership, now)
     else await adopt(tx, row, membership.role, now)
   }
-  await withdraw(
-    tx,
-    kept.filter(({ id, source, revokedAt }) => !stays.has(id) && source === 'directory' && !revokedAt),
-    now,
-  )
+  const dropped = kept.filter(({ id, source, revokedAt }) => !stays.has(id) && source === 'directory' && !revokedAt)
+  await withdrawInvitations(tx, dropped, DIRECTORY, now)
 }
 
 /** Ids by address; those who are new get an account. */
-async function ensureAccounts(tx: Transaction, emails: readonly string[], now: Date): Promise<Map<string, string>> {
+export async function ensureAccounts(
+  tx: Transaction,
+  emails: readonly string[],
+  now: Date,
+): Promise<Map<string, string>> {
   const find = async () => {
     const rows = await tx.account.findMany({ where: { email: { in: [...emails] } }, select: { id: true, email: true } })
     return new Map(rows.map(({ id, email }) => [email, id]))
@@ -208,7 +209,7 @@ async function ensureAccounts(tx: Transaction, emails: readonly string[], now: D
 
 async function invite(tx: Transaction, { accountId, teamId, role }: Membership, now: Date): Promise<void> {
   const row = await tx.invitation.create({ data: { accountId, teamId, role, source: 'directory', createdAt: now } })
-  await tx.auditEvent.create({ data: invitationEvent('invitation.created', row, now) })
+  await tx.auditEvent.create({ data: invitationEvent('invitation.created', row, DIRECTORY, now) })
 }
 
 type Invitation = Prisma.InvitationGetPayload<object>
@@ -219,25 +220,54 @@ async function adopt(tx: Transaction, row: Invitation, role: Role, now: Date): P
   if (!differs(row, wanted)) return
   const changed = await tx.invitation.update({ where: { id: row.id }, data: wanted })
   const kind = row.revokedAt ? 'invitation.restored' : 'invitation.changed'
-  await tx.auditEvent.create({ data: invitationEvent(kind, changed, now) })
+  await tx.auditEvent.create({ data: invitationEvent(kind, changed, DIRECTORY, now) })
 }
 
-/** Ends invitations with all that hangs on them: every session, and every login that could still become one. */
-async function withdraw(tx: Transaction, invitations: readonly Invitation[], now: Date): Promise<void> {
-  if (invitations.length === 0) return
+/** Who changes an invitation: the directory file, or an admin of the team. */
+export type Inviter =
+  { readonly by: 'directory' } | { readonly by: 'admin'; readonly accountId: string; readonly ip: string }
+
+const DIRECTORY: Inviter = { by: 'directory' }
+
+/**
+ * Ends invitations with all that hangs on them: every session, and every login that could still become one. The device sessions that
+ * ended are named.
+ */
+export async function withdrawInvitations(
+  tx: Transaction,
+  invitations: readonly Invitation[],
+  inviter: Inviter,
+  now: Date,
+): Promise<string[]> {
+  if (invitations.length === 0) return []
   const ids = { in: invitations.map(({ id }) => id) }
   const ended = { revokedAt: now, revokedReason: 'invitation_withdrawn' }
   // The invitation first: whoever makes a session of it meanwhile waits for this row, and then finds it withdrawn.
   await tx.invitation.updateMany({ where: { id: ids, revokedAt: null }, data: { revokedAt: now } })
-  await tx.deviceSession.updateMany({ where: { invitationId: ids, revokedAt: null }, data: ended })
+  const devices = await tx.deviceSession.updateManyAndReturn({
+    where: { invitationId: ids, revokedAt: null },
+    data: ended,
+    select: { id: true },
+  })
   await tx.browserSession.updateMany({ where: { invitationId: ids, revokedAt: null }, data: ended })
   await tx.deviceLogin.updateMany({
     where: { invitationId: ids, OR: [{ status: 'pending' }, { status: 'approved', deviceSession: null }] },
     data: { status: 'cancelled', userCode: null },
   })
-  await tx.auditEvent.createMany({ data: invitations.map((row) => invitationEvent('invitation.withdrawn', row, now)) })
+  await tx.auditEvent.createMany({
+    data: invitations.map((row) => invitationEvent('invitation.withdrawn', row, inviter, now)),
+  })
+  return devices.map(({ id }) => id)
 }
 
-function invitationEvent(kind: string, { id, accountId, teamId, role }: Invitation, now: Date) {
-  return { kind, at: now, accountId, teamId, subjectId: id, details: { role, by: 'directory' } }
+/** The audit row of a change of an invitation. */
+export function invitationEvent(
+  kind: 'invitation.created' | 'invitation.changed' | 'invitation.restored' | 'invitation.withdrawn',
+  { id, accountId, teamId, role }: Invitation,
+  inviter: Inviter,
+  now: Date,
+) {
+  const event = { kind, at: now, accountId, teamId, subjectId: id }
+  if (inviter.by === 'directory') return { ...event, details: { role, by: inviter.by } }
+  return { ...event, ip: inviter.ip, details: { role, by: inviter.by, adminId: inviter.accountId } }
 }

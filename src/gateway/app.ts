@@ -5,6 +5,8 @@ import type { Logger } from '../log.ts'
 import { callRoutes } from './calls/routes.ts'
 import { modelRoutes } from './models/routes.ts'
 import type { ModelTeam } from './models/rules.ts'
+import { openKeepAlive } from './upstream/keep-alive.ts'
+import type { KeepAlive } from './upstream/keep-alive.ts'
 import { closeTarget, openUpstreams } from './upstream/targets.ts'
 import type { Upstreams } from './upstream/targets.ts'
 import { openEngine } from './workers/engine.ts'
@@ -16,6 +18,8 @@ type Settings = {
   readonly upstreamConnectTimeoutMs: number
   readonly upstreamIdleTimeoutMs: number
   readonly engine: Parameters<typeof openEngine>[0]['engine']
+  /** How long a stream of the worker may be silent before it is kept alive. */
+  readonly keepAliveMs?: number
   readonly clock: Clock
   readonly log: Logger
 }
@@ -24,9 +28,13 @@ type Settings = {
 export type Gateway = {
   readonly upstreams: Upstreams
   readonly engine: Engine
+  readonly keepAlive: KeepAlive
   /** Breaks off every call and closes every connection. */
   close(): Promise<void>
 }
+
+/** Proxies that close silent connections wait for a minute or longer. */
+const KEEP_ALIVE_MS = 15_000
 
 /** Opens the targets of the settings; connections are made when calls need them. */
 export function openGateway(settings: Settings): Gateway {
@@ -36,6 +44,7 @@ export function openGateway(settings: Settings): Gateway {
   return {
     upstreams,
     engine,
+    keepAlive: openKeepAlive(settings.keepAliveMs ?? KEEP_ALIVE_MS),
     async close() {
       const targets = Object.values(upstreams).filter((target) => target !== null)
       await Promise.all([engine.close(), ...targets.map(closeTarget)])

@@ -10,6 +10,7 @@ import { errorHandler } from './error-handler.ts'
 import type { WriteErrorPage } from './error-handler.ts'
 import { ApiError } from './errors.ts'
 import { guard } from './guard.ts'
+import type { EndedRequest } from './metrics.ts'
 import { mount, toExpressPath } from './mount.ts'
 import type { Handlers, OperationId } from './operation.ts'
 import './request.ts'
@@ -22,13 +23,17 @@ export type Part = {
   readonly parseBody: RequestHandler
   /** Name every mistake of a body and not only the first: for bodies that are small. */
   readonly nameAllMistakes: boolean
-  /** Runs before the caller is known. */
+  /** Runs before the caller is known, of operations that need one: what anybody may ask, such as the health, must always answer. */
+  readonly limit?: RequestHandler
+  /** Runs before the operation is known. */
   readonly before: readonly RequestHandler[]
 }
 
 type Needs = {
   readonly parts: readonly Part[]
   readonly log: Logger
+  /** Told of each request that is over. */
+  readonly onRequest?: (request: EndedRequest) => void
   /** Express's `trust proxy`; undefined trusts nobody. */
   readonly trustProxy: string | undefined
   /** The service is reached over https, which decides the names of cookies. */
@@ -44,7 +49,7 @@ export async function createApp(needs: Needs): Promise<Express> {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple')
   if (needs.trustProxy !== undefined) app.set('trust proxy', proxies(needs.trustProxy))
 
-  app.use(identify, logRequests(needs.log), plainContentType, headAsGet, cookies(needs.secure))
+  app.use(identify, logRequests(needs), plainContentType, headAsGet, cookies(needs.secure))
   app.use(await dispatch(needs.parts))
   app.use(errorHandler(needs))
   return app
@@ -59,18 +64,22 @@ const identify: RequestHandler = (req, res, next) => {
 }
 
 /** One line a request, when it is over. The path is the contract's, so no token of an URL is written. */
-function logRequests(log: Logger): RequestHandler {
+function logRequests({ log, onRequest }: Pick<Needs, 'log' | 'onRequest'>): RequestHandler {
   return (req, res, next) => {
     const startedAt = performance.now()
     res.once('close', () => {
       const { openapi } = req as { openapi?: { openApiRoute?: string } }
+      const ended = {
+        method: req.method,
+        route: openapi?.openApiRoute ?? 'unknown',
+        status: res.statusCode,
+        ms: Math.round(performance.now() - startedAt),
+      }
+      onRequest?.(ended)
       log.info(
         {
           requestId: req.id,
-          method: req.method,
-          route: openapi?.openApiRoute ?? 'unknown',
-          status: res.statusCode,
-          ms: Math.round(performance.now() - startedAt),
+          ...ended,
           ...(req.caller && { accountId: req.caller.accountId }),
           ...(!res.writableFinished && { cut: true }),
         },
@@ -79,6 +88,12 @@ function logRequests(log: Logger): RequestHandler {
     })
     next()
   }
+}
+
+/** Agents that try a WebSocket first fall back to plain requests at once on this status, and only after many tries on another. */
+const refuseWebSocket: RequestHandler = (req, _res, next) => {
+  const asks = req.headers.upgrade?.toLowerCase().includes('websocket')
+  next(asks ? new ApiError('upgrade_required') : undefined)
 }
 
 /** HEAD works wherever GET does; Node itself sends no body. */
@@ -108,7 +123,7 @@ async function dispatch(parts: readonly Part[]): Promise<RequestHandler> {
 
 async function routerOf(part: Part): Promise<Router> {
   const router = express.Router({ caseSensitive: true })
-  router.use(...part.before, ...(await guard(part)))
+  router.use(refuseWebSocket, ...part.before, ...(await guard(part)))
   mount(router, part.contract, part.handlers)
   return router
 }

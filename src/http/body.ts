@@ -31,11 +31,23 @@ export function plainType(sent: string): string {
   return utf8 && [JSON_TYPE, FORM_TYPE].includes(type.trim()) ? type.trim() : UNREADABLE
 }
 
-/** Reads a small JSON or form body. */
-export function smallBody(limitBytes: number): RequestHandler {
-  const json = express.json({ limit: limitBytes, type: JSON_TYPE })
-  const form = express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE })
-  return (req, res, next) => (req.headers['content-type'] === FORM_TYPE ? form : json)(req, res, next)
+/** Whether the body is a form's. */
+export function isForm(req: Pick<Request, 'headers'>): boolean {
+  return req.headers['content-type'] === FORM_TYPE
+}
+
+/** Reads a small JSON or form body; `larger` names the paths whose JSON may be that much larger. */
+export function smallBody(
+  limitBytes: number,
+  larger: { readonly paths: readonly string[]; readonly limitBytes: number } = { paths: [], limitBytes },
+): RequestHandler {
+  const json = within(limitBytes, express.json({ limit: limitBytes, type: JSON_TYPE }))
+  const largerJson = within(larger.limitBytes, express.json({ limit: larger.limitBytes, type: JSON_TYPE }))
+  const form = within(limitBytes, express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE }))
+  return (req, res, next) => {
+    const read = isForm(req) ? form : larger.paths.includes(req.path) ? largerJson : json
+    read(req, res, next)
+  }
 }
 
 /**
@@ -43,7 +55,7 @@ export function smallBody(limitBytes: number): RequestHandler {
  * limit counts decompressed bytes.
  */
 export function callBody(limitBytes: number): RequestHandler {
-  const raw = express.raw({ limit: limitBytes, type: () => true })
+  const raw = within(limitBytes, express.raw({ limit: limitBytes, type: () => true }))
   return (req, res, next) => {
     if (req.headers['content-type'] !== JSON_TYPE) return next()
     raw(req, res, (error?: unknown) => {
@@ -58,5 +70,14 @@ export function callBody(limitBytes: number): RequestHandler {
       }
       next()
     })
+  }
+}
+
+/** Refuses by the length that a request declares: the parsers read what is too large to its end before they say so. */
+function within(limitBytes: number, read: RequestHandler): RequestHandler {
+  return (req, res, next) => {
+    const isTooLarge = Number(req.headers['content-length'] ?? 0) > limitBytes
+    if (isTooLarge) next(new ApiError('payload_too_large'))
+    else read(req, res, next)
   }
 }

@@ -8,12 +8,18 @@ export type PartName = 'control-plane' | 'gateway'
 const PARTS_OF_TAG: Readonly<Record<string, readonly PartName[]>> = {
   'Device login': ['control-plane'],
   Sessions: ['control-plane'],
+  Devices: ['control-plane'],
+  Passkeys: ['control-plane'],
+  Invitations: ['control-plane'],
+  OAuth: ['control-plane'],
+  Pages: ['control-plane'],
   Teams: ['control-plane'],
   Keys: ['control-plane'],
   Models: ['gateway'],
   Calls: ['gateway'],
   Workers: ['gateway'],
   Health: ['control-plane', 'gateway'],
+  Contract: ['control-plane', 'gateway'],
 }
 
 /** What this service reads of an operation object (OpenAPI 3.1, section 4.8.10). */

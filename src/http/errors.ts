@@ -7,7 +7,11 @@ type CodesOf<Id extends OperationId> = { [S in keyof Responses<Id>]: CodeIn<Resp
 
 /** Every error code of the contract, and those that belong to no operation. */
 export type ErrorCode =
-  { [Id in OperationId]: CodesOf<Id> }[OperationId] | 'method_not_allowed' | 'not_found' | 'internal'
+  | { [Id in OperationId]: CodesOf<Id> }[OperationId]
+  | 'method_not_allowed'
+  | 'not_found'
+  | 'upgrade_required'
+  | 'internal'
 
 /** The vendors' word for a kind of error (Anthropic and OpenAI error objects). */
 type ErrorType =
@@ -18,6 +22,7 @@ type ErrorType =
   | 'rate_limit_error'
   | 'api_error'
   | 'overloaded_error'
+  | 'not_supported'
 
 type Row = {
   readonly status: number
@@ -39,6 +44,12 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   authenticate_first: { status: 401, type: 'authentication_error', message: 'Sign in first.', permanent: true },
   access_denied: { status: 403, type: 'permission_error', message: 'The login was denied.', permanent: true },
   forbidden: { status: 403, type: 'permission_error', message: 'This is not allowed from here.', permanent: true },
+  reauthenticate: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This needs a sign-in that is at most 15 minutes old. Sign in again, then repeat it.',
+    permanent: true,
+  },
   not_invited: {
     status: 403,
     type: 'permission_error',
@@ -61,12 +72,23 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
     type: 'invalid_request_error',
     message: 'This route does not read a body of this type.',
   },
+  upgrade_required: {
+    status: 426,
+    type: 'invalid_request_error',
+    message: 'There are no WebSockets here; send a plain request.',
+  },
   authorization_pending: { status: 428, type: 'invalid_request_error', message: 'The login is not approved yet.' },
   rate_limited: { status: 429, type: 'rate_limit_error', message: 'Too many requests; slow down.' },
   internal: {
     status: 500,
     type: 'api_error',
     message: 'Something broke in the service. The request id names it in the log.',
+  },
+  not_supported: {
+    status: 501,
+    type: 'not_supported',
+    message: 'The local worker that serves this model does not know this operation.',
+    permanent: true,
   },
   upstream_failed: { status: 502, type: 'api_error', message: 'The upstream could not be reached, or broke off.' },
   email_unavailable: {

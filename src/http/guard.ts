@@ -10,6 +10,8 @@ import { ApiError } from './errors.ts'
 type Needs = {
   readonly contract: Contract
   readonly authenticate: Authenticate
+  /** Runs before the caller of an operation that needs one is known. */
+  readonly limit?: RequestHandler
   /** Reads the body into `req.body`; runs after the caller is known, so strangers cannot make us parse. */
   readonly parseBody: RequestHandler
   /** Name every mistake of a body and not only the first: for bodies that are small. */
@@ -20,7 +22,13 @@ type Needs = {
  * What stands before every handler of a part: the operation is found, the caller known, the body parsed and the request checked against
  * the contract, in this order. Rejects when the contract itself is not valid, so that the start fails and not each request.
  */
-export async function guard({ contract, authenticate, parseBody, nameAllMistakes }: Needs): Promise<RequestHandler[]> {
+export async function guard({
+  contract,
+  authenticate,
+  limit,
+  parseBody,
+  nameAllMistakes,
+}: Needs): Promise<RequestHandler[]> {
   rememberPathPatterns()
   const steps = openApiValidator({
     // The validator's own type of a 3.1 document asks for fields that the standard does not.
@@ -41,7 +49,14 @@ export async function guard({ contract, authenticate, parseBody, nameAllMistakes
     stepOf(steps, 'requestMiddleware'),
   ]
   await started(init)
-  return [metadata, tellOutage(security), settleEmptyBody, whereBody(parseBody), validate]
+  return [
+    metadata,
+    ...(limit ? [whereCaller(limit)] : []),
+    tellOutage(security),
+    settleEmptyBody,
+    whereBody(parseBody),
+    validate,
+  ]
 }
 
 type Step = RequestHandler
@@ -85,6 +100,15 @@ const settleEmptyBody: RequestHandler = (req, _res, next) => {
 /** A body that the operation does not take is not read either, so nothing can be wrong with it. */
 function whereBody(parseBody: RequestHandler): RequestHandler {
   return (req, res, next) => (hasBody(req) && bodyOf(req) ? parseBody(req, res, next) : next())
+}
+
+/** An operation for anybody, such as the health, is not limited. */
+function whereCaller(limit: RequestHandler): RequestHandler {
+  return (req, res, next) => {
+    const { openapi } = req as { openapi?: { schema?: { security?: readonly object[] } } }
+    const needsCaller = openapi?.schema?.security?.every((scheme) => Object.keys(scheme).length > 0)
+    return needsCaller ? limit(req, res, next) : next()
+  }
 }
 
 function requiresBody(req: Request): boolean {

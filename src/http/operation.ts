@@ -17,7 +17,10 @@ type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: infe
 type PathOf<Id extends OperationId> = operations[Id]['parameters'] extends { path: infer P } ? P : unknown
 type QueryOf<Id extends OperationId> = operations[Id]['parameters'] extends { query: infer Q }
   ? Q
-  : unknown
+  : operations[Id]['parameters'] extends { query?: infer Q }
+    ? OptionalQuery<NonNullable<Q>>
+    : unknown
+type OptionalQuery<Q> = [Q] extends [never] ? unknown : Q
 export type Responses<Id extends OperationId> = operations[Id]['responses']
 type JsonOf<All, Status extends keyof All> = Content<All[Status], 'application/json'>
 

@@ -30,6 +30,11 @@ export function ipOf(req: Pick<Request, 'ip'>): string {
   return req.ip ?? 'unknown'
 }
 
+/** What the client calls itself, as much of it as is worth keeping. */
+export function userAgentOf(req: Pick<Request, 'headers'>): string {
+  return (req.headers['user-agent'] ?? '').slice(0, 512)
+}
+
 /** Would rather have a page than JSON: a browser, not a program. */
 export function wantsPage(req: Pick<Request, 'headers'>): boolean {
   return (req.headers.accept ?? '').includes('text/html')

@@ -22,7 +22,7 @@ describe('a login a millisecond before its end is good, and at its end it is ove
     'look at the link': (_email: string, token: string) => service.fetch(`/v1/auth/magic/consume?token=${token}`),
     poll: (_email: string, _token: string, deviceCode: string) =>
       service.fetch('/v1/auth/device/poll', json({ deviceCode })),
-    'approve by code': async (email: string, _token: string, _deviceCode: string, userCode: string, cookie: string) =>
+    'approve by code': (_email: string, _token: string, _deviceCode: string, userCode: string, cookie: string) =>
       service.fetch('/device', json({ userCode }, { cookie })),
   }
 

@@ -313,14 +313,6 @@ describe('a chat completion of the local worker', () => {
     const res = await local.post('/v1/chat/completions', { model: 'svc/fast', messages: [], stream: true })
     await expect(res.text()).rejects.toThrow()
   })
-
-  it.each(['/v1/responses', '/codex/v1/responses', '/vendorb/v1/messages'])(
-    'has no counterpart yet in the style of %s (503)',
-    async (path) => {
-      const res = await local.post(path, { model: 'svc/fast', messages: [] })
-      expect([res.status, await codeOf(res)]).toEqual([503, 'model_unavailable'])
-    },
-  )
 })
 
 describe('the lists of models', () => {

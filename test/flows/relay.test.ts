@@ -3,11 +3,13 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { connect, createServer as createTcpServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openKeepAlive } from '../../src/gateway/upstream/keep-alive.ts'
 import { relay } from '../../src/gateway/upstream/relay.ts'
-import type { Outcome, Relay, RelayOptions } from '../../src/gateway/upstream/relay.ts'
+import type { Outcome, Relay, RelayOptions, Rewrite, StreamRewrite } from '../../src/gateway/upstream/relay.ts'
 import { toUpstreamHeaders } from '../../src/gateway/upstream/headers.ts'
 import { closeTarget, openTarget } from '../../src/gateway/upstream/targets.ts'
 import type { Failure, Style } from '../../src/gateway/upstream/stream-watch.ts'
+import { ApiError } from '../../src/http/errors.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { answersJson, byteByByte, neverAnswers, startUpstream, streams, writesRaw } from '../support/upstream.ts'
 import type { Ending, Script } from '../support/upstream.ts'
@@ -416,12 +418,25 @@ describe('a relay', () => {
     expect(Buffer.concat(seen).toString()).toBe(CHAT.join(''))
   })
 
-  const shouts = {
-    stream: () => ({
-      push: (chunk: Buffer) => Buffer.from(chunk.toString().toUpperCase()),
-      end: () => Buffer.from('!'),
-    }),
-    whole: (body: Buffer, status: number) => Buffer.from(`${status} ${body.toString().toUpperCase()}`),
+  /** Writes everything in capitals; a `fatal` event ends the stream as a failure. */
+  const shouts: Rewrite = {
+    stream() {
+      let state: ReturnType<StreamRewrite['state']> = 'open'
+      return {
+        push(chunk) {
+          if (chunk.includes('fatal')) state = 'failed'
+          return Buffer.from(chunk.toString().toUpperCase())
+        },
+        end() {
+          state = 'ended'
+          return Buffer.from('!')
+        },
+        fail: ({ code }) => Buffer.from(state === 'open' ? code : ''),
+        state: () => state,
+        keepAlive: () => ': hm\n\n',
+      }
+    },
+    whole: ({ status, body }) => ({ status, body: Buffer.from(`${status} ${body.toString().toUpperCase()}`) }),
   }
 
   it.each<[string, Script, string]>([
@@ -432,15 +447,76 @@ describe('a relay', () => {
     expect(await gateway.post().then(read)).toMatchObject({ text: expected, ended: 'well' })
   })
 
+  it('answers with the status and the type that the change gives, and with its own length', async () => {
+    const rewrite: Rewrite = {
+      ...shouts,
+      whole: () => ({ status: 418, body: Buffer.from('{}'), contentType: 'application/json' }),
+    }
+    const page: Script = ({ res }) => void res.writeHead(500, { 'content-type': 'text/html' }).end('<html>')
+    const { answer, text } = await (await startRelay(page, { rewrite })).post().then(read)
+    expect([answer.statusCode, answer.headers['content-type'], answer.headers['content-length'], text]).toEqual([
+      418,
+      'application/json',
+      '2',
+      '{}',
+    ])
+  })
+
+  it('leaves an answer that is none to the handler', async () => {
+    const refusal = new ApiError('not_supported')
+    const gateway = await startRelay(answersJson({}), { rewrite: { ...shouts, whole: () => refusal } })
+    expect((await gateway.post().then(read)).answer.statusCode).toBe(599)
+    expect(await gateway.outcome()).toMatchObject({ kind: 'refused', answered: false, refusal })
+  })
+
+  it('breaks a stream off once its change has told of a failure, and closes the upstream call', async () => {
+    const gateway = await startRelay(streams(['data: a\n\n', 'data: fatal\n\n'], { end: 'stalls' }), {
+      rewrite: shouts,
+    })
+    expect(await gateway.post().then(read)).toMatchObject({ text: 'DATA: A\n\nDATA: FATAL\n\n', ended: 'broken' })
+    await until(() => gateway.upstream.openCalls() === 0)
+  })
+
+  it('tells of an upstream that breaks in the words of the change', async () => {
+    const gateway = await startRelay(streams(['data: a\n\n'], { end: 'breaks' }), { rewrite: shouts })
+    expect(await gateway.post().then(read)).toMatchObject({ text: 'DATA: A\n\nupstream_failed', ended: 'broken' })
+  })
+
+  it('keeps a silent stream alive that is changed, and no other', async () => {
+    const keepAlive = openKeepAlive(60)
+    const changed = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), { rewrite: shouts, keepAlive })
+    const answer = await answerOf(changed.open())
+    expect(await nextChunk(answer)).toBe('DATA: A\n\n')
+    expect(await nextChunk(answer)).toBe(': hm\n\n')
+    answer.destroy()
+
+    const untouched = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), { keepAlive, idleTimeoutMs: 400 })
+    expect((await untouched.post().then(read)).text).not.toContain(': hm')
+  })
+
+  it('lets nothing keep a stream alive whose upstream is silent for too long', async () => {
+    const gateway = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), {
+      rewrite: shouts,
+      keepAlive: openKeepAlive(60),
+      idleTimeoutMs: 400,
+    })
+    const { text, ended } = await gateway.post().then(read)
+    expect(text).toMatch(/^DATA: A\n\n(: hm\n\n)+upstream_timeout$/)
+    expect(ended).toBe('broken')
+  })
+
   it('reports an answer that cannot be changed as failed', async () => {
-    const broken = { ...shouts, whole: () => JSON.parse('no') as Buffer }
+    const broken: Rewrite = { ...shouts, whole: () => JSON.parse('no') as never }
     const gateway = await startRelay(answersJson({}), { rewrite: broken })
     await gateway.post().then(read)
     expect(await gateway.outcome()).toMatchObject({ kind: 'failed', answered: false })
   })
 
   it('cuts a stream that cannot be changed any further', async () => {
-    const broken = { ...shouts, stream: () => ({ push: () => JSON.parse('no') as Buffer, end: () => Buffer.alloc(0) }) }
+    const broken: Rewrite = {
+      ...shouts,
+      stream: () => ({ ...shouts.stream(), push: () => JSON.parse('no') as never }),
+    }
     const gateway = await startRelay(streams(CHAT), { rewrite: broken })
     expect((await gateway.post().then(read)).ended).toBe('broken')
     expect(await gateway.outcome()).toMatchObject({ kind: 'cut' })

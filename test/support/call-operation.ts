@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SvcClient } from '../../generated/sdk/index.js'
 import { events } from '../../generated/sdk/index.js'
+import { checkAnswer } from './contract-check.ts'
+import { startEngine } from './engine.ts'
+import { servedModel, startGateway } from './gateway.ts'
 import { outcomeOf } from './requests.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
@@ -9,15 +12,28 @@ import type { TestUpstream } from './upstream.ts'
 
 type CallOperation = {
   readonly operationId: string
-  readonly path: '/v1/chat/completions' | '/v1/responses' | '/codex/v1/responses' | '/vendorb/v1/messages'
+  readonly path: (typeof CALL_PATHS)[number]
   readonly servedBy: string
   /** Without a model. */
   readonly body: object
   /** A whole answer of this style, as the contract has it. */
   readonly answer: object
-  /** The data of the events of a stream of this style. */
-  readonly events: readonly object[]
+  /** The data of the events of a stream of this style; without them it has none. */
+  readonly events?: readonly object[]
+  /** A local worker may not know it. */
+  readonly mayBeUnsupported?: boolean
 }
+
+const CALL_PATHS = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/embeddings',
+  '/v1/responses',
+  '/codex/v1/responses',
+  '/codex/v1/responses/compact',
+  '/vendorb/v1/messages',
+  '/vendorb/v1/messages/count_tokens',
+] as const
 
 const DIRECTORY = `
 organizations:
@@ -42,6 +58,7 @@ export function describeCallOperation({
   body,
   answer,
   events: data,
+  mayBeUnsupported = false,
 }: CallOperation): void {
   describe(operationId, () => {
     let upstream: TestUpstream
@@ -74,7 +91,7 @@ export function describeCallOperation({
       await upstream[Symbol.asyncDispose]()
     })
 
-    // The bodies of the four operations differ; each is one that its own operation takes.
+    // The bodies of the operations differ; each is one that its own operation takes.
     const call = (given: object = {}) => client.POST(path, { body: { ...body, ...given } as never })
     const send = (text: string, headers: Record<string, string> = {}) =>
       service.fetch(path, {
@@ -92,8 +109,10 @@ export function describeCallOperation({
         expect(JSON.parse(upstream.last().body.toString())).toEqual({ model: 'vendora/large', ...body })
       })
 
-      it('streams the events as they came', async () => {
-        upstream.restart(streams([...data.map((event) => `data: ${JSON.stringify(event)}\n\n`), 'data: [DONE]\n\n']))
+      it.runIf(data)('streams the events as they came', async () => {
+        upstream.restart(
+          streams([...(data ?? []).map((event) => `data: ${JSON.stringify(event)}\n\n`), 'data: [DONE]\n\n']),
+        )
         const given = { ...body, stream: true } as never
         const { data: stream, response } = await client.POST(path, { body: given, parseAs: 'stream' })
         expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
@@ -106,7 +125,10 @@ export function describeCallOperation({
     describe('400', () => {
       it.each([
         ['a model that is no text', JSON.stringify({ ...body, model: 7 })],
-        ['a stream that is no boolean', JSON.stringify({ ...body, stream: 'yes' })],
+        [
+          data ? 'a stream that is no boolean' : 'a model that is a list',
+          JSON.stringify({ ...body, ...(data ? { stream: 'yes' } : { model: [] }) }),
+        ],
         ['a list', '[]'],
         ['no JSON', '{"model":'],
         ['a model twice', `{"model":"vendora/large",${JSON.stringify({ ...body, model: 'svc/draft' }).slice(1)}`],
@@ -159,6 +181,18 @@ export function describeCallOperation({
       })
     })
 
+    describe.runIf(mayBeUnsupported)('501', () => {
+      it('says that the local worker does not know the operation, and that waiting is no cure', async () => {
+        await using engine = await startEngine()
+        const model = servedModel('svc/local', { backendModel: 'qwen3:8b' })
+        await using gateway = await startGateway({ engine: engine.url, team: { models: [model] } })
+        const response = await gateway.post(path, { ...body, model: 'svc/local' })
+        await checkAnswer('POST', new URL(path, gateway.url), response)
+        expect(await outcomeOf(response)).toBe('501 not_supported')
+        expect([response.headers.get('x-should-retry'), response.headers.get('retry-after')]).toEqual(['false', null])
+      })
+    })
+
     describe('502', () => {
       it('says that the upstream broke off', async () => {
         upstream.restart(({ socket }) => socket.destroySoon())
@@ -169,6 +203,8 @@ export function describeCallOperation({
     describe('503', () => {
       it('says that nothing serves an allowed model, and that waiting is no cure', async () => {
         const response = await send(JSON.stringify({ ...body, model: 'svc/local' }))
+        // What no worker can do is not a matter of its state.
+        if (path.endsWith('/compact')) return expect(await outcomeOf(response)).toBe('501 not_supported')
         expect(await outcomeOf(response)).toBe('503 model_unavailable')
         expect([response.headers.get('x-should-retry'), response.headers.get('retry-after')]).toEqual(['false', null])
       })

@@ -1,7 +1,7 @@
 import { startUpstream } from './upstream.ts'
 import type { Script, SeenCall, TestUpstream } from './upstream.ts'
 
-/** A loopback inference server of the chat style. */
+/** A loopback inference server that speaks the chat style only. */
 export type TestEngine = TestUpstream & {
   /** What it lists; `answer` takes precedence. */
   models: string[]
@@ -9,6 +9,10 @@ export type TestEngine = TestUpstream & {
   listing: Script | null
   /** Replaces the answer to a chat completion. */
   chat: Script | null
+  /** What it does on other paths, by path: `/v1/messages`. */
+  routes: Record<string, Script>
+  /** What it does on every other path. */
+  elsewhere: Script
   /** How often it was asked for its models. */
   probes(): number
   /** The last chat completion; fails when there was none. */
@@ -21,12 +25,15 @@ export async function startEngine(models: string[] = ['qwen3:8b']): Promise<Test
     const path = call.url.split('?')[0] ?? ''
     if (path.endsWith('/v1/models')) return (engine.listing ?? lists(engine.models))(call)
     if (path.endsWith('/v1/chat/completions')) return (engine.chat ?? greets)(call)
-    call.res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"not found"}}')
+    return (engine.routes[path] ?? engine.elsewhere)(call)
   })
   const engine: TestEngine = Object.assign(upstream, {
     models,
     listing: null,
     chat: null,
+    routes: {},
+    elsewhere: ({ res }: SeenCall) =>
+      void res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"not found"}}'),
     probes: () => upstream.calls.filter(({ url }) => url.endsWith('/v1/models')).length,
     lastChat() {
       const call = upstream.calls.findLast(({ url }) => url.endsWith('/v1/chat/completions'))

@@ -2,7 +2,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gatewayHandlers, openGateway } from '../../src/gateway/app.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+import { streamSlots } from '../../src/gateway/limits.ts'
+import { noteCalls } from '../../src/gateway/usage/events.ts'
+import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
+import { docsRoutes } from '../../src/docs/routes.ts'
 import { createApp } from '../../src/http/app.ts'
 import { authenticator } from '../../src/http/authenticate.ts'
 import { callBody } from '../../src/http/body.ts'
@@ -24,13 +28,24 @@ type Given = {
   readonly vendorc?: URL
   readonly engine?: URL
   readonly idleTimeoutMs?: number
+  readonly keepAliveMs?: number
+  /** The caller's token. */
+  readonly token?: string
 }
 
 /** The gateway alone, as its app is built, for one caller whose token is `TOKEN`; teams and upstreams are given. Dispose of it at the end. */
-export async function startGateway({ team = {}, engine, idleTimeoutMs = 10_000, ...upstreams }: Given = {}) {
+export async function startGateway({
+  team = {},
+  engine,
+  idleTimeoutMs = 10_000,
+  keepAliveMs = 15_000,
+  token: good = TOKEN,
+  ...upstreams
+}: Given = {}) {
   const watchers = new Set<() => void>()
   const lines: { fields: object; event: string }[] = []
   const note = (fields: object, event: string) => void lines.push({ fields, event })
+  const events: CallEvent[] = []
   const log = { debug: note, info: note, warn: note, error: note }
   const to = (url: URL | undefined) => (url ? { url, bearer: new Secret('upstream-token'), apiKey: null } : null)
   const gateway = openGateway({
@@ -38,26 +53,32 @@ export async function startGateway({ team = {}, engine, idleTimeoutMs = 10_000, 
     upstreamConnectTimeoutMs: 2_000,
     upstreamIdleTimeoutMs: idleTimeoutMs,
     engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
+    keepAliveMs,
     clock: systemClock,
     log,
   })
   const known: { team: ModelTeam | null } = { team: { defaultModel: null, models: [], ...team } }
-  const identify = (token: Secret) => (token.reveal() === TOKEN ? CALLER : null)
+  const identify = (token: Secret) => (token.reveal() === good ? CALLER : null)
   const app = await createApp({
     parts: [
       {
         contract: contractOf(readContract(), 'gateway'),
-        handlers: gatewayHandlers({
-          ...gateway,
-          teams: { find: () => known.team },
-          watchSession(_sessionId, onEnd) {
-            watchers.add(onEnd)
-            return () => void watchers.delete(onEnd)
-          },
-          database: null,
-          clock: systemClock,
-          log,
-        }),
+        handlers: {
+          ...docsRoutes({ contract: readContract(), baseUrl: '', gatewayUrl: '', secure: false }),
+          ...gatewayHandlers({
+            ...gateway,
+            teams: { find: () => known.team },
+            watchSession(_sessionId, onEnd) {
+              watchers.add(onEnd)
+              return () => void watchers.delete(onEnd)
+            },
+            noteCall: noteCalls({ clock: systemClock, record: (event) => void events.push(event) }),
+            streams: streamSlots(0),
+            database: null,
+            clock: systemClock,
+            log,
+          }),
+        },
         authenticate: authenticator({ identifyBearer: identify, identifyBrowser: null, onFailure: () => {} }),
         parseBody: callBody(32 * 1024 * 1024),
         nameAllMistakes: false,
@@ -78,6 +99,8 @@ export async function startGateway({ team = {}, engine, idleTimeoutMs = 10_000, 
   return {
     url,
     log: lines,
+    /** What was told of calls. */
+    events,
     /** The caller's team; null: it is gone. May be replaced. */
     known,
     /** Sessions that are watched because a call is under way. */
@@ -105,10 +128,12 @@ export async function startGateway({ team = {}, engine, idleTimeoutMs = 10_000, 
 const CALLER: Caller = {
   accountId: 'account-1',
   sessionId: 'session-1',
+  invitationId: 'invitation-1',
   sessionKind: 'device',
   organization: 'acme',
   team: '@acme/core',
   role: 'member',
+  authenticatedAt: null,
 }
 
 /** A model that can be called, with what the test says about it. */

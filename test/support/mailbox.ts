@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { SMTPServer } from 'smtp-server'
 
 export type ReceivedMail = { readonly to: readonly string[]; readonly raw: string; readonly text: string }
@@ -11,8 +12,10 @@ export type Mailbox = AsyncDisposable & {
   readonly url: string
   readonly mails: readonly ReceivedMail[]
   fault: MailFault
-  /** The newest mail to an address. */
-  newest(to: string): ReceivedMail
+  /** The newest mail to an address with this subject: an approval link unless given. */
+  newest(to: string, subject?: string): ReceivedMail
+  /** The mails to an address with this subject, once there are so many; rejects when they do not come. */
+  waitFor(to: string, subject: string, count?: number): Promise<readonly ReceivedMail[]>
 }
 
 /** A real SMTP listener on loopback. It keeps what arrives. */
@@ -50,13 +53,29 @@ export async function openMailbox(): Promise<Mailbox> {
     set fault(fault) {
       state.fault = fault
     },
-    newest(to) {
-      const mail = mails.findLast((candidate) => candidate.to.includes(to))
-      if (!mail) throw new Error(`No mail came for ${to}.`)
+    newest(to, subject = APPROVAL_SUBJECT) {
+      const mail = mails.findLast(isOf(to, subject))
+      if (!mail) throw new Error(`No mail "${subject}" came for ${to}.`)
       return mail
+    },
+    async waitFor(to, subject, count = 1) {
+      for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(5)) {
+        const found = mails.filter(isOf(to, subject))
+        if (found.length >= count) return found
+      }
+      throw new Error(`${count} mails "${subject}" for ${to} did not come.`)
     },
     [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
   }
+}
+
+const APPROVAL_SUBJECT = 'Approve this sign-in'
+
+/** Mails in the background come when they come. */
+const PATIENCE_MS = 5000
+
+function isOf(to: string, subject: string): (mail: ReceivedMail) => boolean {
+  return (mail) => mail.to.includes(to) && mail.raw.includes(`Subject: ${subject}\r\n`)
 }
 
 /** The link of a mail that points to the service. */

@@ -24,8 +24,10 @@ type Envelope = { readonly error: { readonly code: string; readonly message: str
 export async function outcomeOf(response: Response): Promise<string> {
   if (response.ok || !response.headers.get('content-type')?.startsWith('application/json'))
     return String(response.status)
-  const { error } = (await response.clone().json()) as Partial<Envelope>
-  return error ? `${response.status} ${error.code}` : String(response.status)
+  // Under /oauth the code stands alone, as the standards have it.
+  const { error } = (await response.clone().json()) as Partial<Envelope> | { error?: string }
+  const code = typeof error === 'string' ? error : error?.code
+  return code ? `${response.status} ${code}` : String(response.status)
 }
 
 /** The message of an error. */

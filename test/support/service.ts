@@ -64,6 +64,10 @@ export async function startService({ env = {}, directory, database, mail = true 
   const config = readConfig({
     SVC_BASE_URL: BASE_URL,
     SVC_PORT: '0',
+    // Tests of the limits set them; others start as many logins as they like.
+    SVC_LIMIT_STARTS_PER_IP: '0',
+    SVC_LIMIT_MAILS_PER_ADDRESS: '0',
+    SVC_LIMIT_USER_CODES: '0',
     ...(mail && { SVC_MAIL_URL: mailbox.url }),
     ...env,
   })
@@ -90,7 +94,8 @@ type Parts = {
 
 function toService({ config, clock, database, mailbox, lines, running }: Parts): TestService {
   const origin = `http://127.0.0.1:${running.port}`
-  const client = createClient({ baseUrl: origin, fetch: checkedFetch })
+  // No retries: tests look at each refusal.
+  const client = createClient({ baseUrl: origin, fetch: checkedFetch, retries: 0 })
 
   const startLogin: TestService['startLogin'] = async (email, fields = {}) => {
     const { data, error } = await client.POST('/v1/auth/device/start', {
@@ -112,7 +117,7 @@ function toService({ config, clock, database, mailbox, lines, running }: Parts):
     mailbox,
     log: lines,
     client,
-    clientOf: (accessToken) => createClient({ baseUrl: origin, fetch: checkedFetch, accessToken }),
+    clientOf: (accessToken) => createClient({ baseUrl: origin, fetch: checkedFetch, retries: 0, accessToken }),
     fetch: (pathname, init) => checkedFetch(origin + pathname, init),
     startLogin,
     approveByMail,

@@ -409,7 +409,8 @@ export const ModelName = {
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
   SigningKey: 'SigningKey',
-  AuditEvent: 'AuditEvent'
+  AuditEvent: 'AuditEvent',
+  CallEvent: 'CallEvent'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -425,7 +426,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "signingKey" | "auditEvent"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "signingKey" | "auditEvent" | "callEvent"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1391,6 +1392,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    CallEvent: {
+      payload: Prisma.$CallEventPayload<ExtArgs>
+      fields: Prisma.CallEventFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CallEventFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CallEventFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>
+        }
+        findFirst: {
+          args: Prisma.CallEventFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CallEventFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>
+        }
+        findMany: {
+          args: Prisma.CallEventFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>[]
+        }
+        create: {
+          args: Prisma.CallEventCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>
+        }
+        createMany: {
+          args: Prisma.CallEventCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CallEventCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>[]
+        }
+        delete: {
+          args: Prisma.CallEventDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>
+        }
+        update: {
+          args: Prisma.CallEventUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>
+        }
+        deleteMany: {
+          args: Prisma.CallEventDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CallEventUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CallEventUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>[]
+        }
+        upsert: {
+          args: Prisma.CallEventUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventPayload>
+        }
+        aggregate: {
+          args: Prisma.CallEventAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCallEvent>
+        }
+        groupBy: {
+          args: Prisma.CallEventGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallEventGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CallEventCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallEventCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -1545,6 +1620,7 @@ export const BrowserSessionScalarFieldEnum = {
   id: 'id',
   hash: 'hash',
   invitationId: 'invitationId',
+  deviceSessionId: 'deviceSessionId',
   createdAt: 'createdAt',
   authenticatedAt: 'authenticatedAt',
   lastSeenAt: 'lastSeenAt',
@@ -1613,6 +1689,30 @@ export const AuditEventScalarFieldEnum = {
 } as const
 
 export type AuditEventScalarFieldEnum = (typeof AuditEventScalarFieldEnum)[keyof typeof AuditEventScalarFieldEnum]
+
+
+export const CallEventScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  at: 'at',
+  requestId: 'requestId',
+  accountId: 'accountId',
+  team: 'team',
+  deviceSessionId: 'deviceSessionId',
+  sessionId: 'sessionId',
+  style: 'style',
+  model: 'model',
+  servedBy: 'servedBy',
+  outcome: 'outcome',
+  status: 'status',
+  firstByteMs: 'firstByteMs',
+  durationMs: 'durationMs',
+  inputTokens: 'inputTokens',
+  outputTokens: 'outputTokens',
+  cachedTokens: 'cachedTokens'
+} as const
+
+export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -1837,6 +1937,20 @@ export type EnumQueryModeFieldRefInput<$PrismaModel> = FieldRefInputType<$Prisma
 
 
 /**
+ * Reference to a field of type 'CallEventKind'
+ */
+export type EnumCallEventKindFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'CallEventKind'>
+    
+
+
+/**
+ * Reference to a field of type 'CallEventKind[]'
+ */
+export type ListEnumCallEventKindFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'CallEventKind[]'>
+    
+
+
+/**
  * Reference to a field of type 'Float'
  */
 export type FloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float'>
@@ -2013,6 +2127,7 @@ export type GlobalOmitConfig = {
   webauthnChallenge?: Prisma.WebauthnChallengeOmit
   signingKey?: Prisma.SigningKeyOmit
   auditEvent?: Prisma.AuditEventOmit
+  callEvent?: Prisma.CallEventOmit
 }
 
 /* Types for Logging */

@@ -63,7 +63,8 @@ export const ModelName = {
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
   SigningKey: 'SigningKey',
-  AuditEvent: 'AuditEvent'
+  AuditEvent: 'AuditEvent',
+  CallEvent: 'CallEvent'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -197,6 +198,7 @@ export const BrowserSessionScalarFieldEnum = {
   id: 'id',
   hash: 'hash',
   invitationId: 'invitationId',
+  deviceSessionId: 'deviceSessionId',
   createdAt: 'createdAt',
   authenticatedAt: 'authenticatedAt',
   lastSeenAt: 'lastSeenAt',
@@ -265,6 +267,30 @@ export const AuditEventScalarFieldEnum = {
 } as const
 
 export type AuditEventScalarFieldEnum = (typeof AuditEventScalarFieldEnum)[keyof typeof AuditEventScalarFieldEnum]
+
+
+export const CallEventScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  at: 'at',
+  requestId: 'requestId',
+  accountId: 'accountId',
+  team: 'team',
+  deviceSessionId: 'deviceSessionId',
+  sessionId: 'sessionId',
+  style: 'style',
+  model: 'model',
+  servedBy: 'servedBy',
+  outcome: 'outcome',
+  status: 'status',
+  firstByteMs: 'firstByteMs',
+  durationMs: 'durationMs',
+  inputTokens: 'inputTokens',
+  outputTokens: 'outputTokens',
+  cachedTokens: 'cachedTokens'
+} as const
+
+export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
 
 
 export const SortOrder = {

@@ -28,6 +28,7 @@ export type BrowserSessionMinAggregateOutputType = {
   id: string | null
   hash: string | null
   invitationId: string | null
+  deviceSessionId: string | null
   createdAt: Date | null
   authenticatedAt: Date | null
   lastSeenAt: Date | null
@@ -43,6 +44,7 @@ export type BrowserSessionMaxAggregateOutputType = {
   id: string | null
   hash: string | null
   invitationId: string | null
+  deviceSessionId: string | null
   createdAt: Date | null
   authenticatedAt: Date | null
   lastSeenAt: Date | null
@@ -58,6 +60,7 @@ export type BrowserSessionCountAggregateOutputType = {
   id: number
   hash: number
   invitationId: number
+  deviceSessionId: number
   createdAt: number
   authenticatedAt: number
   lastSeenAt: number
@@ -75,6 +78,7 @@ export type BrowserSessionMinAggregateInputType = {
   id?: true
   hash?: true
   invitationId?: true
+  deviceSessionId?: true
   createdAt?: true
   authenticatedAt?: true
   lastSeenAt?: true
@@ -90,6 +94,7 @@ export type BrowserSessionMaxAggregateInputType = {
   id?: true
   hash?: true
   invitationId?: true
+  deviceSessionId?: true
   createdAt?: true
   authenticatedAt?: true
   lastSeenAt?: true
@@ -105,6 +110,7 @@ export type BrowserSessionCountAggregateInputType = {
   id?: true
   hash?: true
   invitationId?: true
+  deviceSessionId?: true
   createdAt?: true
   authenticatedAt?: true
   lastSeenAt?: true
@@ -193,6 +199,7 @@ export type BrowserSessionGroupByOutputType = {
   id: string
   hash: string
   invitationId: string
+  deviceSessionId: string | null
   createdAt: Date
   authenticatedAt: Date
   lastSeenAt: Date
@@ -229,6 +236,7 @@ export type BrowserSessionWhereInput = {
   id?: Prisma.UuidFilter<"BrowserSession"> | string
   hash?: Prisma.StringFilter<"BrowserSession"> | string
   invitationId?: Prisma.UuidFilter<"BrowserSession"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"BrowserSession"> | string | null
   createdAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
   authenticatedAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
   lastSeenAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
@@ -239,12 +247,14 @@ export type BrowserSessionWhereInput = {
   revokedAt?: Prisma.DateTimeNullableFilter<"BrowserSession"> | Date | string | null
   revokedReason?: Prisma.StringNullableFilter<"BrowserSession"> | string | null
   invitation?: Prisma.XOR<Prisma.InvitationScalarRelationFilter, Prisma.InvitationWhereInput>
+  deviceSession?: Prisma.XOR<Prisma.DeviceSessionNullableScalarRelationFilter, Prisma.DeviceSessionWhereInput> | null
 }
 
 export type BrowserSessionOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   hash?: Prisma.SortOrder
   invitationId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   authenticatedAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
@@ -255,6 +265,7 @@ export type BrowserSessionOrderByWithRelationInput = {
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   revokedReason?: Prisma.SortOrderInput | Prisma.SortOrder
   invitation?: Prisma.InvitationOrderByWithRelationInput
+  deviceSession?: Prisma.DeviceSessionOrderByWithRelationInput
 }
 
 export type BrowserSessionWhereUniqueInput = Prisma.AtLeast<{
@@ -264,6 +275,7 @@ export type BrowserSessionWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.BrowserSessionWhereInput[]
   NOT?: Prisma.BrowserSessionWhereInput | Prisma.BrowserSessionWhereInput[]
   invitationId?: Prisma.UuidFilter<"BrowserSession"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"BrowserSession"> | string | null
   createdAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
   authenticatedAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
   lastSeenAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
@@ -274,12 +286,14 @@ export type BrowserSessionWhereUniqueInput = Prisma.AtLeast<{
   revokedAt?: Prisma.DateTimeNullableFilter<"BrowserSession"> | Date | string | null
   revokedReason?: Prisma.StringNullableFilter<"BrowserSession"> | string | null
   invitation?: Prisma.XOR<Prisma.InvitationScalarRelationFilter, Prisma.InvitationWhereInput>
+  deviceSession?: Prisma.XOR<Prisma.DeviceSessionNullableScalarRelationFilter, Prisma.DeviceSessionWhereInput> | null
 }, "id" | "hash">
 
 export type BrowserSessionOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   hash?: Prisma.SortOrder
   invitationId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   authenticatedAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
@@ -301,6 +315,7 @@ export type BrowserSessionScalarWhereWithAggregatesInput = {
   id?: Prisma.UuidWithAggregatesFilter<"BrowserSession"> | string
   hash?: Prisma.StringWithAggregatesFilter<"BrowserSession"> | string
   invitationId?: Prisma.UuidWithAggregatesFilter<"BrowserSession"> | string
+  deviceSessionId?: Prisma.UuidNullableWithAggregatesFilter<"BrowserSession"> | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"BrowserSession"> | Date | string
   authenticatedAt?: Prisma.DateTimeWithAggregatesFilter<"BrowserSession"> | Date | string
   lastSeenAt?: Prisma.DateTimeWithAggregatesFilter<"BrowserSession"> | Date | string
@@ -325,12 +340,14 @@ export type BrowserSessionCreateInput = {
   revokedAt?: Date | string | null
   revokedReason?: string | null
   invitation: Prisma.InvitationCreateNestedOneWithoutBrowserSessionsInput
+  deviceSession?: Prisma.DeviceSessionCreateNestedOneWithoutBrowserSessionsInput
 }
 
 export type BrowserSessionUncheckedCreateInput = {
   id?: string
   hash: string
   invitationId: string
+  deviceSessionId?: string | null
   createdAt: Date | string
   authenticatedAt: Date | string
   lastSeenAt: Date | string
@@ -355,12 +372,14 @@ export type BrowserSessionUpdateInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   invitation?: Prisma.InvitationUpdateOneRequiredWithoutBrowserSessionsNestedInput
+  deviceSession?: Prisma.DeviceSessionUpdateOneWithoutBrowserSessionsNestedInput
 }
 
 export type BrowserSessionUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   authenticatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -376,6 +395,7 @@ export type BrowserSessionCreateManyInput = {
   id?: string
   hash: string
   invitationId: string
+  deviceSessionId?: string | null
   createdAt: Date | string
   authenticatedAt: Date | string
   lastSeenAt: Date | string
@@ -405,6 +425,7 @@ export type BrowserSessionUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   hash?: Prisma.StringFieldUpdateOperationsInput | string
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   authenticatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -430,6 +451,7 @@ export type BrowserSessionCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   hash?: Prisma.SortOrder
   invitationId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   authenticatedAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
@@ -445,6 +467,7 @@ export type BrowserSessionMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   hash?: Prisma.SortOrder
   invitationId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   authenticatedAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
@@ -460,6 +483,7 @@ export type BrowserSessionMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   hash?: Prisma.SortOrder
   invitationId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   authenticatedAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
@@ -513,6 +537,48 @@ export type BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput = {
   deleteMany?: Prisma.BrowserSessionScalarWhereInput | Prisma.BrowserSessionScalarWhereInput[]
 }
 
+export type BrowserSessionCreateNestedManyWithoutDeviceSessionInput = {
+  create?: Prisma.XOR<Prisma.BrowserSessionCreateWithoutDeviceSessionInput, Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput> | Prisma.BrowserSessionCreateWithoutDeviceSessionInput[] | Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput[]
+  connectOrCreate?: Prisma.BrowserSessionCreateOrConnectWithoutDeviceSessionInput | Prisma.BrowserSessionCreateOrConnectWithoutDeviceSessionInput[]
+  createMany?: Prisma.BrowserSessionCreateManyDeviceSessionInputEnvelope
+  connect?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+}
+
+export type BrowserSessionUncheckedCreateNestedManyWithoutDeviceSessionInput = {
+  create?: Prisma.XOR<Prisma.BrowserSessionCreateWithoutDeviceSessionInput, Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput> | Prisma.BrowserSessionCreateWithoutDeviceSessionInput[] | Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput[]
+  connectOrCreate?: Prisma.BrowserSessionCreateOrConnectWithoutDeviceSessionInput | Prisma.BrowserSessionCreateOrConnectWithoutDeviceSessionInput[]
+  createMany?: Prisma.BrowserSessionCreateManyDeviceSessionInputEnvelope
+  connect?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+}
+
+export type BrowserSessionUpdateManyWithoutDeviceSessionNestedInput = {
+  create?: Prisma.XOR<Prisma.BrowserSessionCreateWithoutDeviceSessionInput, Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput> | Prisma.BrowserSessionCreateWithoutDeviceSessionInput[] | Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput[]
+  connectOrCreate?: Prisma.BrowserSessionCreateOrConnectWithoutDeviceSessionInput | Prisma.BrowserSessionCreateOrConnectWithoutDeviceSessionInput[]
+  upsert?: Prisma.BrowserSessionUpsertWithWhereUniqueWithoutDeviceSessionInput | Prisma.BrowserSessionUpsertWithWhereUniqueWithoutDeviceSessionInput[]
+  createMany?: Prisma.BrowserSessionCreateManyDeviceSessionInputEnvelope
+  set?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+  disconnect?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+  delete?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+  connect?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+  update?: Prisma.BrowserSessionUpdateWithWhereUniqueWithoutDeviceSessionInput | Prisma.BrowserSessionUpdateWithWhereUniqueWithoutDeviceSessionInput[]
+  updateMany?: Prisma.BrowserSessionUpdateManyWithWhereWithoutDeviceSessionInput | Prisma.BrowserSessionUpdateManyWithWhereWithoutDeviceSessionInput[]
+  deleteMany?: Prisma.BrowserSessionScalarWhereInput | Prisma.BrowserSessionScalarWhereInput[]
+}
+
+export type BrowserSessionUncheckedUpdateManyWithoutDeviceSessionNestedInput = {
+  create?: Prisma.XOR<Prisma.BrowserSessionCreateWithoutDeviceSessionInput, Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput> | Prisma.BrowserSessionCreateWithoutDeviceSessionInput[] | Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput[]
+  connectOrCreate?: Prisma.BrowserSessionCreateOrConnectWithoutDeviceSessionInput | Prisma.BrowserSessionCreateOrConnectWithoutDeviceSessionInput[]
+  upsert?: Prisma.BrowserSessionUpsertWithWhereUniqueWithoutDeviceSessionInput | Prisma.BrowserSessionUpsertWithWhereUniqueWithoutDeviceSessionInput[]
+  createMany?: Prisma.BrowserSessionCreateManyDeviceSessionInputEnvelope
+  set?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+  disconnect?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+  delete?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+  connect?: Prisma.BrowserSessionWhereUniqueInput | Prisma.BrowserSessionWhereUniqueInput[]
+  update?: Prisma.BrowserSessionUpdateWithWhereUniqueWithoutDeviceSessionInput | Prisma.BrowserSessionUpdateWithWhereUniqueWithoutDeviceSessionInput[]
+  updateMany?: Prisma.BrowserSessionUpdateManyWithWhereWithoutDeviceSessionInput | Prisma.BrowserSessionUpdateManyWithWhereWithoutDeviceSessionInput[]
+  deleteMany?: Prisma.BrowserSessionScalarWhereInput | Prisma.BrowserSessionScalarWhereInput[]
+}
+
 export type BrowserSessionCreateWithoutInvitationInput = {
   id?: string
   hash: string
@@ -525,11 +591,13 @@ export type BrowserSessionCreateWithoutInvitationInput = {
   userAgent: string
   revokedAt?: Date | string | null
   revokedReason?: string | null
+  deviceSession?: Prisma.DeviceSessionCreateNestedOneWithoutBrowserSessionsInput
 }
 
 export type BrowserSessionUncheckedCreateWithoutInvitationInput = {
   id?: string
   hash: string
+  deviceSessionId?: string | null
   createdAt: Date | string
   authenticatedAt: Date | string
   lastSeenAt: Date | string
@@ -574,6 +642,7 @@ export type BrowserSessionScalarWhereInput = {
   id?: Prisma.UuidFilter<"BrowserSession"> | string
   hash?: Prisma.StringFilter<"BrowserSession"> | string
   invitationId?: Prisma.UuidFilter<"BrowserSession"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"BrowserSession"> | string | null
   createdAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
   authenticatedAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
   lastSeenAt?: Prisma.DateTimeFilter<"BrowserSession"> | Date | string
@@ -585,9 +654,66 @@ export type BrowserSessionScalarWhereInput = {
   revokedReason?: Prisma.StringNullableFilter<"BrowserSession"> | string | null
 }
 
+export type BrowserSessionCreateWithoutDeviceSessionInput = {
+  id?: string
+  hash: string
+  createdAt: Date | string
+  authenticatedAt: Date | string
+  lastSeenAt: Date | string
+  idleExpiresAt: Date | string
+  absoluteExpiresAt: Date | string
+  ip: string
+  userAgent: string
+  revokedAt?: Date | string | null
+  revokedReason?: string | null
+  invitation: Prisma.InvitationCreateNestedOneWithoutBrowserSessionsInput
+}
+
+export type BrowserSessionUncheckedCreateWithoutDeviceSessionInput = {
+  id?: string
+  hash: string
+  invitationId: string
+  createdAt: Date | string
+  authenticatedAt: Date | string
+  lastSeenAt: Date | string
+  idleExpiresAt: Date | string
+  absoluteExpiresAt: Date | string
+  ip: string
+  userAgent: string
+  revokedAt?: Date | string | null
+  revokedReason?: string | null
+}
+
+export type BrowserSessionCreateOrConnectWithoutDeviceSessionInput = {
+  where: Prisma.BrowserSessionWhereUniqueInput
+  create: Prisma.XOR<Prisma.BrowserSessionCreateWithoutDeviceSessionInput, Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput>
+}
+
+export type BrowserSessionCreateManyDeviceSessionInputEnvelope = {
+  data: Prisma.BrowserSessionCreateManyDeviceSessionInput | Prisma.BrowserSessionCreateManyDeviceSessionInput[]
+  skipDuplicates?: boolean
+}
+
+export type BrowserSessionUpsertWithWhereUniqueWithoutDeviceSessionInput = {
+  where: Prisma.BrowserSessionWhereUniqueInput
+  update: Prisma.XOR<Prisma.BrowserSessionUpdateWithoutDeviceSessionInput, Prisma.BrowserSessionUncheckedUpdateWithoutDeviceSessionInput>
+  create: Prisma.XOR<Prisma.BrowserSessionCreateWithoutDeviceSessionInput, Prisma.BrowserSessionUncheckedCreateWithoutDeviceSessionInput>
+}
+
+export type BrowserSessionUpdateWithWhereUniqueWithoutDeviceSessionInput = {
+  where: Prisma.BrowserSessionWhereUniqueInput
+  data: Prisma.XOR<Prisma.BrowserSessionUpdateWithoutDeviceSessionInput, Prisma.BrowserSessionUncheckedUpdateWithoutDeviceSessionInput>
+}
+
+export type BrowserSessionUpdateManyWithWhereWithoutDeviceSessionInput = {
+  where: Prisma.BrowserSessionScalarWhereInput
+  data: Prisma.XOR<Prisma.BrowserSessionUpdateManyMutationInput, Prisma.BrowserSessionUncheckedUpdateManyWithoutDeviceSessionInput>
+}
+
 export type BrowserSessionCreateManyInvitationInput = {
   id?: string
   hash: string
+  deviceSessionId?: string | null
   createdAt: Date | string
   authenticatedAt: Date | string
   lastSeenAt: Date | string
@@ -611,11 +737,13 @@ export type BrowserSessionUpdateWithoutInvitationInput = {
   userAgent?: Prisma.StringFieldUpdateOperationsInput | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  deviceSession?: Prisma.DeviceSessionUpdateOneWithoutBrowserSessionsNestedInput
 }
 
 export type BrowserSessionUncheckedUpdateWithoutInvitationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   hash?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   authenticatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -630,6 +758,67 @@ export type BrowserSessionUncheckedUpdateWithoutInvitationInput = {
 export type BrowserSessionUncheckedUpdateManyWithoutInvitationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   hash?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  authenticatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  absoluteExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  ip?: Prisma.StringFieldUpdateOperationsInput | string
+  userAgent?: Prisma.StringFieldUpdateOperationsInput | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+}
+
+export type BrowserSessionCreateManyDeviceSessionInput = {
+  id?: string
+  hash: string
+  invitationId: string
+  createdAt: Date | string
+  authenticatedAt: Date | string
+  lastSeenAt: Date | string
+  idleExpiresAt: Date | string
+  absoluteExpiresAt: Date | string
+  ip: string
+  userAgent: string
+  revokedAt?: Date | string | null
+  revokedReason?: string | null
+}
+
+export type BrowserSessionUpdateWithoutDeviceSessionInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  hash?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  authenticatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  absoluteExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  ip?: Prisma.StringFieldUpdateOperationsInput | string
+  userAgent?: Prisma.StringFieldUpdateOperationsInput | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  invitation?: Prisma.InvitationUpdateOneRequiredWithoutBrowserSessionsNestedInput
+}
+
+export type BrowserSessionUncheckedUpdateWithoutDeviceSessionInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  hash?: Prisma.StringFieldUpdateOperationsInput | string
+  invitationId?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  authenticatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  absoluteExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  ip?: Prisma.StringFieldUpdateOperationsInput | string
+  userAgent?: Prisma.StringFieldUpdateOperationsInput | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+}
+
+export type BrowserSessionUncheckedUpdateManyWithoutDeviceSessionInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  hash?: Prisma.StringFieldUpdateOperationsInput | string
+  invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   authenticatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -647,6 +836,7 @@ export type BrowserSessionSelect<ExtArgs extends runtime.Types.Extensions.Intern
   id?: boolean
   hash?: boolean
   invitationId?: boolean
+  deviceSessionId?: boolean
   createdAt?: boolean
   authenticatedAt?: boolean
   lastSeenAt?: boolean
@@ -657,12 +847,14 @@ export type BrowserSessionSelect<ExtArgs extends runtime.Types.Extensions.Intern
   revokedAt?: boolean
   revokedReason?: boolean
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  deviceSession?: boolean | Prisma.BrowserSession$deviceSessionArgs<ExtArgs>
 }, ExtArgs["result"]["browserSession"]>
 
 export type BrowserSessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   hash?: boolean
   invitationId?: boolean
+  deviceSessionId?: boolean
   createdAt?: boolean
   authenticatedAt?: boolean
   lastSeenAt?: boolean
@@ -673,12 +865,14 @@ export type BrowserSessionSelectCreateManyAndReturn<ExtArgs extends runtime.Type
   revokedAt?: boolean
   revokedReason?: boolean
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  deviceSession?: boolean | Prisma.BrowserSession$deviceSessionArgs<ExtArgs>
 }, ExtArgs["result"]["browserSession"]>
 
 export type BrowserSessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   hash?: boolean
   invitationId?: boolean
+  deviceSessionId?: boolean
   createdAt?: boolean
   authenticatedAt?: boolean
   lastSeenAt?: boolean
@@ -689,12 +883,14 @@ export type BrowserSessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Type
   revokedAt?: boolean
   revokedReason?: boolean
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  deviceSession?: boolean | Prisma.BrowserSession$deviceSessionArgs<ExtArgs>
 }, ExtArgs["result"]["browserSession"]>
 
 export type BrowserSessionSelectScalar = {
   id?: boolean
   hash?: boolean
   invitationId?: boolean
+  deviceSessionId?: boolean
   createdAt?: boolean
   authenticatedAt?: boolean
   lastSeenAt?: boolean
@@ -706,26 +902,34 @@ export type BrowserSessionSelectScalar = {
   revokedReason?: boolean
 }
 
-export type BrowserSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "hash" | "invitationId" | "createdAt" | "authenticatedAt" | "lastSeenAt" | "idleExpiresAt" | "absoluteExpiresAt" | "ip" | "userAgent" | "revokedAt" | "revokedReason", ExtArgs["result"]["browserSession"]>
+export type BrowserSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "hash" | "invitationId" | "deviceSessionId" | "createdAt" | "authenticatedAt" | "lastSeenAt" | "idleExpiresAt" | "absoluteExpiresAt" | "ip" | "userAgent" | "revokedAt" | "revokedReason", ExtArgs["result"]["browserSession"]>
 export type BrowserSessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  deviceSession?: boolean | Prisma.BrowserSession$deviceSessionArgs<ExtArgs>
 }
 export type BrowserSessionIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  deviceSession?: boolean | Prisma.BrowserSession$deviceSessionArgs<ExtArgs>
 }
 export type BrowserSessionIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  deviceSession?: boolean | Prisma.BrowserSession$deviceSessionArgs<ExtArgs>
 }
 
 export type $BrowserSessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "BrowserSession"
   objects: {
     invitation: Prisma.$InvitationPayload<ExtArgs>
+    deviceSession: Prisma.$DeviceSessionPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     hash: string
     invitationId: string
+    /**
+     * The device session of the same browser, which a passkey sign-in makes; this one ends with it.
+     */
+    deviceSessionId: string | null
     createdAt: Date
     /**
      * When the person last proved who they are, for what needs a fresh proof.
@@ -1133,6 +1337,7 @@ readonly fields: BrowserSessionFieldRefs;
 export interface Prisma__BrowserSessionClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
   invitation<T extends Prisma.InvitationDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.InvitationDefaultArgs<ExtArgs>>): Prisma.Prisma__InvitationClient<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  deviceSession<T extends Prisma.BrowserSession$deviceSessionArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.BrowserSession$deviceSessionArgs<ExtArgs>>): Prisma.Prisma__DeviceSessionClient<runtime.Types.Result.GetResult<Prisma.$DeviceSessionPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1165,6 +1370,7 @@ export interface BrowserSessionFieldRefs {
   readonly id: Prisma.FieldRef<"BrowserSession", 'String'>
   readonly hash: Prisma.FieldRef<"BrowserSession", 'String'>
   readonly invitationId: Prisma.FieldRef<"BrowserSession", 'String'>
+  readonly deviceSessionId: Prisma.FieldRef<"BrowserSession", 'String'>
   readonly createdAt: Prisma.FieldRef<"BrowserSession", 'DateTime'>
   readonly authenticatedAt: Prisma.FieldRef<"BrowserSession", 'DateTime'>
   readonly lastSeenAt: Prisma.FieldRef<"BrowserSession", 'DateTime'>
@@ -1572,6 +1778,25 @@ export type BrowserSessionDeleteManyArgs<ExtArgs extends runtime.Types.Extension
    * Limit how many BrowserSessions to delete.
    */
   limit?: number
+}
+
+/**
+ * BrowserSession.deviceSession
+ */
+export type BrowserSession$deviceSessionArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the DeviceSession
+   */
+  select?: Prisma.DeviceSessionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the DeviceSession
+   */
+  omit?: Prisma.DeviceSessionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.DeviceSessionInclude<ExtArgs> | null
+  where?: Prisma.DeviceSessionWhereInput
 }
 
 /**

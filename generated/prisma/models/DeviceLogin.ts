@@ -233,7 +233,7 @@ export type DeviceLoginGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inte
 
 export type DeviceLoginGroupByOutputType = {
   id: string
-  invitationId: string
+  invitationId: string | null
   deviceId: string
   deviceName: string
   deviceCodeHash: string
@@ -276,7 +276,7 @@ export type DeviceLoginWhereInput = {
   OR?: Prisma.DeviceLoginWhereInput[]
   NOT?: Prisma.DeviceLoginWhereInput | Prisma.DeviceLoginWhereInput[]
   id?: Prisma.UuidFilter<"DeviceLogin"> | string
-  invitationId?: Prisma.UuidFilter<"DeviceLogin"> | string
+  invitationId?: Prisma.UuidNullableFilter<"DeviceLogin"> | string | null
   deviceId?: Prisma.StringFilter<"DeviceLogin"> | string
   deviceName?: Prisma.StringFilter<"DeviceLogin"> | string
   deviceCodeHash?: Prisma.StringFilter<"DeviceLogin"> | string
@@ -294,13 +294,13 @@ export type DeviceLoginWhereInput = {
   lastPolledAt?: Prisma.DateTimeNullableFilter<"DeviceLogin"> | Date | string | null
   startIp?: Prisma.StringFilter<"DeviceLogin"> | string
   startUserAgent?: Prisma.StringFilter<"DeviceLogin"> | string
-  invitation?: Prisma.XOR<Prisma.InvitationScalarRelationFilter, Prisma.InvitationWhereInput>
+  invitation?: Prisma.XOR<Prisma.InvitationNullableScalarRelationFilter, Prisma.InvitationWhereInput> | null
   deviceSession?: Prisma.XOR<Prisma.DeviceSessionNullableScalarRelationFilter, Prisma.DeviceSessionWhereInput> | null
 }
 
 export type DeviceLoginOrderByWithRelationInput = {
   id?: Prisma.SortOrder
-  invitationId?: Prisma.SortOrder
+  invitationId?: Prisma.SortOrderInput | Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
   deviceCodeHash?: Prisma.SortOrder
@@ -331,7 +331,7 @@ export type DeviceLoginWhereUniqueInput = Prisma.AtLeast<{
   AND?: Prisma.DeviceLoginWhereInput | Prisma.DeviceLoginWhereInput[]
   OR?: Prisma.DeviceLoginWhereInput[]
   NOT?: Prisma.DeviceLoginWhereInput | Prisma.DeviceLoginWhereInput[]
-  invitationId?: Prisma.UuidFilter<"DeviceLogin"> | string
+  invitationId?: Prisma.UuidNullableFilter<"DeviceLogin"> | string | null
   deviceId?: Prisma.StringFilter<"DeviceLogin"> | string
   deviceName?: Prisma.StringFilter<"DeviceLogin"> | string
   status?: Prisma.EnumDeviceLoginStatusFilter<"DeviceLogin"> | $Enums.DeviceLoginStatus
@@ -345,13 +345,13 @@ export type DeviceLoginWhereUniqueInput = Prisma.AtLeast<{
   lastPolledAt?: Prisma.DateTimeNullableFilter<"DeviceLogin"> | Date | string | null
   startIp?: Prisma.StringFilter<"DeviceLogin"> | string
   startUserAgent?: Prisma.StringFilter<"DeviceLogin"> | string
-  invitation?: Prisma.XOR<Prisma.InvitationScalarRelationFilter, Prisma.InvitationWhereInput>
+  invitation?: Prisma.XOR<Prisma.InvitationNullableScalarRelationFilter, Prisma.InvitationWhereInput> | null
   deviceSession?: Prisma.XOR<Prisma.DeviceSessionNullableScalarRelationFilter, Prisma.DeviceSessionWhereInput> | null
 }, "id" | "deviceCodeHash" | "userCode" | "mailTokenHash" | "handleTokenHash">
 
 export type DeviceLoginOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
-  invitationId?: Prisma.SortOrder
+  invitationId?: Prisma.SortOrderInput | Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
   deviceCodeHash?: Prisma.SortOrder
@@ -379,7 +379,7 @@ export type DeviceLoginScalarWhereWithAggregatesInput = {
   OR?: Prisma.DeviceLoginScalarWhereWithAggregatesInput[]
   NOT?: Prisma.DeviceLoginScalarWhereWithAggregatesInput | Prisma.DeviceLoginScalarWhereWithAggregatesInput[]
   id?: Prisma.UuidWithAggregatesFilter<"DeviceLogin"> | string
-  invitationId?: Prisma.UuidWithAggregatesFilter<"DeviceLogin"> | string
+  invitationId?: Prisma.UuidNullableWithAggregatesFilter<"DeviceLogin"> | string | null
   deviceId?: Prisma.StringWithAggregatesFilter<"DeviceLogin"> | string
   deviceName?: Prisma.StringWithAggregatesFilter<"DeviceLogin"> | string
   deviceCodeHash?: Prisma.StringWithAggregatesFilter<"DeviceLogin"> | string
@@ -418,13 +418,13 @@ export type DeviceLoginCreateInput = {
   lastPolledAt?: Date | string | null
   startIp: string
   startUserAgent: string
-  invitation: Prisma.InvitationCreateNestedOneWithoutLoginsInput
+  invitation?: Prisma.InvitationCreateNestedOneWithoutLoginsInput
   deviceSession?: Prisma.DeviceSessionCreateNestedOneWithoutLoginInput
 }
 
 export type DeviceLoginUncheckedCreateInput = {
   id?: string
-  invitationId: string
+  invitationId?: string | null
   deviceId: string
   deviceName: string
   deviceCodeHash: string
@@ -464,13 +464,13 @@ export type DeviceLoginUpdateInput = {
   lastPolledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   startIp?: Prisma.StringFieldUpdateOperationsInput | string
   startUserAgent?: Prisma.StringFieldUpdateOperationsInput | string
-  invitation?: Prisma.InvitationUpdateOneRequiredWithoutLoginsNestedInput
+  invitation?: Prisma.InvitationUpdateOneWithoutLoginsNestedInput
   deviceSession?: Prisma.DeviceSessionUpdateOneWithoutLoginNestedInput
 }
 
 export type DeviceLoginUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  invitationId?: Prisma.StringFieldUpdateOperationsInput | string
+  invitationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -493,7 +493,7 @@ export type DeviceLoginUncheckedUpdateInput = {
 
 export type DeviceLoginCreateManyInput = {
   id?: string
-  invitationId: string
+  invitationId?: string | null
   deviceId: string
   deviceName: string
   deviceCodeHash: string
@@ -536,7 +536,7 @@ export type DeviceLoginUpdateManyMutationInput = {
 
 export type DeviceLoginUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  invitationId?: Prisma.StringFieldUpdateOperationsInput | string
+  invitationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -778,7 +778,7 @@ export type DeviceLoginScalarWhereInput = {
   OR?: Prisma.DeviceLoginScalarWhereInput[]
   NOT?: Prisma.DeviceLoginScalarWhereInput | Prisma.DeviceLoginScalarWhereInput[]
   id?: Prisma.UuidFilter<"DeviceLogin"> | string
-  invitationId?: Prisma.UuidFilter<"DeviceLogin"> | string
+  invitationId?: Prisma.UuidNullableFilter<"DeviceLogin"> | string | null
   deviceId?: Prisma.StringFilter<"DeviceLogin"> | string
   deviceName?: Prisma.StringFilter<"DeviceLogin"> | string
   deviceCodeHash?: Prisma.StringFilter<"DeviceLogin"> | string
@@ -817,12 +817,12 @@ export type DeviceLoginCreateWithoutDeviceSessionInput = {
   lastPolledAt?: Date | string | null
   startIp: string
   startUserAgent: string
-  invitation: Prisma.InvitationCreateNestedOneWithoutLoginsInput
+  invitation?: Prisma.InvitationCreateNestedOneWithoutLoginsInput
 }
 
 export type DeviceLoginUncheckedCreateWithoutDeviceSessionInput = {
   id?: string
-  invitationId: string
+  invitationId?: string | null
   deviceId: string
   deviceName: string
   deviceCodeHash: string
@@ -877,12 +877,12 @@ export type DeviceLoginUpdateWithoutDeviceSessionInput = {
   lastPolledAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   startIp?: Prisma.StringFieldUpdateOperationsInput | string
   startUserAgent?: Prisma.StringFieldUpdateOperationsInput | string
-  invitation?: Prisma.InvitationUpdateOneRequiredWithoutLoginsNestedInput
+  invitation?: Prisma.InvitationUpdateOneWithoutLoginsNestedInput
 }
 
 export type DeviceLoginUncheckedUpdateWithoutDeviceSessionInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  invitationId?: Prisma.StringFieldUpdateOperationsInput | string
+  invitationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1010,7 +1010,7 @@ export type DeviceLoginSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   lastPolledAt?: boolean
   startIp?: boolean
   startUserAgent?: boolean
-  invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  invitation?: boolean | Prisma.DeviceLogin$invitationArgs<ExtArgs>
   deviceSession?: boolean | Prisma.DeviceLogin$deviceSessionArgs<ExtArgs>
 }, ExtArgs["result"]["deviceLogin"]>
 
@@ -1034,7 +1034,7 @@ export type DeviceLoginSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   lastPolledAt?: boolean
   startIp?: boolean
   startUserAgent?: boolean
-  invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  invitation?: boolean | Prisma.DeviceLogin$invitationArgs<ExtArgs>
 }, ExtArgs["result"]["deviceLogin"]>
 
 export type DeviceLoginSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1057,7 +1057,7 @@ export type DeviceLoginSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   lastPolledAt?: boolean
   startIp?: boolean
   startUserAgent?: boolean
-  invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  invitation?: boolean | Prisma.DeviceLogin$invitationArgs<ExtArgs>
 }, ExtArgs["result"]["deviceLogin"]>
 
 export type DeviceLoginSelectScalar = {
@@ -1084,25 +1084,28 @@ export type DeviceLoginSelectScalar = {
 
 export type DeviceLoginOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "invitationId" | "deviceId" | "deviceName" | "deviceCodeHash" | "userCode" | "mailTokenHash" | "handleTokenHash" | "status" | "createdAt" | "expiresAt" | "mailUsedAt" | "handleUsedAt" | "approvedAt" | "approvedVia" | "approverSessionId" | "lastPolledAt" | "startIp" | "startUserAgent", ExtArgs["result"]["deviceLogin"]>
 export type DeviceLoginInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  invitation?: boolean | Prisma.DeviceLogin$invitationArgs<ExtArgs>
   deviceSession?: boolean | Prisma.DeviceLogin$deviceSessionArgs<ExtArgs>
 }
 export type DeviceLoginIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  invitation?: boolean | Prisma.DeviceLogin$invitationArgs<ExtArgs>
 }
 export type DeviceLoginIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  invitation?: boolean | Prisma.DeviceLogin$invitationArgs<ExtArgs>
 }
 
 export type $DeviceLoginPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "DeviceLogin"
   objects: {
-    invitation: Prisma.$InvitationPayload<ExtArgs>
+    invitation: Prisma.$InvitationPayload<ExtArgs> | null
     deviceSession: Prisma.$DeviceSessionPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
-    invitationId: string
+    /**
+     * Null: the device named nobody; it becomes the account's that approves it.
+     */
+    invitationId: string | null
     deviceId: string
     deviceName: string
     deviceCodeHash: string
@@ -1526,7 +1529,7 @@ readonly fields: DeviceLoginFieldRefs;
  */
 export interface Prisma__DeviceLoginClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
-  invitation<T extends Prisma.InvitationDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.InvitationDefaultArgs<ExtArgs>>): Prisma.Prisma__InvitationClient<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  invitation<T extends Prisma.DeviceLogin$invitationArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.DeviceLogin$invitationArgs<ExtArgs>>): Prisma.Prisma__InvitationClient<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   deviceSession<T extends Prisma.DeviceLogin$deviceSessionArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.DeviceLogin$deviceSessionArgs<ExtArgs>>): Prisma.Prisma__DeviceSessionClient<runtime.Types.Result.GetResult<Prisma.$DeviceSessionPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
@@ -1974,6 +1977,25 @@ export type DeviceLoginDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.I
    * Limit how many DeviceLogins to delete.
    */
   limit?: number
+}
+
+/**
+ * DeviceLogin.invitation
+ */
+export type DeviceLogin$invitationArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Invitation
+   */
+  select?: Prisma.InvitationSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Invitation
+   */
+  omit?: Prisma.InvitationOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.InvitationInclude<ExtArgs> | null
+  where?: Prisma.InvitationWhereInput
 }
 
 /**

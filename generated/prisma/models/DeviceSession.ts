@@ -306,6 +306,7 @@ export type DeviceSessionWhereInput = {
   revokedReason?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   login?: Prisma.XOR<Prisma.DeviceLoginNullableScalarRelationFilter, Prisma.DeviceLoginWhereInput> | null
   invitation?: Prisma.XOR<Prisma.InvitationScalarRelationFilter, Prisma.InvitationWhereInput>
+  browserSessions?: Prisma.BrowserSessionListRelationFilter
 }
 
 export type DeviceSessionOrderByWithRelationInput = {
@@ -327,6 +328,7 @@ export type DeviceSessionOrderByWithRelationInput = {
   revokedReason?: Prisma.SortOrderInput | Prisma.SortOrder
   login?: Prisma.DeviceLoginOrderByWithRelationInput
   invitation?: Prisma.InvitationOrderByWithRelationInput
+  browserSessions?: Prisma.BrowserSessionOrderByRelationAggregateInput
 }
 
 export type DeviceSessionWhereUniqueInput = Prisma.AtLeast<{
@@ -351,6 +353,7 @@ export type DeviceSessionWhereUniqueInput = Prisma.AtLeast<{
   revokedReason?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   login?: Prisma.XOR<Prisma.DeviceLoginNullableScalarRelationFilter, Prisma.DeviceLoginWhereInput> | null
   invitation?: Prisma.XOR<Prisma.InvitationScalarRelationFilter, Prisma.InvitationWhereInput>
+  browserSessions?: Prisma.BrowserSessionListRelationFilter
 }, "id" | "loginId">
 
 export type DeviceSessionOrderByWithAggregationInput = {
@@ -416,6 +419,7 @@ export type DeviceSessionCreateInput = {
   revokedReason?: string | null
   login?: Prisma.DeviceLoginCreateNestedOneWithoutDeviceSessionInput
   invitation: Prisma.InvitationCreateNestedOneWithoutDeviceSessionsInput
+  browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutDeviceSessionInput
 }
 
 export type DeviceSessionUncheckedCreateInput = {
@@ -435,6 +439,7 @@ export type DeviceSessionUncheckedCreateInput = {
   absoluteExpiresAt: Date | string
   revokedAt?: Date | string | null
   revokedReason?: string | null
+  browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutDeviceSessionInput
 }
 
 export type DeviceSessionUpdateInput = {
@@ -454,6 +459,7 @@ export type DeviceSessionUpdateInput = {
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   login?: Prisma.DeviceLoginUpdateOneWithoutDeviceSessionNestedInput
   invitation?: Prisma.InvitationUpdateOneRequiredWithoutDeviceSessionsNestedInput
+  browserSessions?: Prisma.BrowserSessionUpdateManyWithoutDeviceSessionNestedInput
 }
 
 export type DeviceSessionUncheckedUpdateInput = {
@@ -473,6 +479,7 @@ export type DeviceSessionUncheckedUpdateInput = {
   absoluteExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutDeviceSessionNestedInput
 }
 
 export type DeviceSessionCreateManyInput = {
@@ -692,6 +699,22 @@ export type IntFieldUpdateOperationsInput = {
   divide?: number
 }
 
+export type DeviceSessionCreateNestedOneWithoutBrowserSessionsInput = {
+  create?: Prisma.XOR<Prisma.DeviceSessionCreateWithoutBrowserSessionsInput, Prisma.DeviceSessionUncheckedCreateWithoutBrowserSessionsInput>
+  connectOrCreate?: Prisma.DeviceSessionCreateOrConnectWithoutBrowserSessionsInput
+  connect?: Prisma.DeviceSessionWhereUniqueInput
+}
+
+export type DeviceSessionUpdateOneWithoutBrowserSessionsNestedInput = {
+  create?: Prisma.XOR<Prisma.DeviceSessionCreateWithoutBrowserSessionsInput, Prisma.DeviceSessionUncheckedCreateWithoutBrowserSessionsInput>
+  connectOrCreate?: Prisma.DeviceSessionCreateOrConnectWithoutBrowserSessionsInput
+  upsert?: Prisma.DeviceSessionUpsertWithoutBrowserSessionsInput
+  disconnect?: Prisma.DeviceSessionWhereInput | boolean
+  delete?: Prisma.DeviceSessionWhereInput | boolean
+  connect?: Prisma.DeviceSessionWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.DeviceSessionUpdateToOneWithWhereWithoutBrowserSessionsInput, Prisma.DeviceSessionUpdateWithoutBrowserSessionsInput>, Prisma.DeviceSessionUncheckedUpdateWithoutBrowserSessionsInput>
+}
+
 export type DeviceSessionCreateWithoutInvitationInput = {
   id?: string
   deviceId: string
@@ -708,6 +731,7 @@ export type DeviceSessionCreateWithoutInvitationInput = {
   revokedAt?: Date | string | null
   revokedReason?: string | null
   login?: Prisma.DeviceLoginCreateNestedOneWithoutDeviceSessionInput
+  browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutDeviceSessionInput
 }
 
 export type DeviceSessionUncheckedCreateWithoutInvitationInput = {
@@ -726,6 +750,7 @@ export type DeviceSessionUncheckedCreateWithoutInvitationInput = {
   absoluteExpiresAt: Date | string
   revokedAt?: Date | string | null
   revokedReason?: string | null
+  browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutDeviceSessionInput
 }
 
 export type DeviceSessionCreateOrConnectWithoutInvitationInput = {
@@ -792,6 +817,7 @@ export type DeviceSessionCreateWithoutLoginInput = {
   revokedAt?: Date | string | null
   revokedReason?: string | null
   invitation: Prisma.InvitationCreateNestedOneWithoutDeviceSessionsInput
+  browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutDeviceSessionInput
 }
 
 export type DeviceSessionUncheckedCreateWithoutLoginInput = {
@@ -810,6 +836,7 @@ export type DeviceSessionUncheckedCreateWithoutLoginInput = {
   absoluteExpiresAt: Date | string
   revokedAt?: Date | string | null
   revokedReason?: string | null
+  browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutDeviceSessionInput
 }
 
 export type DeviceSessionCreateOrConnectWithoutLoginInput = {
@@ -844,10 +871,104 @@ export type DeviceSessionUpdateWithoutLoginInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   invitation?: Prisma.InvitationUpdateOneRequiredWithoutDeviceSessionsNestedInput
+  browserSessions?: Prisma.BrowserSessionUpdateManyWithoutDeviceSessionNestedInput
 }
 
 export type DeviceSessionUncheckedUpdateWithoutLoginInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  invitationId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
+  rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastIp?: Prisma.StringFieldUpdateOperationsInput | string
+  idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  absoluteExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutDeviceSessionNestedInput
+}
+
+export type DeviceSessionCreateWithoutBrowserSessionsInput = {
+  id?: string
+  deviceId: string
+  deviceName: string
+  salt: runtime.Bytes
+  generation?: number
+  rotatedAt?: Date | string | null
+  clientFingerprint?: string | null
+  createdAt: Date | string
+  lastSeenAt: Date | string
+  lastIp: string
+  idleExpiresAt: Date | string
+  absoluteExpiresAt: Date | string
+  revokedAt?: Date | string | null
+  revokedReason?: string | null
+  login?: Prisma.DeviceLoginCreateNestedOneWithoutDeviceSessionInput
+  invitation: Prisma.InvitationCreateNestedOneWithoutDeviceSessionsInput
+}
+
+export type DeviceSessionUncheckedCreateWithoutBrowserSessionsInput = {
+  id?: string
+  loginId?: string | null
+  invitationId: string
+  deviceId: string
+  deviceName: string
+  salt: runtime.Bytes
+  generation?: number
+  rotatedAt?: Date | string | null
+  clientFingerprint?: string | null
+  createdAt: Date | string
+  lastSeenAt: Date | string
+  lastIp: string
+  idleExpiresAt: Date | string
+  absoluteExpiresAt: Date | string
+  revokedAt?: Date | string | null
+  revokedReason?: string | null
+}
+
+export type DeviceSessionCreateOrConnectWithoutBrowserSessionsInput = {
+  where: Prisma.DeviceSessionWhereUniqueInput
+  create: Prisma.XOR<Prisma.DeviceSessionCreateWithoutBrowserSessionsInput, Prisma.DeviceSessionUncheckedCreateWithoutBrowserSessionsInput>
+}
+
+export type DeviceSessionUpsertWithoutBrowserSessionsInput = {
+  update: Prisma.XOR<Prisma.DeviceSessionUpdateWithoutBrowserSessionsInput, Prisma.DeviceSessionUncheckedUpdateWithoutBrowserSessionsInput>
+  create: Prisma.XOR<Prisma.DeviceSessionCreateWithoutBrowserSessionsInput, Prisma.DeviceSessionUncheckedCreateWithoutBrowserSessionsInput>
+  where?: Prisma.DeviceSessionWhereInput
+}
+
+export type DeviceSessionUpdateToOneWithWhereWithoutBrowserSessionsInput = {
+  where?: Prisma.DeviceSessionWhereInput
+  data: Prisma.XOR<Prisma.DeviceSessionUpdateWithoutBrowserSessionsInput, Prisma.DeviceSessionUncheckedUpdateWithoutBrowserSessionsInput>
+}
+
+export type DeviceSessionUpdateWithoutBrowserSessionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  generation?: Prisma.IntFieldUpdateOperationsInput | number
+  rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastIp?: Prisma.StringFieldUpdateOperationsInput | string
+  idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  absoluteExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  login?: Prisma.DeviceLoginUpdateOneWithoutDeviceSessionNestedInput
+  invitation?: Prisma.InvitationUpdateOneRequiredWithoutDeviceSessionsNestedInput
+}
+
+export type DeviceSessionUncheckedUpdateWithoutBrowserSessionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  loginId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
@@ -898,6 +1019,7 @@ export type DeviceSessionUpdateWithoutInvitationInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   login?: Prisma.DeviceLoginUpdateOneWithoutDeviceSessionNestedInput
+  browserSessions?: Prisma.BrowserSessionUpdateManyWithoutDeviceSessionNestedInput
 }
 
 export type DeviceSessionUncheckedUpdateWithoutInvitationInput = {
@@ -916,6 +1038,7 @@ export type DeviceSessionUncheckedUpdateWithoutInvitationInput = {
   absoluteExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutDeviceSessionNestedInput
 }
 
 export type DeviceSessionUncheckedUpdateManyWithoutInvitationInput = {
@@ -937,6 +1060,35 @@ export type DeviceSessionUncheckedUpdateManyWithoutInvitationInput = {
 }
 
 
+/**
+ * Count Type DeviceSessionCountOutputType
+ */
+
+export type DeviceSessionCountOutputType = {
+  browserSessions: number
+}
+
+export type DeviceSessionCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  browserSessions?: boolean | DeviceSessionCountOutputTypeCountBrowserSessionsArgs
+}
+
+/**
+ * DeviceSessionCountOutputType without action
+ */
+export type DeviceSessionCountOutputTypeDefaultArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the DeviceSessionCountOutputType
+   */
+  select?: Prisma.DeviceSessionCountOutputTypeSelect<ExtArgs> | null
+}
+
+/**
+ * DeviceSessionCountOutputType without action
+ */
+export type DeviceSessionCountOutputTypeCountBrowserSessionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.BrowserSessionWhereInput
+}
+
 
 export type DeviceSessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -957,6 +1109,8 @@ export type DeviceSessionSelect<ExtArgs extends runtime.Types.Extensions.Interna
   revokedReason?: boolean
   login?: boolean | Prisma.DeviceSession$loginArgs<ExtArgs>
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  browserSessions?: boolean | Prisma.DeviceSession$browserSessionsArgs<ExtArgs>
+  _count?: boolean | Prisma.DeviceSessionCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["deviceSession"]>
 
 export type DeviceSessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1024,6 +1178,8 @@ export type DeviceSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalA
 export type DeviceSessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   login?: boolean | Prisma.DeviceSession$loginArgs<ExtArgs>
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
+  browserSessions?: boolean | Prisma.DeviceSession$browserSessionsArgs<ExtArgs>
+  _count?: boolean | Prisma.DeviceSessionCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type DeviceSessionIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   login?: boolean | Prisma.DeviceSession$loginArgs<ExtArgs>
@@ -1039,6 +1195,7 @@ export type $DeviceSessionPayload<ExtArgs extends runtime.Types.Extensions.Inter
   objects: {
     login: Prisma.$DeviceLoginPayload<ExtArgs> | null
     invitation: Prisma.$InvitationPayload<ExtArgs>
+    browserSessions: Prisma.$BrowserSessionPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1459,6 +1616,7 @@ export interface Prisma__DeviceSessionClient<T, Null = never, ExtArgs extends ru
   readonly [Symbol.toStringTag]: "PrismaPromise"
   login<T extends Prisma.DeviceSession$loginArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.DeviceSession$loginArgs<ExtArgs>>): Prisma.Prisma__DeviceLoginClient<runtime.Types.Result.GetResult<Prisma.$DeviceLoginPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   invitation<T extends Prisma.InvitationDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.InvitationDefaultArgs<ExtArgs>>): Prisma.Prisma__InvitationClient<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  browserSessions<T extends Prisma.DeviceSession$browserSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.DeviceSession$browserSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BrowserSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1921,6 +2079,30 @@ export type DeviceSession$loginArgs<ExtArgs extends runtime.Types.Extensions.Int
    */
   include?: Prisma.DeviceLoginInclude<ExtArgs> | null
   where?: Prisma.DeviceLoginWhereInput
+}
+
+/**
+ * DeviceSession.browserSessions
+ */
+export type DeviceSession$browserSessionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the BrowserSession
+   */
+  select?: Prisma.BrowserSessionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the BrowserSession
+   */
+  omit?: Prisma.BrowserSessionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.BrowserSessionInclude<ExtArgs> | null
+  where?: Prisma.BrowserSessionWhereInput
+  orderBy?: Prisma.BrowserSessionOrderByWithRelationInput | Prisma.BrowserSessionOrderByWithRelationInput[]
+  cursor?: Prisma.BrowserSessionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.BrowserSessionScalarFieldEnum | Prisma.BrowserSessionScalarFieldEnum[]
 }
 
 /**

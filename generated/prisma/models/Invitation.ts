@@ -390,6 +390,11 @@ export type InvitationMinOrderByAggregateInput = {
   revokedAt?: Prisma.SortOrder
 }
 
+export type InvitationNullableScalarRelationFilter = {
+  is?: Prisma.InvitationWhereInput | null
+  isNot?: Prisma.InvitationWhereInput | null
+}
+
 export type InvitationScalarRelationFilter = {
   is?: Prisma.InvitationWhereInput
   isNot?: Prisma.InvitationWhereInput
@@ -497,10 +502,12 @@ export type InvitationCreateNestedOneWithoutLoginsInput = {
   connect?: Prisma.InvitationWhereUniqueInput
 }
 
-export type InvitationUpdateOneRequiredWithoutLoginsNestedInput = {
+export type InvitationUpdateOneWithoutLoginsNestedInput = {
   create?: Prisma.XOR<Prisma.InvitationCreateWithoutLoginsInput, Prisma.InvitationUncheckedCreateWithoutLoginsInput>
   connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutLoginsInput
   upsert?: Prisma.InvitationUpsertWithoutLoginsInput
+  disconnect?: Prisma.InvitationWhereInput | boolean
+  delete?: Prisma.InvitationWhereInput | boolean
   connect?: Prisma.InvitationWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutLoginsInput, Prisma.InvitationUpdateWithoutLoginsInput>, Prisma.InvitationUncheckedUpdateWithoutLoginsInput>
 }

@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { addMs } from '../../kernel/clock.ts'
+import { withRetry } from '../../kernel/database-errors.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import type { NewBrowserSession } from '../browser-session/store.ts'
 import type { DeviceLogin, LinkKind } from './rules.ts'
@@ -14,7 +15,8 @@ export type Invitation = {
 }
 
 export type NewDeviceLogin = {
-  readonly invitationId: string
+  /** Null: nobody is named yet. */
+  readonly invitationId: string | null
   readonly deviceId: string
   readonly deviceName: string
   readonly deviceCodeHash: SecretHash
@@ -40,7 +42,13 @@ export type FoundLogin = DeviceLogin & {
   readonly userCode: string | null
   readonly startIp: string
   readonly createdAt: Date
+  readonly approvedVia: 'mail' | 'session' | 'user_code' | null
+  /** Nobody is named in it yet: it is shown as the caller's, and becomes theirs when they approve it. */
+  readonly unnamed: boolean
 }
+
+/** A login that nobody is named in. */
+type UnnamedLogin = DeviceLogin & { readonly id: string; readonly invitationId: null }
 
 /** A login, found by one of its links. */
 export type LinkedLogin = FoundLogin & { readonly link: LinkKind; readonly usedAt: Date | null }
@@ -62,22 +70,33 @@ const WITH_PEOPLE = {
 
 type Row = Prisma.DeviceLoginGetPayload<{ include: typeof WITH_PEOPLE }>
 type Where = Prisma.DeviceLoginWhereInput
-type Changes = Prisma.DeviceLoginUpdateManyMutationInput & { approverSessionId?: string | null }
+type Changes = Prisma.DeviceLoginUncheckedUpdateManyInput
 
 export type DeviceLoginStore = ReturnType<typeof deviceLoginStore>
 
 export function deviceLoginStore(db: PrismaClient) {
-  /** True for exactly one caller, however many arrive together; with its audit row, or not at all. */
+  const inTransaction = <T>(run: (tx: Prisma.TransactionClient) => Promise<T>) => withRetry(() => db.$transaction(run))
+
+  /**
+   * True for exactly one caller, however many arrive together; with its audit row, or not at all. `first` is written only where nobody
+   * has approved before.
+   */
   async function decideOnce(
     login: FoundLogin,
     where: Where,
     changes: Changes,
     audit: { kind: string; at: Date } & Decision,
-    browserSession: NewBrowserSession | null = null,
+    { first, browserSession }: { first?: Changes; browserSession?: NewBrowserSession | null } = {},
   ): Promise<boolean> {
-    return db.$transaction(async (tx) => {
-      const { count } = await tx.deviceLogin.updateMany({ where: { id: login.id, ...where }, data: changes })
+    return inTransaction(async (tx) => {
+      // Whoever is first to approve a login that names nobody is whom it names.
+      const named = login.unnamed ? { where: { invitationId: null }, data: { invitationId: login.invitationId } } : {}
+      const { count } = await tx.deviceLogin.updateMany({
+        where: { id: login.id, ...where, ...named.where },
+        data: { ...changes, ...named.data },
+      })
       if (count === 0) return false
+      if (first) await tx.deviceLogin.updateMany({ where: { id: login.id, approvedAt: null }, data: first })
       if (browserSession) await tx.browserSession.create({ data: browserSession })
       await tx.auditEvent.create({
         data: {
@@ -117,10 +136,12 @@ export function deviceLoginStore(db: PrismaClient) {
       }
     },
 
-    /** Keeps a new login and cancels the account's oldest beyond the bound. False when the user code is taken by another live login. */
-    async create(login: NewDeviceLogin, accountId: string): Promise<string | null> {
+    /** Keeps a new login and cancels the account's oldest beyond the bound. Null when the user code is taken by another live login. */
+    async create(login: NewDeviceLogin, accountId: string | null): Promise<string | null> {
       try {
-        return await db.$transaction(async (tx) => {
+        return await inTransaction(async (tx) => {
+          // One after the other for each account, or the bound would not hold for starts that arrive together.
+          if (accountId) await tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId}::uuid FOR NO KEY UPDATE`
           const { id } = await tx.deviceLogin.create({ data: login, select: { id: true } })
           await tx.auditEvent.create({
             data: {
@@ -132,10 +153,17 @@ export function deviceLoginStore(db: PrismaClient) {
               details: { deviceId: login.deviceId },
             },
           })
+          if (accountId === null) return id
           const surplus = await tx.deviceLogin.findMany({
-            where: { status: 'pending', expiresAt: { gt: login.createdAt }, invitation: { accountId } },
+            // Never the new one: another process's clock may be ahead.
+            where: {
+              id: { not: id },
+              status: 'pending',
+              expiresAt: { gt: login.createdAt },
+              invitation: { accountId },
+            },
             orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-            skip: MOST_LIVE_LOGINS,
+            skip: MOST_LIVE_LOGINS - 1,
             select: { id: true },
           })
           if (surplus.length > 0) {
@@ -161,32 +189,42 @@ export function deviceLoginStore(db: PrismaClient) {
     },
 
     async find(id: string): Promise<FoundLogin> {
-      return toLogin(await db.deviceLogin.findUniqueOrThrow({ where: { id }, include: WITH_PEOPLE }))
+      return toNamedLogin(await db.deviceLogin.findUniqueOrThrow({ where: { id }, include: WITH_PEOPLE }))
     },
 
-    async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | null> {
+    async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | UnnamedLogin | null> {
       const row = await db.deviceLogin.findUnique({ where: { deviceCodeHash: hash }, include: WITH_PEOPLE })
-      return row && toLogin(row)
+      if (!row) return null
+      return row.invitation ? toLogin(row, row.invitation) : { ...toState(row, null), id: row.id, invitationId: null }
     },
 
     async findByLink(hash: SecretHash): Promise<LinkedLogin | null> {
       const row = await db.deviceLogin.findFirst({
-        where: { OR: [{ mailTokenHash: hash }, { handleTokenHash: hash }] },
+        // No link goes out for a login that names nobody.
+        where: { invitationId: { not: null }, OR: [{ mailTokenHash: hash }, { handleTokenHash: hash }] },
         include: WITH_PEOPLE,
       })
       if (!row) return null
       return row.mailTokenHash === hash
-        ? { ...toLogin(row), link: 'mail', usedAt: row.mailUsedAt }
-        : { ...toLogin(row), link: 'handle', usedAt: row.handleUsedAt }
+        ? { ...toNamedLogin(row), link: 'mail', usedAt: row.mailUsedAt }
+        : { ...toNamedLogin(row), link: 'handle', usedAt: row.handleUsedAt }
     },
 
-    /** A login of this account by its user code; somebody else's is as unknown as one that does not exist. */
-    async findByUserCode(userCode: string, accountId: string): Promise<FoundLogin | null> {
+    /**
+     * A login of this account by its user code, or one that names nobody yet; somebody else's is as unknown as one that does not
+     * exist.
+     */
+    async findByUserCode(
+      userCode: string,
+      { accountId, invitationId }: { accountId: string; invitationId: string },
+    ): Promise<FoundLogin | null> {
       const row = await db.deviceLogin.findFirst({
-        where: { userCode, invitation: { accountId } },
+        where: { userCode, OR: [{ invitation: { accountId } }, { invitationId: null }] },
         include: WITH_PEOPLE,
       })
-      return row && toLogin(row)
+      if (!row) return null
+      const callers = { where: { id: invitationId }, include: WITH_PEOPLE.invitation.include }
+      return toLogin(row, row.invitation ?? (await db.invitation.findUniqueOrThrow(callers)))
     },
 
     /** Notes a poll; false when another one was noted within `intervalMs` of it. A refused poll must not count, or an eager client waits for ever. */
@@ -218,19 +256,12 @@ export function deviceLoginStore(db: PrismaClient) {
     ): Promise<boolean> {
       const unused = login.link === 'mail' ? { mailUsedAt: null } : { handleUsedAt: null }
       const used = login.link === 'mail' ? { mailUsedAt: now } : { handleUsedAt: now }
-      const first = login.approvedAt
-        ? {}
-        : {
-            approvedAt: now,
-            approvedVia: decision.via,
-            ...(decision.sessionId && { approverSessionId: decision.sessionId }),
-          }
       return decideOnce(
         login,
         { ...unused, status: { in: ['pending', 'approved'] }, expiresAt: { gt: now } },
-        { ...used, status: 'approved', ...first },
+        { ...used, status: 'approved' },
         { kind: 'device_login.approved', at: now, ...decision },
-        browserSession,
+        { first: approval(now, decision), browserSession },
       )
     },
 
@@ -238,12 +269,7 @@ export function deviceLoginStore(db: PrismaClient) {
       return decideOnce(
         login,
         { status: 'pending', expiresAt: { gt: now } },
-        {
-          status: 'approved',
-          approvedAt: now,
-          approvedVia: decision.via,
-          ...(decision.sessionId && { approverSessionId: decision.sessionId }),
-        },
+        { status: 'approved', ...approval(now, decision) },
         { kind: 'device_login.approved', at: now, ...decision },
       )
     },
@@ -259,12 +285,22 @@ export function deviceLoginStore(db: PrismaClient) {
   }
 }
 
-function toLogin(row: Row): FoundLogin {
-  const { invitation, deviceSession } = row
+/** When and how a login is approved. */
+function approval(now: Date, { via, sessionId }: Decision): Changes {
+  return { approvedAt: now, approvedVia: via, ...(sessionId && { approverSessionId: sessionId }) }
+}
+
+function toNamedLogin(row: Row): FoundLogin {
+  if (!row.invitation) throw new Error('This login names nobody.')
+  return toLogin(row, row.invitation)
+}
+
+function toLogin(row: Row, invitation: NonNullable<Row['invitation']>): FoundLogin {
   const organization = invitation.team.organization.name
   return {
+    ...toState(row, invitation),
     id: row.id,
-    invitationId: row.invitationId,
+    invitationId: invitation.id,
     accountId: invitation.accountId,
     email: invitation.account.email,
     organization,
@@ -274,11 +310,19 @@ function toLogin(row: Row): FoundLogin {
     userCode: row.userCode,
     startIp: row.startIp,
     createdAt: row.createdAt,
+    approvedVia: row.approvedVia,
+    unnamed: row.invitationId === null,
+  }
+}
+
+function toState(row: Row, invitation: Row['invitation']): DeviceLogin {
+  const { deviceSession } = row
+  return {
     status: row.status,
     expiresAt: row.expiresAt,
     approvedAt: row.approvedAt,
     lastPolledAt: row.lastPolledAt,
-    invited: invitation.revokedAt === null,
+    invited: !invitation?.revokedAt,
     session: deviceSession && { generation: deviceSession.generation, revoked: deviceSession.revokedAt !== null },
   }
 }

@@ -6,10 +6,11 @@ import { sendPage } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
 import { ipOf, wantsPage } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { hashSecret, newSecret, Secret } from '../../kernel/secret.ts'
+import { hashSecret, Secret } from '../../kernel/secret.ts'
 import { plainUserCode, showUserCode } from '../../kernel/user-code.ts'
 import type { Logger } from '../../log.ts'
-import { beginTimes, COOKIE_SECONDS } from '../browser-session/rules.ts'
+import { beginBrowserSession } from '../browser-session/begin.ts'
+import { COOKIE_SECONDS } from '../browser-session/rules.ts'
 import type { BrowserSessionStore } from '../browser-session/store.ts'
 import { judgeLink } from '../device-login/rules.ts'
 import type { LinkVerdict } from '../device-login/rules.ts'
@@ -93,18 +94,11 @@ export function magicLinkRoutes({
   async function approve(req: Request, res: Response, login: LinkedLogin, decision: Decision): Promise<boolean> {
     const now = clock.now()
     if (login.link === 'handle') return logins.approveByLink(login, now, decision, null)
-    // Always a new id: one that was planted in the browser before must not become a session.
-    const cookie = newSecret('svcs_')
-    const session = {
-      ...beginTimes(now),
-      hash: hashSecret(cookie),
-      invitationId: login.invitationId,
-      ip: ipOf(req),
-      userAgent: (req.headers['user-agent'] ?? '').slice(0, 512),
-    }
+    const { cookie, session } = beginBrowserSession(req, login.invitationId, now)
     if (!(await logins.approveByLink(login, now, decision, session))) return false
     const old = cookieOf(req, 'svc_session')
-    if (old) await browserSessions.revoke(hashSecret(new Secret(old)), 'replaced', now)
+    const replaced = old ? await browserSessions.findLinked(hashSecret(new Secret(old))) : null
+    if (replaced) await browserSessions.revoke(replaced.id, 'replaced', now, ipOf(req))
     setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
     return true
   }

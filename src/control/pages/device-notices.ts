@@ -9,6 +9,10 @@ export const DEVICE_NOTICES = {
     text: 'No device of yours waits with this code. Compare it with the screen; if it is right, start the sign-in again.',
   },
   expired_code: { tone: 'bad', text: 'This code has expired. Start the sign-in on the device again.' },
+  approved_code: {
+    tone: 'bad',
+    text: 'This sign-in was approved before. If that was a mistake, sign the device out below.',
+  },
   denied_code: { tone: 'bad', text: 'This sign-in was denied before. Start it on the device again.' },
   too_many_codes: { tone: 'bad', text: 'Too many wrong codes. Wait ten minutes, then try again.' },
   device_signed_out: { tone: 'good', text: 'The device is signed out. Its access ends within seconds.' },

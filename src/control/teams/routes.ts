@@ -13,15 +13,13 @@ export function teamRoutes({ teams, gatewayUrl }: Needs): Handlers<'getTeam'> {
       const found = named && (await teams.findForMember(named, callerOf(req).accountId))
       if (!found) throw new ApiError('not_found', { message: 'You are in no team of this name.' })
       const { organization, name } = named
-      res
-        .status(200)
-        .json({
-          team: formatTeamName(named),
-          organization,
-          name,
-          endpoint: gatewayUrl,
-          defaultModel: found.defaultModel,
-        })
+      res.status(200).json({
+        team: formatTeamName(named),
+        organization,
+        name,
+        endpoint: gatewayUrl,
+        defaultModel: found.defaultModel,
+      })
     },
   }
 }

@@ -1,5 +1,7 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Role } from '../../kernel/caller.ts'
+import { withRetry } from '../../kernel/database-errors.ts'
+import type { NewBrowserSession } from '../browser-session/store.ts'
 import type { DeviceSessionState } from './rules.ts'
 
 /** A signed-in device with whom it belongs to. */
@@ -12,6 +14,7 @@ export type DeviceSession = DeviceSessionState & {
   readonly team: string
   readonly role: Role
   readonly deviceId: string
+  readonly deviceName: string
 }
 
 export type NewDeviceSession = {
@@ -27,7 +30,10 @@ export type NewDeviceSession = {
   readonly absoluteExpiresAt: Date
 }
 
-export type RevokeReason = 'logout' | 'replaced' | 'refresh_reuse'
+export type RevokeReason = 'logout' | 'replaced' | 'surplus' | 'refresh_reuse' | 'signed_out' | 'signed_out_everywhere'
+
+/** More devices of one account than this are not kept signed in; the one seen longest ago goes. */
+const MOST_DEVICES = 50
 
 const WITH_PEOPLE = {
   invitation: { include: { account: true, team: { include: { organization: true } } } },
@@ -38,46 +44,53 @@ type Row = Prisma.DeviceSessionGetPayload<{ include: typeof WITH_PEOPLE }>
 export type DeviceSessionStore = ReturnType<typeof deviceSessionStore>
 
 export function deviceSessionStore(db: PrismaClient) {
+  const inTransaction = <T>(run: (tx: Prisma.TransactionClient) => Promise<T>) => withRetry(() => db.$transaction(run))
+
   return {
     /**
-     * The session of a login: made by the first poll, found by every later one. Making it ends the account's other sessions of
-     * the same device; those are named. Null when the invitation was withdrawn meanwhile.
+     * Makes the session of a device. A login has one: made by the first poll, found by every later one. Making it ends the account's
+     * other sessions of the same device, and those beyond the bound; they are named. Otherwise the word for what
+     * happened meanwhile: the invitation was withdrawn, or the login cancelled.
      */
-    async openForLogin(
-      session: NewDeviceSession & { loginId: string },
+    async open(
+      session: NewDeviceSession,
       accountId: string,
-    ): Promise<{ session: DeviceSession; replaced: string[] } | null> {
-      return db.$transaction(async (tx) => {
-        // One after the other for each account: polls of two logins, or a withdrawal, that arrive together.
+      approvedVia: string,
+      browserSession: NewBrowserSession | null,
+    ): Promise<{ session: DeviceSession; isNew: boolean; replaced: string[] } | 'not_invited' | 'expired'> {
+      return inTransaction(async (tx) => {
+        // One after the other for each account: polls of two logins, or a withdrawal, that arrive together. Not FOR UPDATE: that would
+        // wait for whoever approves, whose new browser session refers to the invitation, and who may wait for this login's row.
         const invited = await tx.$queryRaw<{ id: string }[]>`
           SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
-          WHERE i.id = ${session.invitationId}::uuid AND i.revoked_at IS NULL FOR UPDATE`
-        if (invited.length === 0) return null
-        const { count } = await tx.deviceSession.createMany({ data: [session], skipDuplicates: true })
-        const row = await tx.deviceSession.findUniqueOrThrow({
-          where: { loginId: session.loginId },
-          include: WITH_PEOPLE,
-        })
-        if (count === 0) return { session: toSession(row), replaced: [] }
-
-        await tx.deviceLogin.updateMany({ where: { id: session.loginId }, data: { userCode: null } })
-        const replaced = await tx.deviceSession.updateManyAndReturn({
-          where: { id: { not: row.id }, deviceId: session.deviceId, revokedAt: null, invitation: { accountId } },
-          data: { revokedAt: session.createdAt, revokedReason: 'replaced' satisfies RevokeReason },
+          WHERE i.id = ${session.invitationId}::uuid AND i.revoked_at IS NULL FOR NO KEY UPDATE`
+        if (invited.length === 0) return 'not_invited'
+        if (session.loginId && !(await isApproved(tx, session.loginId))) return 'expired'
+        const [made] = await tx.deviceSession.createManyAndReturn({
+          data: [session],
+          skipDuplicates: true,
           select: { id: true },
         })
+        const row = await tx.deviceSession.findFirstOrThrow({
+          where: made ?? { loginId: session.loginId },
+          include: WITH_PEOPLE,
+        })
+        if (!made) return { session: toSession(row), isNew: false, replaced: [] }
+
+        if (session.loginId)
+          await tx.deviceLogin.updateMany({ where: { id: session.loginId }, data: { userCode: null } })
+        if (browserSession) await tx.browserSession.create({ data: { ...browserSession, deviceSessionId: row.id } })
+        const { id: subjectId, deviceId, createdAt: at, lastIp: ip } = row
+        const opened = { at, accountId, teamId: row.invitation.teamId, subjectId, ip }
         await tx.auditEvent.create({
           data: {
-            at: session.createdAt,
+            ...opened,
             kind: 'device_session.opened',
-            accountId,
-            teamId: row.invitation.teamId,
-            subjectId: row.id,
-            ip: session.lastIp,
-            details: { deviceId: session.deviceId, loginId: session.loginId },
+            details: { deviceId, via: approvedVia, loginId: session.loginId },
           },
         })
-        return { session: toSession(row), replaced: replaced.map(({ id }) => id) }
+        const replaced = await endReplaced(tx, row, accountId)
+        return { session: toSession(row), isNew: true, replaced }
       })
     },
 
@@ -95,7 +108,7 @@ export function deviceSessionStore(db: PrismaClient) {
       generation: number,
       next: { rotatedAt: Date; lastSeenAt: Date; lastIp: string; idleExpiresAt: Date; clientFingerprint: string },
     ): Promise<boolean> {
-      return db.$transaction(async (tx) => {
+      return inTransaction(async (tx) => {
         const { count } = await tx.deviceSession.updateMany({
           where: { id, generation, revokedAt: null, invitation: { revokedAt: null } },
           data: { generation: generation + 1, ...next },
@@ -106,28 +119,63 @@ export function deviceSessionStore(db: PrismaClient) {
 
     /** Ends a session, once, with its audit row. False when it had ended before. */
     async revoke(id: string, reason: RevokeReason, now: Date, ip: string): Promise<boolean> {
-      return db.$transaction(async (tx) => {
-        const { count } = await tx.deviceSession.updateMany({
-          where: { id, revokedAt: null },
-          data: { revokedAt: now, revokedReason: reason },
-        })
-        if (count === 0) return false
-        const { invitation } = await tx.deviceSession.findUniqueOrThrow({ where: { id }, select: { invitation: true } })
-        await tx.auditEvent.create({
-          data: {
-            at: now,
-            kind: 'device_session.revoked',
-            accountId: invitation.accountId,
-            teamId: invitation.teamId,
-            subjectId: id,
-            ip,
-            details: { reason },
-          },
-        })
-        return true
-      })
+      const ended = await inTransaction((tx) => endSessions(tx, { id }, reason, now, ip))
+      return ended.length === 1
     },
   }
+}
+
+async function isApproved(tx: Prisma.TransactionClient, loginId: string): Promise<boolean> {
+  return (await tx.deviceLogin.count({ where: { id: loginId, status: 'approved' } })) === 1
+}
+
+/** Ends what a new session takes the place of, each with its audit row. */
+async function endReplaced(tx: Prisma.TransactionClient, made: Row, accountId: string): Promise<string[]> {
+  const others = { id: { not: made.id }, revokedAt: null, invitation: { accountId } }
+  const same = await tx.deviceSession.findMany({ where: { ...others, deviceId: made.deviceId }, select: { id: true } })
+  const surplus = await tx.deviceSession.findMany({
+    where: { ...others, deviceId: { not: made.deviceId }, idleExpiresAt: { gt: made.createdAt } },
+    orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
+    skip: MOST_DEVICES - 1,
+    select: { id: true },
+  })
+  const ended: string[] = []
+  for (const [reason, rows] of [['replaced', same] as const, ['surplus', surplus] as const]) {
+    ended.push(
+      ...(await endSessions(tx, { id: { in: rows.map(({ id }) => id) } }, reason, made.createdAt, made.lastIp)),
+    )
+  }
+  return ended
+}
+
+/** Ends device sessions that are alive, with the browser sessions that hang on them and an audit row for each. They are named. */
+export async function endSessions(
+  tx: Prisma.TransactionClient,
+  where: Prisma.DeviceSessionWhereInput,
+  reason: RevokeReason,
+  now: Date,
+  ip: string,
+): Promise<string[]> {
+  const ended = { revokedAt: now, revokedReason: reason }
+  const rows = await tx.deviceSession.updateManyAndReturn({
+    where: { AND: [where, { revokedAt: null }] },
+    data: ended,
+    select: { id: true, invitation: { select: { accountId: true, teamId: true } } },
+  })
+  const ids = rows.map(({ id }) => id)
+  await tx.browserSession.updateMany({ where: { deviceSessionId: { in: ids }, revokedAt: null }, data: ended })
+  await tx.auditEvent.createMany({
+    data: rows.map(({ id, invitation }) => ({
+      at: now,
+      kind: 'device_session.revoked',
+      accountId: invitation.accountId,
+      teamId: invitation.teamId,
+      subjectId: id,
+      ip,
+      details: { reason },
+    })),
+  })
+  return ids
 }
 
 function toSession(row: Row): DeviceSession {
@@ -142,6 +190,7 @@ function toSession(row: Row): DeviceSession {
     team: `@${organization}/${invitation.team.name}`,
     role: invitation.role,
     deviceId: row.deviceId,
+    deviceName: row.deviceName,
     generation: row.generation,
     rotatedAt: row.rotatedAt,
     clientFingerprint: row.clientFingerprint,

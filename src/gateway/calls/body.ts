@@ -1,7 +1,9 @@
-import { scanTopLevel } from '../translate/splice.ts'
+import type { Json } from '../translate/read.ts'
+import { scanTopLevel, spliceTopLevel } from '../translate/splice.ts'
+import { TOKEN_LIMITS } from '../workers/rules.ts'
 
 /** The members that decide who serves a call and how; two readers must not disagree about them. */
-const DECISIVE = ['model', 'stream', 'max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
+const DECISIVE = ['model', 'stream', ...TOKEN_LIMITS] as const
 
 const ESCAPE = Buffer.from('\\u')
 const QUOTED = DECISIVE.map((name) => Buffer.from(`"${name}"`))
@@ -15,6 +17,13 @@ export function findAmbiguous(bytes: Buffer, body: Readonly<Record<string, unkno
   for (const name in body) if (!isDecisive(name) && isDecisive(fold(name))) return name
   if (hasEachOnce(bytes)) return null
   return scanTopLevel(bytes)?.duplicates.find(isDecisive) ?? null
+}
+
+/** The same bytes, only these members with another value. */
+export function withChanges(bytes: Buffer, changes: Json): Buffer {
+  const spliced = spliceTopLevel(bytes, changes)
+  if (!spliced) throw new Error('The body of a call is no object.')
+  return spliced.bytes
 }
 
 /** Native searches settle nearly every body: no escaped letters, and each name at most once anywhere in it, however deep. */

@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toCallerHeaders } from './headers.ts'
+import { TICKS_OF_SILENCE } from './keep-alive.ts'
+import type { KeepAlive, Quiet } from './keep-alive.ts'
 import { NOT_WANTED, reasonOf, send, toNoAnswer } from './send.ts'
 import type { NoAnswer, UpstreamCall } from './send.ts'
 import { watchStream } from './stream-watch.ts'
@@ -17,20 +20,43 @@ export type RelayOptions = {
   readonly tap?: (chunk: Buffer) => void
   /** Changes the answer on its way; without it bytes pass untouched. */
   readonly rewrite?: Rewrite | null
+  /** Keeps a stream alive that is rewritten; its rewrite says by which words. */
+  readonly keepAlive?: KeepAlive | null
 }
 
 export type Rewrite = {
   /** One for each stream. */
-  stream(): { push(chunk: Buffer): Buffer; end(): Buffer }
-  whole(body: Buffer, status: number): Buffer
+  stream(): StreamRewrite
+  /** What the caller gets for this whole answer. An `ApiError`: the answer is none, and the handler says so. */
+  whole(answer: WholeAnswer): WholeAnswer | ApiError
+}
+
+export type WholeAnswer = {
+  readonly status: number
+  readonly body: Buffer
+  /** Where it is another than the upstream's. */
+  readonly contentType?: string
+}
+
+/** Turns the bytes of a stream into others, whole events at a time. */
+export type StreamRewrite = {
+  push(chunk: Buffer): Buffer
+  /** What is left when the upstream has ended its answer. */
+  end(): Buffer
+  /** Tells the caller of a failure, unless the end of the stream has been told. */
+  fail(failure: Failure): Buffer
+  /** `ended`: the caller has all of the answer; `failed`: it has been told that there is no more. */
+  state(): 'open' | 'ended' | 'failed'
+  /** What may be said between events to keep a silent stream alive. */
+  keepAlive(): string
 }
 
 /**
  * How a call ended. `whole`: the answer has been handed on; `cut`: it broke in the middle, and so did the caller's connection; `left`: the
- * caller went away; `ended`: this side ended it. The others say why there is no answer.
+ * caller went away; `ended`: this side ended it; `refused`: the answer cannot be handed on. The others say why there is no answer.
  */
 export type Outcome = {
-  readonly kind: 'whole' | 'cut' | 'left' | 'ended' | NoAnswer
+  readonly kind: 'whole' | 'cut' | 'left' | 'ended' | 'refused' | NoAnswer
   /** True: the caller has got at least the head of an answer, so nothing else can be answered. */
   readonly answered: boolean
   readonly status: number | null
@@ -40,6 +66,8 @@ export type Outcome = {
   readonly bytes: number
   /** A word for the log. */
   readonly reason: string | null
+  /** With `refused`: what to answer instead. */
+  readonly refusal: ApiError | null
 }
 
 export type Relay = {
@@ -79,7 +107,7 @@ export function relay(target: Target, call: UpstreamCall, res: ServerResponse, o
 }
 
 /** A class, because thousands of these are open at once and closures would cost each of them several kilobytes. */
-class Relaying implements Relay, Dispatcher.DispatchHandler {
+class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
   readonly outcome: Promise<Outcome>
   over = false
 
@@ -96,7 +124,9 @@ class Relaying implements Relay, Dispatcher.DispatchHandler {
   #held: Buffer[] | null = []
   #answered = false
   #watch: StreamWatch | null = null
-  #changer: ReturnType<Rewrite['stream']> | null = null
+  #changer: StreamRewrite | null = null
+  #silentTicks = 0
+  #refusal: ApiError | null = null
 
   constructor(res: ServerResponse, options: RelayOptions) {
     this.#res = res
@@ -134,24 +164,41 @@ class Relaying implements Relay, Dispatcher.DispatchHandler {
     this.#firstByteMs ??= this.#options.clock.now().getTime() - this.#sentAt
     this.#bytes += chunk.length
     this.#options.tap?.(chunk)
-    if (this.#held) this.#hold(this.#held, chunk, controller)
-    else this.#pass(this.#changer ? this.#changer.push(chunk) : chunk, controller)
+    if (this.#held) return this.#hold(this.#held, chunk, controller)
+    if (!this.#changer) return this.#pass(chunk, controller)
+    this.#pass(this.#changer.push(chunk), controller)
+    if (this.#changer.state() !== 'failed') return
+    this.#cut('cut', BROKE_OFF, 'said_so')
+    controller.abort(NOT_WANTED)
   }
 
   onResponseEnd(): void {
     if (this.over) return
     if (this.#held) return this.#answerWhole(this.#held)
     if (this.#changer) this.#pass(this.#changer.end(), null)
-    if (this.#watch && !this.#watch.hasEnded()) return this.#cut('cut', BROKE_OFF, 'ended_early')
-    this.#res.end()
-    this.#finish('whole', null)
+    const isWhole = this.#changer ? this.#changer.state() !== 'failed' : this.#watch?.hasEnded()
+    if (isWhole === false) return this.#cut('cut', BROKE_OFF, 'ended_early')
+    this.#endWell()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.over) return
     const kind = toNoAnswer(error)
     if (!this.#answered) this.#finish(kind, reasonOf(error))
+    else if (this.#changer?.state() === 'ended') this.#endWell()
     else this.#cut('cut', kind === 'timeout' ? FELL_SILENT : BROKE_OFF, reasonOf(error))
+  }
+
+  tick(): void {
+    if (++this.#silentTicks < TICKS_OF_SILENCE) return
+    this.#silentTicks = 0
+    // A caller that reads slowly has enough to read.
+    if (this.#changer?.state() === 'open' && !this.#res.writableNeedDrain) this.#res.write(this.#changer.keepAlive())
+  }
+
+  #endWell(): void {
+    this.#res.end()
+    this.#finish('whole', null)
   }
 
   /** What a client asked for decides where the type of an answer does not: vendors' streams come under several types, errors as JSON. */
@@ -166,6 +213,10 @@ class Relaying implements Relay, Dispatcher.DispatchHandler {
     const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
     this.#watch = watchStream(this.#options.style, { untilClosed })
     this.#changer = this.#options.rewrite?.stream() ?? null
+    if (this.#changer) {
+      this.#head = { ...headers, 'content-type': 'text/event-stream; charset=utf-8' }
+      this.#options.keepAlive?.add(this)
+    }
     this.#writeHead(status, [
       'x-accel-buffering',
       'no',
@@ -187,14 +238,21 @@ class Relaying implements Relay, Dispatcher.DispatchHandler {
 
   #pass(chunk: Buffer, controller: Dispatcher.DispatchController | null): void {
     if (chunk.length === 0) return
+    this.#silentTicks = 0
     this.#watch?.see(chunk)
     if (!this.#res.write(chunk)) controller?.pause()
   }
 
   #answerWhole(held: Buffer[]): void {
-    const status = this.#status ?? 502
     const whole = held.length === 1 && held[0] ? held[0] : Buffer.concat(held)
-    const body = this.#options.rewrite ? this.#options.rewrite.whole(whole, status) : whole
+    const came: WholeAnswer = { status: this.#status ?? 502, body: whole }
+    const answer = this.#options.rewrite ? this.#options.rewrite.whole(came) : came
+    if (answer instanceof ApiError) {
+      this.#refusal = answer
+      return this.#finish('refused', answer.code)
+    }
+    const { status, body, contentType } = answer
+    if (contentType !== undefined) this.#head = { ...this.#head, 'content-type': contentType }
     this.#writeHead(status, status === 204 || status === 304 ? [] : ['content-length', String(body.length)])
     this.#res.end(body)
     this.#finish('whole', null)
@@ -218,8 +276,8 @@ class Relaying implements Relay, Dispatcher.DispatchHandler {
 
   /** Tells a stream of the failure where it can be told, lets what was written arrive, and closes without the end that HTTP asks for. */
   #cut(kind: 'cut' | 'ended', failure: Failure, reason: string): void {
-    const event = this.#watch?.failure(failure)
-    if (event) this.#res.write(event)
+    const event = this.#changer ? this.#changer.fail(failure) : this.#watch?.failure(failure)
+    if (event && event.length > 0) this.#res.write(event)
     this.#finish(kind, reason)
     if (this.#res.socket) this.#res.socket.destroySoon()
     else this.#res.destroy()
@@ -229,6 +287,7 @@ class Relaying implements Relay, Dispatcher.DispatchHandler {
     this.over = true
     this.#res.off('close', this.#callerLeft)
     this.#res.off('drain', this.#drained)
+    if (this.#changer) this.#options.keepAlive?.remove(this)
     this.#held = null
     this.#settle({
       kind,
@@ -237,6 +296,7 @@ class Relaying implements Relay, Dispatcher.DispatchHandler {
       firstByteMs: this.#firstByteMs,
       bytes: this.#bytes,
       reason,
+      refusal: this.#refusal,
     })
   }
 }

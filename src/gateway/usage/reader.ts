@@ -38,6 +38,8 @@ const NEEDLE = Buffer.from('"usage"')
 const LARGEST_OBJECT = 8 * 1024
 /** A tool's schema may bring some of its own. */
 const MOST_CANDIDATES = 16
+/** What a 32-bit column holds; a larger number is nonsense. */
+const MOST_TOKENS = 0x7fff_ffff
 /** The answer itself, or the `message` or `response` of an event. */
 const DEEPEST = 2
 
@@ -201,7 +203,7 @@ class Reading implements UsageReader {
   /** Keeps the bytes of the object that is being read, until it closes. */
   #keep(chunk: Buffer, from: number, last: number): void {
     // The byte that opened it is kept already, and nothing follows it in this step.
-    this.#object += chunk.latin1Slice(from, last + 1)
+    this.#object += chunk.toString('latin1', from, last + 1)
     if (this.#depth === this.#objectDepth) {
       this.#candidates.push({ text: this.#object ?? '', depth: this.#depth })
       if (this.#candidates.length > MOST_CANDIDATES) this.#candidates.shift()
@@ -226,7 +228,7 @@ class Reading implements UsageReader {
 const DATA = Buffer.from('data:')
 
 function startsJson(chunk: Buffer): boolean | null {
-  const first = /[^\s\u00ef\u00bb\u00bf]/.exec(chunk.latin1Slice(0, 64))?.[0]
+  const first = /[^\s\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1', 0, 64))?.[0]
   return first === undefined ? null : first === '{'
 }
 
@@ -242,7 +244,7 @@ function beginsAtEnd(chunk: Buffer, from: number): number {
 function toCounts(text: string): Counts {
   let usage: unknown
   try {
-    usage = JSON.parse(text.replaceAll(/[\r\n]+data: ?/g, ''))
+    usage = JSON.parse(text.includes('data:') ? text.replaceAll(/[\r\n]+data: ?/g, '') : text)
   } catch {
     return {}
   }
@@ -256,24 +258,23 @@ function toCounts(text: string): Counts {
 }
 
 function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS
 }
 
 function toUsage(counts: Counts): Usage {
   const { prompt_tokens: prompt, completion_tokens: completion, input_tokens: input, output_tokens: output } = counts
-  const beside = sum(counts['cache_creation_input_tokens'], counts['cache_read_input_tokens'])
+  const cached = counts['prompt_tokens_details.cached_tokens'] ?? counts['input_tokens_details.cached_tokens']
+  // Some chat servers name these too, but count them in.
+  const isBeside = prompt === undefined && cached === undefined
+  const beside = isBeside ? sum(counts['cache_creation_input_tokens'], counts['cache_read_input_tokens']) : null
   return {
-    inputTokens: sum(prompt ?? input, beside ?? undefined),
+    inputTokens: sum(prompt ?? input ?? null, beside),
     outputTokens: completion ?? output ?? null,
-    cachedTokens:
-      counts['prompt_tokens_details.cached_tokens'] ??
-      counts['input_tokens_details.cached_tokens'] ??
-      counts['cache_read_input_tokens'] ??
-      null,
+    cachedTokens: cached ?? counts['cache_read_input_tokens'] ?? null,
   }
 }
 
 /** Of what is there; null where nothing is. */
-function sum(a: number | undefined, b: number | undefined): number | null {
-  return a === undefined && b === undefined ? null : (a ?? 0) + (b ?? 0)
+function sum(a: number | null | undefined, b: number | null | undefined): number | null {
+  return a == null && b == null ? null : (a ?? 0) + (b ?? 0)
 }

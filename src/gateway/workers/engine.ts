@@ -7,6 +7,8 @@ import { closeTarget, openTarget } from '../upstream/targets.ts'
 import type { Target } from '../upstream/targets.ts'
 import { toProbe } from './rules.ts'
 import type { Probe } from './rules.ts'
+import { openStyleProber } from './styles.ts'
+import type { AskInStyle, StyleProber } from './styles.ts'
 
 /** The local worker, or the place where none is configured. */
 export type Engine = {
@@ -20,6 +22,8 @@ export type Engine = {
   look(): Promise<Probe>
   /** A call has failed: asks at once, in the background. */
   doubt(): void
+  /** Which styles it speaks itself. */
+  readonly styles: StyleProber
   close(): Promise<void>
 }
 
@@ -46,6 +50,9 @@ const LOOK_MS = 1_000
 /** Whoever asks for the state waits no longer than a second, so the question takes less. */
 const PROBE_TIMEOUT_MS = 900
 
+/** A server may load the model first. */
+const STYLE_TIMEOUT_MS = 120_000
+
 const LIST_MAX_BYTES = 4 * 1024 * 1024
 
 /** Opens the worker; it is asked for its models when the gateway is used, never by a timer. */
@@ -57,10 +64,17 @@ export function openEngine({ engine, connectTimeoutMs, clock, log }: Needs): Eng
     { url, bearer: engine.apiKey, apiKey: null },
     { connectTimeoutMs, idleTimeoutMs: engine.idleTimeoutMs },
   )
+  const styles = openStyleProber({
+    ask: askInStyle(target),
+    onFound: (style, speech) => log.info({ worker: target.name, style, ...speech }, 'worker.style_found'),
+  })
   const prober = openProber(
     () => probe(target),
     clock,
-    ({ kind }) => log.info({ worker: target.name, found: kind }, 'worker.changed'),
+    ({ kind }, before) => {
+      if (before) styles.forget()
+      log.info({ worker: target.name, found: kind }, 'worker.changed')
+    },
   )
   return {
     target,
@@ -68,6 +82,7 @@ export function openEngine({ engine, connectTimeoutMs, clock, log }: Needs): Eng
     glance: () => prober.glance(GLANCE_MS),
     look: () => prober.look(LOOK_MS),
     doubt: () => prober.doubt(),
+    styles,
     close: () => closeTarget(target),
   }
 }
@@ -78,18 +93,19 @@ const NOT_CONFIGURED: Engine = {
   glance: () => ({ kind: 'not_configured' }),
   look: async () => ({ kind: 'not_configured' }),
   doubt: () => {},
+  styles: { speaks: () => null, forget: () => {} },
   close: async () => {},
 }
 
 /** One question at a time, however many ask. `ask` never rejects. */
-function openProber(ask: () => Promise<Probe>, clock: Clock, onChange: (probe: Probe) => void) {
+function openProber(ask: () => Promise<Probe>, clock: Clock, onChange: (probe: Probe, before: Probe | null) => void) {
   let known: { readonly probe: Probe; readonly at: number } | null = null
   let asking: Promise<Probe> | null = null
 
   const isOlderThan = (ms: number): boolean => !known || Math.abs(clock.now().getTime() - known.at) > ms
   const refresh = (): Promise<Probe> => {
     asking ??= ask().then((probe) => {
-      if (probe.kind !== known?.probe.kind) onChange(probe)
+      if (probe.kind !== known?.probe.kind) onChange(probe, known?.probe ?? null)
       known = { probe, at: clock.now().getTime() }
       asking = null
       return probe
@@ -122,6 +138,24 @@ async function probe(target: Target): Promise<Probe> {
   if (answer.kind === 'answered') return toProbe(answer.status, answer.body.toString('utf8'))
   return { kind: answer.kind === 'failed' ? 'unhealthy' : 'unavailable' }
 }
+
+function askInStyle(target: Target): AskInStyle {
+  return async (path, body) => {
+    const call = {
+      method: 'POST',
+      path: target.prefix + path,
+      headers: toUpstreamHeaders(QUESTION_HEADERS, target),
+      body: Buffer.from(JSON.stringify(body)),
+    } as const
+    const answer = await sendWhole(target, call, { timeoutMs: STYLE_TIMEOUT_MS, maxBytes: LIST_MAX_BYTES })
+    return answer.kind === 'answered' ? { status: answer.status, body: answer.body.toString('utf8') } : null
+  }
+}
+
+const QUESTION_HEADERS = [
+  ...['accept', 'application/json', 'content-type', 'application/json'],
+  ...['anthropic-version', '2023-06-01'],
+]
 
 const PROBE_HEADERS = ['accept', 'application/json']
 

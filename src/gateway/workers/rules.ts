@@ -58,12 +58,18 @@ export function toWorker(probe: Probe, models: readonly NamedModel[]) {
 
 export type TokenLimits = Readonly<Partial<Record<(typeof TOKEN_LIMITS)[number], number>>>
 
-/** Every style's word for how many tokens an answer may have. */
-const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
+/** Every word for how many tokens an answer may have: those of the styles, and llama.cpp's own. */
+export const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'n_predict'] as const
 
-/** The limits of a request that are too high, lowered. One that is absent stays absent: the server's own default then counts. */
+/**
+ * The limits of a request that are too high, lowered; engines read a negative one as no limit. One that is absent stays absent: the
+ * server's own default then counts.
+ */
 export function clampTokens(body: Readonly<Record<string, unknown>>, maxTokens: number): TokenLimits {
-  const tooHigh = TOKEN_LIMITS.filter((name) => typeof body[name] === 'number' && body[name] > maxTokens)
+  const tooHigh = TOKEN_LIMITS.filter((name) => {
+    const limit = body[name]
+    return typeof limit === 'number' && (limit > maxTokens || limit < 0)
+  })
   return Object.fromEntries(tooHigh.map((name) => [name, maxTokens]))
 }
 

@@ -1,0 +1,13 @@
+export const wait = (seconds, signal) => new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const stop = () => {
+        clearTimeout(timer);
+        // The caller's own reason, whatever it is.
+        reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+    }, seconds * 1000);
+    signal?.addEventListener('abort', stop, { once: true });
+});

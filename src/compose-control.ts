@@ -1,0 +1,181 @@
+import type { Redis } from 'ioredis'
+import type { Keyring } from './access/keyring.ts'
+import type { LiveSessions } from './access/live-sessions.ts'
+import type { AccessStore } from './access/store.ts'
+import type { Edges } from './compose.ts'
+import type { Config } from './config.ts'
+import { controlHandlers } from './control/app.ts'
+import { identifyBrowser } from './control/browser-session/identify.ts'
+import { browserSessionStore } from './control/browser-session/store.ts'
+import { decideByCode } from './control/device/decide.ts'
+import { deviceForms } from './control/device/forms.ts'
+import { deviceDrawer } from './control/device/page.ts'
+import { loginPoller } from './control/device-login/poll.ts'
+import { loginStarter } from './control/device-login/start.ts'
+import { deviceLoginStore } from './control/device-login/store.ts'
+import { signOutEverywhere } from './control/devices/sign-out-everywhere.ts'
+import { deviceStore } from './control/devices/store.ts'
+import { invitationStore } from './control/invitations/store.ts'
+import type { Notify } from './control/notify.ts'
+import { readAssets } from './control/pages/assets.ts'
+import { passkeyChanges } from './control/passkeys/changes.ts'
+import { passkeyStore } from './control/passkeys/store.ts'
+import { teamStore } from './control/teams/store.ts'
+import { issueTokens } from './control/tokens/issue.ts'
+import { openSession } from './control/tokens/open.ts'
+import { presentedFinder, refreshSession } from './control/tokens/refresh.ts'
+import { signOut } from './control/tokens/sign-out.ts'
+import { deviceSessionStore } from './control/tokens/store.ts'
+import type { Part } from './http/app.ts'
+import { authenticator } from './http/authenticate.ts'
+import type { Identify } from './http/authenticate.ts'
+import { smallBody } from './http/body.ts'
+import { contractOf, readContract } from './http/contract.ts'
+import { rateLimits, together } from './http/rate-limit.ts'
+import { sameOrigin } from './http/same-origin.ts'
+import { verifyAccessToken } from './kernel/access-token.ts'
+import type { Clock } from './kernel/clock.ts'
+
+/** The largest body of most routes of the control plane. */
+const SMALL_BODY_BYTES = 16 * 1024
+
+/** What a browser makes of a passkey is larger. */
+const WEBAUTHN_BODIES = {
+  paths: ['/v1/auth/passkeys/register/finish', '/v1/auth/passkeys/login/finish'],
+  limitBytes: 64 * 1024,
+}
+
+type Parts = {
+  readonly access: AccessStore
+  readonly keys: Keyring
+  readonly live: LiveSessions
+  readonly notify: Notify
+  /** Null: each process counts for itself. */
+  readonly redis: Redis | null
+}
+
+/** The control plane, with all that its flows need of each other. */
+export function controlPart(config: Config, edges: Edges, parts: Parts): Part {
+  const { clock, log } = edges
+  const { access, keys } = parts
+  const stores = openStores(edges)
+  const secure = config.baseUrl.startsWith('https://')
+  return {
+    contract: contractOf(readContract(), 'control-plane'),
+    handlers: controlHandlers({
+      ...stores,
+      ...flowsOf(config, edges, parts, stores, secure),
+      findEmail: stores.teams.findEmail,
+      publicKeys: keys.publicKeys,
+      settings: config.login,
+      approvalMode: config.login.approvalMode,
+      lifetimes: config.tokens,
+      baseUrl: config.baseUrl,
+      gatewayUrl: config.gatewayUrl,
+      webauthn: { rpId: config.rpId, origin: new URL(config.baseUrl).origin },
+      assets: readAssets(),
+      notify: parts.notify,
+      secure,
+      onEnd: parts.live.end,
+      database: edges.database,
+      clock,
+      log,
+    }),
+    authenticate: authenticator({
+      identifyBearer: identifyDevice(config, keys, access, clock),
+      identifyBrowser: identifyBrowser({ sessions: stores.browserSessions, clock }),
+      onFailure: (err) => log.error({ err }, 'authenticate.failed'),
+    }),
+    parseBody: smallBody(SMALL_BODY_BYTES, WEBAUTHN_BODIES),
+    nameAllMistakes: true,
+    before: [sameOrigin([new URL(config.baseUrl).origin, ...config.allowedOrigins])],
+  }
+}
+
+type Stores = ReturnType<typeof openStores>
+
+function openStores({ database: { prisma } }: Edges) {
+  return {
+    logins: deviceLoginStore(prisma),
+    sessions: deviceSessionStore(prisma),
+    browserSessions: browserSessionStore(prisma),
+    devices: deviceStore(prisma),
+    passkeys: passkeyStore(prisma),
+    invitations: invitationStore(prisma),
+    teams: teamStore(prisma),
+  }
+}
+
+/** What several routes do in the same way. */
+function flowsOf(config: Config, edges: Edges, parts: Parts, stores: Stores, secure: boolean) {
+  const { clock, log } = edges
+  const { keys, live, notify, redis } = parts
+  const shared = { ...stores, notify, lifetimes: config.tokens, onEnd: live.end, secure, clock, log }
+  const limits = openLimits(config, redis)
+
+  const findPresented = presentedFinder(stores.sessions, keys.findRefreshKey)
+  const here = signOut({ ...shared, findPresented, findPublicKey: keys.findPublicKey, issuer: config.baseUrl })
+  const session = openSession(shared)
+  const everywhere = signOutEverywhere({ ...shared, signOut: here })
+  const codes = decideByCode({ ...shared, codeLimits: limits.codes })
+  const changes = passkeyChanges(shared)
+  const drawDevicePage = deviceDrawer({ ...shared, signOut: here, findEmail: stores.teams.findEmail })
+  return {
+    startLogin: loginStarter({
+      ...shared,
+      mailer: edges.mailer,
+      settings: config.login,
+      approvalMode: config.login.approvalMode,
+      limits,
+      baseUrl: config.baseUrl,
+    }),
+    pollLogin: loginPoller({ ...shared, openSession: session, pollIntervalSeconds: config.login.pollIntervalSeconds }),
+    issueTokens: issueTokens({ keys, issuer: config.baseUrl, accessTokenSeconds: config.tokens.accessTokenSeconds }),
+    refreshSession: refreshSession({ ...shared, findPresented }),
+    openSession: session,
+    signOut: here,
+    signOutEverywhere: everywhere,
+    codes,
+    passkeyChanges: changes,
+    passkeyStarts: limits.passkeyStarts,
+    drawDevicePage,
+    sendDeviceForm: deviceForms({
+      ...shared,
+      codes,
+      passkeyChanges: changes,
+      signOut: here,
+      signOutEverywhere: everywhere,
+      drawDevicePage,
+    }),
+  }
+}
+
+const WINDOW_SECONDS = 600
+const DAY_SECONDS = 86_400
+
+/** How much strangers and guessers may do. The settings name the main number of each kind; the others follow it. */
+function openLimits({ limits, mail }: Config, redis: Redis | null) {
+  const open = rateLimits(redis)
+  const inWindow = (name: string, points: number) => open(name, { points, seconds: WINDOW_SECONDS })
+  // An outbox sends nothing to anybody.
+  const mails = mail?.kind === 'smtp' ? limits.mailsPerAddress : 0
+  return {
+    starts: inWindow('starts', limits.startsPerIp),
+    passkeyStarts: inWindow('passkey-starts', limits.startsPerIp),
+    notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3)),
+    mails: together([inWindow('mails', mails), open('mails-a-day', { points: mails * 6, seconds: DAY_SECONDS })]),
+    codes: {
+      session: inWindow('codes-session', limits.userCodes),
+      account: inWindow('codes-account', limits.userCodes * 2),
+      network: inWindow('codes-network', limits.userCodes * 6),
+    },
+  }
+}
+
+/** The control plane asks the database each time: what was revoked a moment ago must not change anything any more. */
+function identifyDevice(config: Config, keys: Keyring, access: AccessStore, clock: Clock): Identify {
+  return async (token) => {
+    const verified = await verifyAccessToken(token, config.baseUrl, keys.findPublicKey, clock.now())
+    return verified && access.findDeviceCaller(verified.claims.sessionId)
+  }
+}

@@ -1,0 +1,132 @@
+import type { Redis } from 'ioredis'
+import type { Registry } from 'prom-client'
+import type { LiveSessions } from './access/live-sessions.ts'
+import { openPublishedKeys } from './access/published-keys.ts'
+import { tokenCallers } from './access/token-callers.ts'
+import type { Edges, GatewayEdges } from './compose.ts'
+import type { Config } from './config.ts'
+import { isDatabaseUnavailable } from './database.ts'
+import type { Database } from './database.ts'
+import type { Directory } from './directory/rules.ts'
+import { toSnapshot, snapshotCache } from './directory/snapshot.ts'
+import type { DirectorySnapshot, SnapshotTeam } from './directory/snapshot.ts'
+import { directoryStore } from './directory/store.ts'
+import { gatewayHandlers } from './gateway/app.ts'
+import type { Gateway } from './gateway/app.ts'
+import { limitRequests, streamSlots } from './gateway/limits.ts'
+import { noteCalls } from './gateway/usage/events.ts'
+import type { CallEvent } from './gateway/usage/events.ts'
+import { callMetrics } from './gateway/usage/metrics.ts'
+import { logCalls, openRecorder } from './gateway/usage/recorder.ts'
+import { callEventStore } from './gateway/usage/store.ts'
+import type { Part } from './http/app.ts'
+import { authenticator } from './http/authenticate.ts'
+import type { Identify } from './http/authenticate.ts'
+import { callBody } from './http/body.ts'
+import { contractOf, readContract } from './http/contract.ts'
+import { rateLimits } from './http/rate-limit.ts'
+
+/** What a gateway knows of the rest of the deployment: from the database, or without one. */
+export type GatewayBasis = {
+  readonly identify: Identify
+  readonly watchSession: LiveSessions['watch']
+  readonly findTeam: (name: string) => SnapshotTeam | null | Promise<SnapshotTeam | null>
+  /** Null: there is none. */
+  readonly database: Database | null
+  readonly record: (event: CallEvent) => void
+  /** Makes this the directory; what it changes holds for the next call. */
+  applyDirectory(directory: Directory): Promise<void>
+  close(): Promise<void>
+}
+
+/** Callers and teams are the database's, and so are the events of calls. */
+export function basisWithDatabase({ database, clock, log }: Edges, live: LiveSessions): GatewayBasis {
+  const directory = directoryStore(database.prisma)
+  const teams = snapshotCache({
+    load: directory.loadSnapshot,
+    clock,
+    maxAgeMs: 5000,
+    onFailure: (err) => log.warn({ err }, 'directory.unread'),
+  })
+  const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, log })
+  return {
+    identify: live.identify,
+    watchSession: live.watch,
+    findTeam: teams.team,
+    database,
+    record: recorder.record,
+    async applyDirectory(given) {
+      await directory.applyDirectory(given, clock.now())
+      await teams.reload()
+    },
+    close: recorder.close,
+  }
+}
+
+/** Callers are who their tokens say, teams and models are the directory file's, and the events of calls go to the log. */
+export async function basisWithoutDatabase(
+  { baseUrl, verification }: Config,
+  { clock, log }: GatewayEdges,
+): Promise<GatewayBasis> {
+  const { controlPlaneUrl, keysFile } = verification
+  const keys = await openPublishedKeys({ controlPlaneUrl, file: keysFile, log })
+  const callers = tokenCallers({ issuer: baseUrl, findPublicKey: keys.findPublicKey, clock })
+  const startedAt = clock.now()
+  let snapshot: DirectorySnapshot = new Map()
+  return {
+    identify: callers.identify,
+    // Nobody tells of sessions that end; their tokens end by themselves.
+    watchSession: () => () => undefined,
+    findTeam: (name) => snapshot.get(name) ?? null,
+    database: null,
+    record: logCalls(log),
+    async applyDirectory(given) {
+      snapshot = toSnapshot(given, startedAt)
+    },
+    close: keys.close,
+  }
+}
+
+type Parts = {
+  readonly basis: GatewayBasis
+  readonly gateway: Gateway
+  /** Null: each process counts for itself. */
+  readonly redis: Redis | null
+  /** Null: nobody asks for numbers. */
+  readonly metrics: Registry | null
+}
+
+/** The gateway, with all that its calls need. */
+export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts: Parts): Part {
+  const { basis, gateway, redis, metrics } = parts
+  const { requestsPerMinute, streams: mostStreams } = config.callLimits
+  const streams = streamSlots(mostStreams)
+  const count = metrics && callMetrics(metrics, streams.open)
+  const record = (event: CallEvent) => {
+    count?.(event)
+    basis.record(event)
+  }
+  const requests = rateLimits(redis)('calls', { points: requestsPerMinute, seconds: 60 })
+  return {
+    contract: contractOf(readContract(), 'gateway'),
+    handlers: gatewayHandlers({
+      ...gateway,
+      teams: { find: (_organization, team) => basis.findTeam(team) },
+      watchSession: basis.watchSession,
+      noteCall: noteCalls({ clock, record }),
+      streams,
+      database: basis.database,
+      clock,
+      log,
+    }),
+    ...(requestsPerMinute > 0 && { limit: limitRequests(requests) }),
+    authenticate: authenticator({
+      identifyBearer: basis.identify,
+      identifyBrowser: null,
+      onFailure: (err) => log.error({ err }, 'authenticate.failed'),
+    }),
+    parseBody: callBody(config.maxBodyBytes),
+    nameAllMistakes: false,
+    before: [],
+  }
+}

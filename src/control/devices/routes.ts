@@ -1,0 +1,59 @@
+import type { Request } from 'express'
+import { clearCookies } from '../../http/cookies.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { SignOut } from '../tokens/sign-out.ts'
+import type { SignOutEverywhere } from './sign-out-everywhere.ts'
+import type { DeviceStore, ListedDevice } from './store.ts'
+
+type Needs = {
+  readonly devices: DeviceStore
+  readonly signOut: SignOut
+  readonly signOutEverywhere: SignOutEverywhere
+  readonly secure: boolean
+  /** Says to this process that a session has ended. */
+  readonly onEnd: (sessionId: string) => void
+  readonly clock: Clock
+}
+
+export function devicesRoutes(needs: Needs): Handlers<'listDevices' | 'revokeDevice' | 'logoutEverywhere'> {
+  const { devices, signOut, signOutEverywhere, secure, onEnd, clock } = needs
+  return {
+    async listDevices(req, res) {
+      const listed = await devices.list(callerOf(req).accountId, clock.now())
+      const current = await signOut.findCurrent(req as unknown as Request)
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({ devices: listed.map((device) => toOwnDevice(device, current.devices)) })
+    },
+
+    async revokeDevice(req, res) {
+      const revoked = await devices.revoke(req.params.id, callerOf(req).accountId, clock.now(), ipOf(req))
+      if (!revoked) throw new ApiError('not_found', { message: 'You have no device of this id that is signed in.' })
+      onEnd(req.params.id)
+      res.status(200).json({ ok: true })
+    },
+
+    async logoutEverywhere(req, res) {
+      const scope = req.body?.scope ?? 'all'
+      const ended = await signOutEverywhere(req as unknown as Request, scope, clock.now())
+      if (scope === 'all') clearCookies(res, secure)
+      res.status(200).json({ ok: true, devices: ended })
+    },
+  }
+}
+
+function toOwnDevice(device: ListedDevice, current: readonly string[]) {
+  return {
+    id: device.sessionId,
+    deviceId: device.deviceId,
+    deviceName: device.deviceName,
+    team: device.team,
+    firstSeenAt: device.firstSeenAt.toISOString(),
+    lastSeenAt: device.lastSeenAt.toISOString(),
+    lastIp: device.lastIp,
+    approvedBy: { via: device.approvedVia, deviceName: device.approverName },
+    current: current.includes(device.sessionId),
+  }
+}

@@ -1,0 +1,98 @@
+import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { ensureAccounts, invitationEvent, withdrawInvitations } from '../../directory/store.ts'
+import type { Inviter } from '../../directory/store.ts'
+import type { Role } from '../../kernel/caller.ts'
+import { withRetry } from '../../kernel/database-errors.ts'
+
+/** An invitation in force. */
+export type ListedInvitation = {
+  readonly id: string
+  readonly email: string
+  readonly role: Role
+  readonly source: 'directory' | 'admin'
+  readonly createdAt: Date
+}
+
+type Row = Prisma.InvitationGetPayload<{ include: { account: true } }>
+
+export type InvitationStore = ReturnType<typeof invitationStore>
+
+/** Who is invited to a team. */
+export function invitationStore(db: PrismaClient) {
+  return {
+    /** A team that the account is in, and what it may do there; null otherwise, whether it exists or not. */
+    async findMembership(
+      team: { organization: string; name: string },
+      accountId: string,
+    ): Promise<{ teamId: string; role: Role } | null> {
+      return db.invitation.findFirst({
+        where: {
+          accountId,
+          revokedAt: null,
+          team: { name: team.name, organization: { name: team.organization } },
+        },
+        select: { teamId: true, role: true },
+      })
+    },
+
+    /** The invitations of a team that are in force, the oldest first. */
+    async list(teamId: string): Promise<ListedInvitation[]> {
+      const rows = await db.invitation.findMany({
+        where: { teamId, revokedAt: null },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        include: { account: true },
+      })
+      return rows.map(toListed)
+    },
+
+    /** Invites an address, again when it was withdrawn before; null when it is invited already. */
+    async invite(
+      wanted: { teamId: string; email: string; role: Role },
+      inviter: Inviter,
+      now: Date,
+    ): Promise<ListedInvitation | null> {
+      const { teamId, email, role } = wanted
+      return withRetry(() =>
+        db.$transaction(async (tx) => {
+          const accountId = (await ensureAccounts(tx, [email], now)).get(email) ?? ''
+          const fresh = { accountId, teamId, role, source: 'admin', createdAt: now } as const
+          const { count: made } = await tx.invitation.createMany({ data: [fresh], skipDuplicates: true })
+          const { count: restored } = await tx.invitation.updateMany({
+            where: { accountId, teamId, revokedAt: { not: null } },
+            data: { role, source: 'admin', revokedAt: null, createdAt: now },
+          })
+          if (made + restored === 0) return null
+          const row = await tx.invitation.findUniqueOrThrow({
+            where: { accountId_teamId: { accountId, teamId } },
+            include: { account: true },
+          })
+          const kind = made ? 'invitation.created' : 'invitation.restored'
+          await tx.auditEvent.create({ data: invitationEvent(kind, row, inviter, now) })
+          return toListed(row)
+        }),
+      )
+    },
+
+    /** Withdraws an invitation of a team with all that hangs on it. The device sessions that ended are named. */
+    async withdraw(
+      id: string,
+      teamId: string,
+      inviter: Inviter,
+      now: Date,
+    ): Promise<readonly string[] | 'not_found' | 'listed'> {
+      return withRetry(() =>
+        db.$transaction(async (tx) => {
+          await tx.$queryRaw`SELECT id FROM invitations WHERE id = ${id}::uuid FOR UPDATE`
+          const row = await tx.invitation.findFirst({ where: { id, teamId, revokedAt: null } })
+          if (!row) return 'not_found'
+          if (row.source === 'directory') return 'listed'
+          return withdrawInvitations(tx, [row], inviter, now)
+        }),
+      )
+    },
+  }
+}
+
+function toListed({ id, account, role, source, createdAt }: Row): ListedInvitation {
+  return { id, email: account.email, role, source, createdAt }
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { ipOf, userAgentOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { Secret } from '../../kernel/secret.ts'
+import type { PollLogin } from '../device-login/poll.ts'
+import type { StartLogin } from '../device-login/start.ts'
+import type { IssueTokens } from '../tokens/issue.ts'
+import type { RefreshSession } from '../tokens/refresh.ts'
+import { DEVICE_GRANT, REFRESH_GRANT } from './rules.ts'
+
+type Needs = {
+  readonly startLogin: StartLogin
+  readonly pollLogin: PollLogin
+  readonly refreshSession: RefreshSession
+  readonly issueTokens: IssueTokens
+  readonly settings: { readonly pollIntervalSeconds: number; readonly loginSeconds: number }
+  readonly lifetimes: { readonly accessTokenSeconds: number }
+  readonly baseUrl: string
+  readonly clock: Clock
+}
+
+type Operations = 'getAuthorizationServer' | 'authorizeDevice' | 'issueOAuthTokens'
+
+export function oauthRoutes(needs: Needs): Handlers<Operations> {
+  const { startLogin, pollLogin, refreshSession, issueTokens, settings, lifetimes, baseUrl, clock } = needs
+
+  async function sessionFor(
+    form: { grant_type: string; device_code?: string; refresh_token?: string },
+    client: { userAgent: string; ip: string },
+  ) {
+    if (form.grant_type === DEVICE_GRANT)
+      return pollLogin(new Secret(given(form.device_code, 'device_code')), client.ip)
+    if (form.grant_type === REFRESH_GRANT)
+      return refreshSession(new Secret(given(form.refresh_token, 'refresh_token')), null, client)
+    throw new ApiError('invalid_request', { message: 'This grant type is not supported.' })
+  }
+
+  return {
+    async getAuthorizationServer(_req, res) {
+      res.status(200).json({
+        issuer: baseUrl,
+        device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
+        token_endpoint: `${baseUrl}/oauth/token`,
+        jwks_uri: `${baseUrl}/.well-known/jwks.json`,
+        response_types_supported: [],
+        grant_types_supported: [DEVICE_GRANT, REFRESH_GRANT],
+        token_endpoint_auth_methods_supported: ['none'],
+      })
+    },
+
+    async authorizeDevice(req, res) {
+      const { client_id: client, login_hint: hint } = req.body
+      const login = await startLogin({
+        email: hint ?? null,
+        team: undefined,
+        // The standard knows no id of a device, so each login is a device of its own.
+        deviceId: `oauth-${randomUUID()}`,
+        deviceName: cleanDeviceName(client ?? '') ?? 'Device',
+        startIp: ipOf(req),
+        startUserAgent: userAgentOf(req),
+      })
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({
+        device_code: login.deviceCode.reveal(),
+        user_code: login.userCode,
+        verification_uri: `${baseUrl}/device`,
+        verification_uri_complete: `${baseUrl}/device?userCode=${login.userCode}`,
+        expires_in: settings.loginSeconds,
+        interval: settings.pollIntervalSeconds,
+      })
+    },
+
+    async issueOAuthTokens(req, res) {
+      const session = await sessionFor(req.body, { userAgent: userAgentOf(req), ip: ipOf(req) })
+      const tokens = await issueTokens(session, clock.now())
+      // RFC 6749, section 5.1.
+      res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })
+      res.status(200).json({
+        access_token: tokens.accessToken.reveal(),
+        token_type: 'Bearer',
+        expires_in: lifetimes.accessTokenSeconds,
+        refresh_token: tokens.refreshToken.reveal(),
+      })
+    },
+  }
+}
+
+function given(value: string | undefined, name: string): string {
+  if (!value) throw new ApiError('invalid_request', { message: `${name} is missing.` })
+  return value
+}

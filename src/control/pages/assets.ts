@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+
+/** A file that pages load, as it is sent. */
+export type Asset = { readonly type: string; readonly bytes: Buffer; readonly etag: string }
+
+export type Assets = { readonly stylesheet: Asset; readonly passkeyScript: Asset; readonly webauthnLibrary: Asset }
+
+/** Reads the files once; throws when one is missing, so that the start fails and not a page. */
+export function readAssets(): Assets {
+  return {
+    stylesheet: readAsset(new URL('assets/auth.css', import.meta.url), 'text/css; charset=utf-8'),
+    passkeyScript: readAsset(new URL('assets/passkeys.js', import.meta.url), 'text/javascript; charset=utf-8'),
+    webauthnLibrary: readAsset(libraryFile(), 'text/javascript; charset=utf-8'),
+  }
+}
+
+/** The package's bundle for script tags; its own entry is for bundlers. */
+function libraryFile(): string {
+  const entry = createRequire(import.meta.url).resolve('@simplewebauthn/browser')
+  return path.join(path.dirname(entry), '../dist/bundle/index.umd.min.js')
+}
+
+function readAsset(file: string | URL, type: string): Asset {
+  const bytes = readFileSync(file)
+  return { type, bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` }
+}

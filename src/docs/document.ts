@@ -1,0 +1,89 @@
+import type { Contract } from '../http/contract.ts'
+
+/** What a deployment says of itself in its document. */
+export type Deployment = {
+  readonly baseUrl: string
+  readonly gatewayUrl: string
+  /** Cookies have the names that they have over https. */
+  readonly secure: boolean
+}
+
+/** A schema (JSON Schema 2020-12), as far as the page shows it. */
+export type Schema = {
+  readonly $ref?: string
+  readonly type?: string
+  readonly description?: string
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly format?: string
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
+  readonly additionalProperties?: boolean | Schema
+}
+
+export type Media = {
+  readonly schema?: Schema
+  readonly example?: unknown
+  readonly examples?: Readonly<Record<string, { readonly value?: unknown }>>
+}
+export type Content = Readonly<Record<string, Media>>
+export type Parameter = {
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  readonly description?: string
+  readonly schema?: Schema
+}
+export type Answer = {
+  readonly description: string
+  readonly content?: Content
+  readonly headers?: Readonly<Record<string, { readonly description?: string }>>
+}
+export type Operation = {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary?: string
+  readonly description?: string
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly required?: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, Answer>>
+  readonly security?: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** The document as readers get it (OpenAPI 3.1). */
+export type Document = {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string; readonly description?: string }
+  readonly servers: readonly { readonly url: string; readonly description?: string }[]
+  readonly tags?: readonly { readonly name: string; readonly description?: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly securitySchemes: Readonly<Record<string, { readonly in?: string; readonly name?: string }>>
+  }
+}
+
+/** The contract with the addresses and the cookie names of a deployment. */
+export function documentOf(contract: Contract, { baseUrl, gatewayUrl, secure }: Deployment): Document {
+  // The whole document, of which the rest of the service reads less.
+  const document = contract as unknown as Document
+  const schemes = Object.entries(document.components.securitySchemes).map(([name, scheme]) => {
+    const isHostCookie = secure && scheme.in === 'cookie' && scheme.name !== undefined
+    return [name, isHostCookie ? { ...scheme, name: `__Host-${scheme.name}` } : scheme] as const
+  })
+  return {
+    ...document,
+    servers: [
+      { url: baseUrl, description: 'Control plane' },
+      { url: gatewayUrl, description: 'Gateway' },
+    ],
+    components: { ...document.components, securitySchemes: Object.fromEntries(schemes) },
+  }
+}

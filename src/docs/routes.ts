@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import type { Response } from 'express'
+import type { Contract } from '../http/contract.ts'
+import type { Handlers } from '../http/operation.ts'
+import { sendPage } from '../http/page.ts'
+import { documentOf } from './document.ts'
+import type { Deployment } from './document.ts'
+import { docsPage } from './page.ts'
+
+type Needs = Deployment & { readonly contract: Contract }
+
+/** Both are the same for everybody until the next start, so they are made once, when somebody first asks. */
+export function docsRoutes({
+  contract,
+  ...deployment
+}: Needs): Handlers<'getContract' | 'showDocs' | 'getDocsStylesheet'> {
+  const document = once(() => documentOf(contract, deployment))
+  const page = once(() => docsPage(document()))
+  const stylesheet = once(() => readFileSync(new URL('docs.css', import.meta.url)))
+  return {
+    async getContract(_req, res) {
+      res.set('Cache-Control', 'public, max-age=300')
+      // The document is read as what it is; its schema says only that it is one.
+      res.status(200).json(document() as never)
+    },
+
+    async showDocs(_req, res) {
+      // The reply type knows JSON answers only.
+      sendPage(res as unknown as Response, 200, page())
+    },
+
+    async getDocsStylesheet(_req, res) {
+      res.set({ 'Content-Type': 'text/css; charset=utf-8', 'Cache-Control': 'public, max-age=300' })
+      res.set('X-Content-Type-Options', 'nosniff')
+      res.end(stylesheet())
+    },
+  }
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => (made ??= { value: make() }).value
+}

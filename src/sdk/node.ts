@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { StoredTokens, TokenStore } from './session.ts'
+
+/** A lock whose holder has not been heard of for so long belongs to a process that died. */
+const STALE_MS = 10_000
+const HEARTBEAT_MS = 2_000
+const RETRY_MS = 25
+
+/**
+ * Keeps the tokens of a device in a file that only its owner can read (mode 0600). Each write replaces the file as a whole, and a lock file
+ * beside it (`FILE.lock`) keeps processes that share it from refreshing at the same time.
+ */
+export function fileTokenStore(file: string): TokenStore {
+  return {
+    load: () => load(file),
+    save: (tokens) => (tokens === null ? rm(file, { force: true }) : save(file, tokens)),
+    async exclusively(task) {
+      const unlock = await lock(`${file}.lock`)
+      try {
+        return await task()
+      } finally {
+        await unlock()
+      }
+    },
+  }
+}
+
+async function load(file: string): Promise<StoredTokens | null> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  })
+  if (text === null) return null
+  const tokens = parsed(text)
+  if (tokens === null) throw new Error(`${file} holds no tokens of this client. Remove it and log in again.`)
+  return tokens
+}
+
+function parsed(text: string): StoredTokens | null {
+  try {
+    // Whatever the file holds; the fields that are used are looked at.
+    const tokens = JSON.parse(text) as Partial<StoredTokens> | null
+    const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string')
+    return isWhole ? (tokens as StoredTokens) : null
+  } catch {
+    return null
+  }
+}
+
+/** A reader finds the old tokens or the new ones, whenever the machine stops. */
+async function save(file: string, tokens: StoredTokens): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const handle = await open(fresh, 'wx', 0o600)
+    try {
+      await handle.writeFile(`${JSON.stringify(tokens, null, 2)}\n`)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(fresh, file)
+  } catch (error) {
+    await rm(fresh, { force: true })
+    throw error
+  }
+}
+
+/** Waits for the lock file and takes it; the function that comes back removes it. */
+async function lock(file: string): Promise<() => Promise<void>> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const mine = randomBytes(12).toString('hex')
+  while (!(await take(file, mine))) {
+    await removeStale(file)
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
+  const heartbeat = setInterval(() => void utimes(file, new Date(), new Date()).catch(() => {}), HEARTBEAT_MS)
+  heartbeat.unref()
+  return async () => {
+    clearInterval(heartbeat)
+    // Who was taken for dead must not remove the lock of its successor.
+    if ((await readFile(file, 'utf8').catch(() => '')) === mine) await rm(file, { force: true })
+  }
+}
+
+async function take(file: string, mine: string): Promise<boolean> {
+  try {
+    const handle = await open(file, 'wx', 0o600)
+    try {
+      await handle.writeFile(mine)
+    } finally {
+      await handle.close()
+    }
+    return true
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false
+    throw error
+  }
+}
+
+/** Moves a stale lock away. What turns out to be another's fresh lock, taken in between, is put back. */
+async function removeStale(file: string): Promise<void> {
+  if (!(await isStale(file))) return
+  const aside = `${file}.${randomBytes(6).toString('hex')}.stale`
+  const moved = await rename(file, aside).then(
+    () => true,
+    () => false,
+  )
+  if (!moved) return
+  if (!(await isStale(aside))) await link(aside, file).catch(() => {})
+  await rm(aside, { force: true })
+}
+
+async function isStale(file: string): Promise<boolean> {
+  const found = await stat(file).catch(() => null)
+  return found !== null && Date.now() - found.mtimeMs > STALE_MS
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

@@ -1,0 +1,102 @@
+import type {
+  ChatCompletionChunk,
+  ChatCompletionRequest,
+  MessageRequest,
+  MessageStreamEvent,
+  ResponseRequest,
+  ResponseStreamEvent,
+} from '#openapi'
+import type { SvcClient } from './client.ts'
+import { envelopeOf, errorOf, requestIdOf, StreamError } from './errors.ts'
+import { eventData } from './events.ts'
+
+export type StreamOptions = {
+  /** Hangs up; the iteration then throws the signal's reason. Leaving the loop hangs up as well. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Calls a model in the chat completions style and yields its chunks. Throws a `StreamError` when the stream stops before its end. */
+export function streamChatCompletion(
+  client: SvcClient,
+  body: ChatCompletionRequest,
+  { signal }: StreamOptions = {},
+): AsyncGenerator<ChatCompletionChunk> {
+  const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null } as const
+  return typedEvents(
+    () => client.POST('/v1/chat/completions', init),
+    () => false,
+  )
+}
+
+export type ResponseStreamOptions = StreamOptions & {
+  /** The route of vendor C unless it is left out. */
+  readonly path?: '/v1/responses' | '/codex/v1/responses' | undefined
+}
+
+/** Calls a model in the responses style and yields its events, the last one included. Throws a `StreamError` when there is none. */
+export function streamResponse(
+  client: SvcClient,
+  body: ResponseRequest,
+  { signal, path = '/v1/responses' }: ResponseStreamOptions = {},
+): AsyncGenerator<ResponseStreamEvent> {
+  const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null } as const
+  return typedEvents(
+    () => client.POST(path, init),
+    ({ type }) => ['response.completed', 'response.incomplete', 'response.failed'].includes(type),
+  )
+}
+
+/** Calls a model in the messages style and yields its events, `message_stop` included. Throws a `StreamError` when that does not come. */
+export function streamMessage(
+  client: SvcClient,
+  body: MessageRequest,
+  { signal }: StreamOptions = {},
+): AsyncGenerator<MessageStreamEvent> {
+  const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null } as const
+  return typedEvents(
+    () => client.POST('/vendorb/v1/messages', init),
+    ({ type }) => type === 'message_stop',
+  )
+}
+
+type Opened = { readonly data?: unknown; readonly error?: unknown; readonly response: Response }
+
+/** The events of a call, until `[DONE]` or until one is the last. */
+async function* typedEvents<Event extends object>(
+  open: () => Promise<Opened>,
+  isLast: (event: Event) => boolean,
+): AsyncGenerator<Event> {
+  const { data, error, response } = await open()
+  if (!response.ok) throw errorOf(response, error)
+  // `parseAs: 'stream'` leaves the body of the answer.
+  for await (const text of eventData(data as ReadableStream<Uint8Array>)) {
+    if (text === '[DONE]') return
+    const event = JSON.parse(text) as Event
+    if (isFailure(event)) throw failureOf(response, event)
+    yield event
+    if (isLast(event)) return
+  }
+  throw new StreamError('The stream broke off before its end.', {
+    ...fieldsOf(response),
+    code: 'stream_cut',
+    body: null,
+  })
+}
+
+/** A stream says what went wrong in an event of its own: `{"error": ...}`, in some styles with `"type": "error"`. */
+function isFailure(event: object): boolean {
+  return ('type' in event && event.type === 'error') || ('error' in event && Boolean(event.error))
+}
+
+function failureOf(response: Response, event: object): StreamError {
+  const { code, message } = envelopeOf('error' in event ? event : { error: event })
+  return new StreamError(message ?? 'The stream ended with an error.', {
+    ...fieldsOf(response),
+    code: code ?? 'stream_failed',
+    body: event,
+  })
+}
+
+function fieldsOf(response: Response) {
+  return { status: 0, requestId: requestIdOf(response), retryAfterSeconds: null }
+}

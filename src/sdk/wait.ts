@@ -1,0 +1,17 @@
+/** Resolves after so many seconds; rejects with the signal's reason as soon as that is aborted. */
+export type Wait = (seconds: number, signal?: AbortSignal) => Promise<void>
+
+export const wait: Wait = (seconds, signal) =>
+  new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const stop = () => {
+      clearTimeout(timer)
+      // The caller's own reason, whatever it is.
+      reject(signal?.reason as Error)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, seconds * 1000)
+    signal?.addEventListener('abort', stop, { once: true })
+  })

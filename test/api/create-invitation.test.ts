@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeRefusals } from '../support/refusals.ts'
+import { json, outcomeOf } from '../support/requests.ts'
+import { startTeam, TEAM_PATH } from '../support/team.ts'
+import type { TestTeam } from '../support/team.ts'
+
+let team: TestTeam
+
+beforeAll(async () => {
+  team = await startTeam()
+})
+afterAll(() => team[Symbol.asyncDispose]())
+
+const invite = (body: object) => team.asAdmin(TEAM_PATH, json(body))
+
+describe('createInvitation', () => {
+  describe('201', () => {
+    it('lets the address sign in', async () => {
+      const response = await invite({ email: ' Grace@Example.COM ', role: 'admin' })
+      expect(response.status).toBe(201)
+      expect(await response.json()).toMatchObject({ email: 'grace@example.com', role: 'admin', source: 'admin' })
+      expect((await team.service.signIn('grace@example.com')).team).toBe('@acme/core')
+    })
+
+    it('outlives the directory file, which does not list it', async () => {
+      await using own = await startTeam()
+      await own.invite('grace@example.com')
+      await own.service.applyDirectory(
+        'organizations: [{ name: acme, teams: [{ name: core, models: [], members: [{ email: ada@example.com, role: admin }] }] }]\nmodels: []\n',
+      )
+      expect((await own.service.signIn('grace@example.com')).account).toBe('grace@example.com')
+    })
+
+    it('invites again whom it withdrew, and what was signed in before stays signed out', async () => {
+      const id = await team.invite('back@example.com')
+      const old = await team.service.signIn('back@example.com')
+      await team.asAdmin(`${TEAM_PATH}/${id}`, { method: 'DELETE' })
+      expect((await invite({ email: 'back@example.com' })).status).toBe(201)
+      expect((await team.service.clientOf(old.accessToken).GET('/device')).response.status).toBe(401)
+      const body = { account: 'back@example.com', refreshToken: old.refreshToken }
+      expect((await team.service.client.POST('/v1/auth/token/refresh', { body })).response.status).toBe(401)
+    })
+
+    it('is written down, with who did it', async () => {
+      const id = await team.invite('written@example.com')
+      const rows = await team.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+      expect(rows).toMatchObject([{ kind: 'invitation.created', details: { by: 'admin', role: 'member' } }])
+    })
+  })
+
+  describe('400', () => {
+    it('refuses what is no address', async () => {
+      expect(await outcomeOf(await invite({ email: 'a@b.test, c@d.test' }))).toBe('400 invalid_request')
+    })
+  })
+
+  describeRefusals({
+    service: () => team.service,
+    method: 'POST',
+    path: TEAM_PATH,
+    by: () => team.admin,
+    body: { email: 'somebody@example.com' },
+  })
+
+  describe('403 and 404', () => {
+    it('is for admins of the team', async () => {
+      const body = json({ email: 'x@example.com' })
+      expect(await outcomeOf(await team.asMember(TEAM_PATH, body))).toBe('403 forbidden')
+      expect(await outcomeOf(await team.asStranger(TEAM_PATH, body))).toBe('404 not_found')
+    })
+  })
+
+  describe('409', () => {
+    it('refuses whoever is invited already', async () => {
+      expect(await outcomeOf(await invite({ email: 'member@example.com' }))).toBe('409 conflict')
+    })
+  })
+})

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { people } from '../support/people.ts'
+import { describeRefusals } from '../support/refusals.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const persons = people()
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+async function owner(email = persons.next()) {
+  const authorization = `Bearer ${(await service.signIn(email)).accessToken}`
+  const authenticator = newAuthenticator()
+  const id = await addPasskey(service, { authorization }, authenticator, 'Kitchen')
+  return { email, authorization, authenticator, id }
+}
+
+const remove = (id: string, authorization: string) =>
+  service.fetch(`/v1/auth/passkeys/${id}`, { method: 'DELETE', headers: { authorization } })
+
+describe('deletePasskey', () => {
+  describe('200', () => {
+    it('opens nothing any more; the account is told by mail, and it is written down', async () => {
+      const { email, authorization, authenticator, id } = await owner()
+      expect(await (await remove(id, authorization)).json()).toEqual({ ok: true })
+      expect(await outcomeOf(await signInWithPasskey(service, authenticator))).toBe('401 unauthorized')
+      const [mail] = await service.mailbox.waitFor(email, 'A passkey was removed')
+      expect(mail?.text).toContain('Kitchen')
+      const rows = await service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+      expect(rows.map(({ kind }) => kind)).toEqual(['passkey.added', 'passkey.removed'])
+    })
+  })
+
+  describe('400', () => {
+    it('refuses what is no id', async () => {
+      const { authorization } = await owner()
+      expect(await outcomeOf(await remove('1', authorization))).toBe('400 invalid_request')
+    })
+  })
+
+  let refusedFor: Awaited<ReturnType<typeof owner>>
+  beforeAll(async () => {
+    refusedFor = await owner()
+  })
+  describeRefusals({
+    service: () => service,
+    method: 'DELETE',
+    path: () => `/v1/auth/passkeys/${refusedFor.id}`,
+    by: () => ({ authorization: refusedFor.authorization }),
+  })
+
+  describe('403', () => {
+    it('wants a sign-in that is at most 15 minutes old', async () => {
+      await using own = await startService({ env: { SVC_ACCESS_TOKEN_SECONDS: '3600' } })
+      const by = bearer((await own.signIn('ada@example.com')).accessToken)
+      const id = await addPasskey(own, by, newAuthenticator())
+      own.clock.advance({ seconds: 901 })
+      const response = await own.fetch(`/v1/auth/passkeys/${id}`, { method: 'DELETE', headers: { ...by } })
+      expect(await outcomeOf(response)).toBe('403 reauthenticate')
+    })
+  })
+
+  describe('404', () => {
+    it('answers the same for another account’s passkey as for one that is gone', async () => {
+      const [mine, theirs] = [await owner(), await owner()]
+      const foreign = await remove(theirs.id, mine.authorization)
+      await remove(mine.id, mine.authorization)
+      const gone = await remove(mine.id, mine.authorization)
+      expect([foreign.status, gone.status]).toEqual([404, 404])
+      expect(await foreign.text()).toBe(await gone.text())
+    })
+  })
+})

@@ -1,0 +1,3 @@
+import { describeAsset } from '../support/assets.ts'
+
+describeAsset('getPasskeyScript', '/assets/passkeys.js', /^text\/javascript/, /simplewebauthn-browser/)

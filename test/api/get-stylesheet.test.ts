@@ -1,0 +1,3 @@
+import { describeAsset } from '../support/assets.ts'
+
+describeAsset('getStylesheet', '/assets/auth.css', /^text\/css/, /color-scheme/)

@@ -1,0 +1,3 @@
+import { describeAsset } from '../support/assets.ts'
+
+describeAsset('getWebauthnLibrary', '/assets/simplewebauthn-browser.js', /^text\/javascript/, /SimpleWebAuthnBrowser/)

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { directoryOf, signInBrowser } from '../support/people.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+
+describe('listDevices', () => {
+  describe('200', () => {
+    it('shows name, team, times, place, who let it in, and which one asks', async () => {
+      await using service = await startService()
+      const first = await service.signIn('ada@example.com', { deviceId: 'laptop', deviceName: 'Laptop' })
+      const since = service.clock.now().toISOString()
+      service.clock.advance({ seconds: 60 })
+      const second = await service.startLogin('ada@example.com', { deviceId: 'server', deviceName: 'Server' })
+      await service.clientOf(first.accessToken).POST('/device', { body: { userCode: second.userCode } })
+      await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: second.deviceCode } })
+
+      const { data } = await service.clientOf(first.accessToken).GET('/v1/devices')
+      const now = service.clock.now().toISOString()
+      const place = { team: '@acme/core', lastIp: expect.stringContaining('127.0.0.1') as string }
+      const id = expect.stringMatching(/^[0-9a-f-]{36}$/) as string
+      expect(data?.devices).toEqual([
+        {
+          ...{ id, deviceId: 'server', deviceName: 'Server', ...place, firstSeenAt: now, lastSeenAt: now },
+          approvedBy: { via: 'user_code', deviceName: 'Laptop' },
+          current: false,
+        },
+        {
+          ...{ id, deviceId: 'laptop', deviceName: 'Laptop', ...place, firstSeenAt: since, lastSeenAt: since },
+          approvedBy: { via: 'mail', deviceName: null },
+          current: true,
+        },
+      ])
+    })
+
+    it('shows a browser the device of its own passkey sign-in as its own', async () => {
+      await using service = await startService()
+      const { accessToken } = await service.signIn('ada@example.com')
+      const authenticator = newAuthenticator()
+      await addPasskey(service, bearer(accessToken), authenticator)
+      const cookies = await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true' })
+      const session = cookies.headers.getSetCookie().find((cookie) => cookie.startsWith('svc_session=')) ?? ''
+
+      const response = await service.fetch('/v1/devices', { headers: { cookie: session.split(';')[0] ?? '' } })
+      const { devices } = (await response.json()) as { devices: { current: boolean; approvedBy: object }[] }
+      expect(devices.filter(({ current }) => current)).toMatchObject([{ approvedBy: { via: 'passkey' } }])
+    })
+
+    it('shows nobody else’s, none that was signed out, and none that was away too long', async () => {
+      await using service = await startService({ directory: directoryOf(['ada@example.com', 'grace@example.com']) })
+      await service.signIn('grace@example.com', { deviceId: 'not-hers' })
+      await service.signIn('ada@example.com', { deviceId: 'away' })
+      const gone = await service.signIn('ada@example.com', { deviceId: 'gone' })
+      await service.clientOf(gone.accessToken).POST('/v1/auth/logout')
+      service.clock.advance({ days: 31 })
+      const cookie = await signInBrowser(service, 'ada@example.com')
+
+      const response = await service.fetch('/v1/devices', { headers: { cookie } })
+      expect(await response.json()).toEqual({ devices: [] })
+    })
+  })
+
+  describe('401', () => {
+    it('refuses somebody who is not signed in', async () => {
+      await using service = await startService()
+      expect(await outcomeOf(await service.fetch('/v1/devices'))).toBe('401 unauthorized')
+    })
+  })
+})

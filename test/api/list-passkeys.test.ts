@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { directoryOf } from '../support/people.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+
+const DIRECTORY = directoryOf(['ada@example.com', 'grace@example.com'])
+
+describe('listPasskeys', () => {
+  describe('200', () => {
+    it('lists the passkeys of the account and of nobody else, the oldest first, with their last use', async () => {
+      await using service = await startService({ directory: DIRECTORY })
+      const ada = await service.signIn('ada@example.com')
+      const grace = await service.signIn('grace@example.com')
+      const used = newAuthenticator()
+      await addPasskey(service, bearer(ada.accessToken), used, 'first')
+      service.clock.advance({ seconds: 1 })
+      await addPasskey(service, bearer(ada.accessToken), newAuthenticator(), 'second')
+      await addPasskey(service, bearer(grace.accessToken), newAuthenticator(), 'not hers')
+      await signInWithPasskey(service, used)
+
+      const { data } = await service.clientOf(ada.accessToken).GET('/v1/auth/passkeys')
+      expect(data?.passkeys.map(({ name, lastUsedAt }) => [name, lastUsedAt])).toEqual([
+        ['first', service.clock.now().toISOString()],
+        ['second', null],
+      ])
+    })
+  })
+
+  describe('401', () => {
+    it('refuses somebody who is not signed in', async () => {
+      await using service = await startService()
+      expect(await outcomeOf(await service.fetch('/v1/auth/passkeys'))).toBe('401 unauthorized')
+    })
+  })
+})

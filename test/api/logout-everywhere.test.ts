@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { people, signInBrowser } from '../support/people.ts'
+import { describeRefusals } from '../support/refusals.ts'
+import { json } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const PATH = '/v1/auth/logout-everywhere'
+const persons = people()
+let service: TestService
+let authorization: string
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+  authorization = `Bearer ${(await service.signIn(persons.next())).accessToken}`
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+/** Two devices, a browser, and somebody else who must not notice anything. */
+async function household() {
+  const email = persons.next()
+  const one = await service.signIn(email, { deviceId: 'one' })
+  const two = await service.signIn(email, { deviceId: 'two' })
+  const cookie = await signInBrowser(service, email)
+  const stranger = await service.signIn(persons.next())
+  const headers = {
+    one: { authorization: `Bearer ${one.accessToken}` },
+    two: { authorization: `Bearer ${two.accessToken}` },
+    browser: { cookie },
+    stranger: { authorization: `Bearer ${stranger.accessToken}` },
+  }
+  const alive = async () => {
+    const statuses = await Promise.all(
+      Object.values(headers).map(async (given) => (await service.fetch('/device', { headers: given })).status),
+    )
+    return Object.fromEntries(Object.keys(headers).map((name, index) => [name, statuses[index] === 200]))
+  }
+  return { email, headers, alive }
+}
+
+describe('logoutEverywhere', () => {
+  describe('200', () => {
+    it('ends everything of the account, and nothing of others', async () => {
+      const { headers, alive } = await household()
+      const response = await service.fetch(PATH, { method: 'POST', headers: headers.browser })
+      expect(await response.json()).toEqual({ ok: true, devices: 2 })
+      expect(response.headers.getSetCookie()).toHaveLength(3)
+      expect(await alive()).toEqual({ one: false, two: false, browser: false, stranger: true })
+    })
+
+    it.each(['one', 'browser'] as const)('with `others` leaves %s, which asks, alone', async (asks) => {
+      const { headers, alive } = await household()
+      const response = await service.fetch(PATH, json({ scope: 'others' }, headers[asks]))
+      expect(await response.json()).toEqual({ ok: true, devices: asks === 'one' ? 1 : 2 })
+      expect(response.headers.getSetCookie()).toEqual([])
+      expect(await alive()).toEqual({ one: false, two: false, browser: false, stranger: true, [asks]: true })
+    })
+
+    it('ends logins that wait, also one that is approved and was not fetched yet', async () => {
+      const { email, headers } = await household()
+      const waiting = await service.startLogin(email, { deviceId: 'waiting' })
+      const approved = await service.startLogin(email, { deviceId: 'approved' })
+      await service.approveByMail(email)
+      await service.fetch(PATH, json({}, headers.one))
+      for (const { deviceCode } of [waiting, approved]) {
+        const polled = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+        expect(polled.response.status).toBe(410)
+      }
+    })
+  })
+
+  describeRefusals({
+    service: () => service,
+    method: 'POST',
+    path: PATH,
+    by: () => ({ authorization }),
+    body: { scope: 'others' },
+  })
+})

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { people } from '../support/people.ts'
+import { describeRefusals } from '../support/refusals.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const persons = people()
+let service: TestService
+let mine: { authorization: string; id: string }
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+  mine = await device(persons.next())
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+/** A device that is signed in, and the id by which its owner knows it. */
+async function device(email: string, deviceId = 'laptop-1') {
+  const tokens = await service.signIn(email, { deviceId })
+  const { data } = await service.clientOf(tokens.accessToken).GET('/v1/devices')
+  const id = data?.devices.find(({ current }) => current)?.id ?? ''
+  return { ...tokens, email, authorization: `Bearer ${tokens.accessToken}`, id }
+}
+
+const revoke = (id: string, authorization: string) =>
+  service.fetch(`/v1/devices/${id}`, { method: 'DELETE', headers: { authorization } })
+
+describe('revokeDevice', () => {
+  describe('200', () => {
+    it('ends the device’s tokens here and at the gateway, and no other device’s', async () => {
+      const email = persons.next()
+      const lost = await device(email, 'lost')
+      const kept = await device(email, 'kept')
+      expect((await service.clientOf(lost.accessToken).GET('/v1/models')).response.status).toBe(200)
+
+      expect(await (await revoke(lost.id, kept.authorization)).json()).toEqual({ ok: true })
+
+      const body = { account: email, refreshToken: lost.refreshToken }
+      const refreshed = await service.client.POST('/v1/auth/token/refresh', { body })
+      expect(refreshed.response.status).toBe(401)
+      expect((await service.clientOf(lost.accessToken).GET('/device')).response.status).toBe(401)
+      expect((await service.clientOf(lost.accessToken).GET('/v1/models')).response.status).toBe(401)
+      expect((await service.clientOf(kept.accessToken).GET('/v1/models')).response.status).toBe(200)
+    })
+
+    it('is written down once', async () => {
+      const own = await device(persons.next())
+      await revoke(own.id, own.authorization)
+      const rows = await service.database.prisma.auditEvent.findMany({ where: { subjectId: own.id } })
+      expect(rows.map(({ kind }) => kind)).toEqual(['device_session.opened', 'device_session.revoked'])
+    })
+  })
+
+  describe('400', () => {
+    it('refuses what is no id', async () => {
+      expect(await outcomeOf(await revoke('laptop-1', mine.authorization))).toBe('400 invalid_request')
+    })
+  })
+
+  describeRefusals({
+    service: () => service,
+    method: 'DELETE',
+    path: () => `/v1/devices/${mine.id}`,
+    by: () => ({ authorization: mine.authorization }),
+  })
+
+  describe('404', () => {
+    it('answers the same for another account’s device as for one that is gone, and ends nothing', async () => {
+      const email = persons.next()
+      const [theirs, gone, own] = [
+        await device(persons.next()),
+        await device(email, 'gone'),
+        await device(email, 'own'),
+      ]
+      await revoke(gone.id, own.authorization)
+      const foreign = await revoke(theirs.id, own.authorization)
+      expect([foreign.status, await foreign.text()]).toEqual([
+        404,
+        await (await revoke(gone.id, own.authorization)).text(),
+      ])
+      expect((await service.clientOf(theirs.accessToken).GET('/device')).response.status).toBe(200)
+    })
+  })
+})

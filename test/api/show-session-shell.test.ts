@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest'
+import { startService } from '../support/service.ts'
+
+describe('showSessionShell', () => {
+  describe('200', () => {
+    it('is the same page with and without a slash, for everybody, and runs no script', async () => {
+      await using service = await startService()
+      const { accessToken } = await service.signIn('ada@example.com')
+      const plain = await service.fetch('/session')
+      const slash = await service.fetch('/session/')
+      const signedIn = await service.fetch('/session', { headers: { authorization: `Bearer ${accessToken}` } })
+      expect([plain.status, slash.status, signedIn.status]).toEqual([200, 200, 200])
+      const page = await plain.text()
+      expect(await slash.text()).toBe(page)
+      expect(await signedIn.text()).toBe(page)
+      expect(plain.headers.get('content-security-policy')).not.toContain('script-src')
+    })
+
+    it('shows nothing of what the address names', async () => {
+      await using service = await startService()
+      const response = await service.fetch('/session?share=secret-share')
+      expect(await response.text()).not.toContain('secret-share')
+    })
+  })
+})

@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { signInBrowser } from '../support/people.ts'
+import { describeRefusals } from '../support/refusals.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { startTeam, TEAM_PATH } from '../support/team.ts'
+import type { TestTeam } from '../support/team.ts'
+
+let team: TestTeam
+let idle: string
+
+beforeAll(async () => {
+  team = await startTeam()
+  idle = await team.invite('idle@example.com')
+})
+afterAll(() => team[Symbol.asyncDispose]())
+
+const withdraw = (id: string) => team.asAdmin(`${TEAM_PATH}/${id}`, { method: 'DELETE' })
+
+describe('withdrawInvitation', () => {
+  describe('200', () => {
+    it('ends every device and browser of it, at the gateway too, and logins that wait', async () => {
+      const email = 'leaving@example.com'
+      const { service } = team
+      const id = await team.invite(email)
+      const device = await service.signIn(email)
+      const cookie = await signInBrowser(service, email)
+      const waiting = await service.startLogin(email, { deviceId: 'waiting' })
+      expect((await service.clientOf(device.accessToken).GET('/v1/models')).response.status).toBe(200)
+
+      expect(await (await withdraw(id)).json()).toEqual({ ok: true })
+
+      expect((await service.clientOf(device.accessToken).GET('/v1/models')).response.status).toBe(401)
+      expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(401)
+      const body = { account: email, refreshToken: device.refreshToken }
+      expect((await service.client.POST('/v1/auth/token/refresh', { body })).response.status).toBe(401)
+      const polled = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: waiting.deviceCode } })
+      expect(polled.error?.error.code).toBe('not_invited')
+      const started = await service.client.POST('/v1/auth/device/start', { body: { email, deviceId: 'again' } })
+      expect(started.error?.error.code).toBe('not_invited')
+    })
+
+    it('says of it what it says of an address that never was invited', async () => {
+      await withdraw(await team.invite('was@example.com'))
+      const start = async (email: string) =>
+        (await team.service.client.POST('/v1/auth/device/start', { body: { email, deviceId: 'd' } })).error
+      expect(await start('was@example.com')).toEqual(await start('never@example.com'))
+    })
+  })
+
+  describe('400', () => {
+    it('refuses what is no id', async () => {
+      expect(await outcomeOf(await withdraw('idle@example.com'))).toBe('400 invalid_request')
+    })
+  })
+
+  describeRefusals({
+    service: () => team.service,
+    method: 'DELETE',
+    path: () => `${TEAM_PATH}/${idle}`,
+    by: () => team.admin,
+  })
+
+  describe('403', () => {
+    it('is for admins of the team', async () => {
+      const sent = team.asMember(`${TEAM_PATH}/${idle}`, { method: 'DELETE' })
+      expect(await outcomeOf(await sent)).toBe('403 forbidden')
+    })
+  })
+
+  describe('404', () => {
+    it('knows only invitations of its own team that are in force', async () => {
+      const gone = await team.invite('gone@example.com')
+      await withdraw(gone)
+      expect(await outcomeOf(await withdraw(gone))).toBe('404 not_found')
+      const other = '/v1/teams/%40acme%2Fother/invitations'
+      const foreign = team.asStranger(`${other}/${idle}`, { method: 'DELETE' })
+      expect(await outcomeOf(await foreign)).toBe('404 not_found')
+    })
+  })
+
+  describe('409', () => {
+    it('leaves to the directory file whom it lists', async () => {
+      const { invitations } = (await (await team.asAdmin(TEAM_PATH)).json()) as {
+        invitations: { id: string; source: string }[]
+      }
+      const listed = invitations.find(({ source }) => source === 'directory')?.id ?? ''
+      expect(await outcomeOf(await withdraw(listed))).toBe('409 conflict')
+    })
+  })
+})

@@ -1,0 +1,229 @@
+import OpenAI from 'openai'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { TOKEN } from '../support/gateway.ts'
+import { answersJson, neverAnswers } from '../support/upstream.ts'
+import { ALL_WEATHER, WEATHER, weatherOf } from './agent-engine.ts'
+import { startServing, watchedFetch } from './serving.ts'
+import type { Serving } from './serving.ts'
+
+const MODEL = 'svc/fast'
+const PNG = 'data:image/png;base64,iVBORw0KGgo='
+const CHAT_TOOLS = [{ type: 'function' as const, function: WEATHER }]
+const TOOLS = [{ type: 'function' as const, strict: true, ...WEATHER }]
+
+describe.each(['local', 'upstream'] as const)('the openai package, served by %s', (by) => {
+  let serving: Serving
+  let client: OpenAI
+  const violations: string[] = []
+  const watched = watchedFetch(violations)
+  const clientOf = (apiKey = TOKEN, group = '/v1') =>
+    new OpenAI({ apiKey, baseURL: serving.gateway.url + group, fetch: watched.fetch })
+
+  beforeAll(async () => {
+    serving = await startServing(by)
+    client = clientOf()
+  })
+  beforeEach(() => serving.reset())
+  afterAll(async () => {
+    await serving[Symbol.asyncDispose]()
+    await watched.settled()
+    expect(violations).toEqual([])
+  })
+
+  describe('chat completions', () => {
+    const ask = (content: OpenAI.ChatCompletionUserMessageParam['content']) => ({
+      model: MODEL,
+      messages: [{ role: 'user' as const, content }],
+    })
+
+    it('are answered', async () => {
+      const completion = await client.chat.completions.create(ask('Hello'))
+      expect(completion).toMatchObject({
+        model: MODEL,
+        choices: [{ message: { content: 'Hello (0 images)' }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+      })
+      expect(completion._request_id).toMatch(/^req_/)
+    })
+
+    it('stream', async () => {
+      const stream = await client.chat.completions.create({ ...ask('Hello you'), stream: true })
+      let text = ''
+      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+      expect(text).toBe('Hello you (0 images)')
+    })
+
+    it('take images', async () => {
+      const { choices } = await client.chat.completions.create(
+        ask([
+          { type: 'text', text: 'Look' },
+          { type: 'image_url', image_url: { url: PNG } },
+        ]),
+      )
+      expect(choices[0]?.message.content).toBe('Look (1 images)')
+      expect(serving.engine.lastChat().body.toString()).toContain(PNG)
+    })
+
+    it.each([false, true])('call tools over two turns, two at once (streamed: %s)', async (streamed) => {
+      const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'The weather?' }]
+      for (let turn = 0; turn < 5; turn++) {
+        const request = { model: MODEL, messages, tools: CHAT_TOOLS }
+        const { choices } = streamed
+          ? await client.chat.completions.stream(request).finalChatCompletion()
+          : await client.chat.completions.create(request)
+        const message = choices[0]?.message
+        if (!message?.tool_calls?.length) {
+          expect([turn, message?.content]).toEqual([2, ALL_WEATHER])
+          return
+        }
+        messages.push(message)
+        for (const call of message.tool_calls) {
+          if (call.type !== 'function') throw new Error('Only functions were offered.')
+          messages.push({ role: 'tool', tool_call_id: call.id, content: weatherOf(call.function.arguments) })
+        }
+      }
+      throw new Error('The loop did not end.')
+    })
+  })
+
+  describe.each(['/v1', '/codex/v1'])('responses on %s', (group) => {
+    const responses = () => clientOf(TOKEN, group).responses
+
+    it('are answered', async () => {
+      const response = await responses().create({ model: MODEL, input: 'Hello', instructions: 'Be brief.' })
+      expect(response.output_text).toBe('Hello (0 images)')
+      expect(response).toMatchObject({ model: MODEL, status: 'completed', usage: { total_tokens: 15 } })
+    })
+
+    it('stream', async () => {
+      const deltas: string[] = []
+      const response = await responses()
+        .stream({ model: MODEL, input: 'Hello you' })
+        .on('response.output_text.delta', ({ delta }) => void deltas.push(delta))
+        .finalResponse()
+      expect([deltas.join(''), response.output_text]).toEqual(['Hello you (0 images)', 'Hello you (0 images)'])
+    })
+
+    it('take images', async () => {
+      const response = await responses().create({
+        model: MODEL,
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'Look' },
+              { type: 'input_image', image_url: PNG, detail: 'auto' },
+            ],
+          },
+        ],
+      })
+      expect(response.output_text).toBe('Look (1 images)')
+    })
+
+    it.each([false, true])('carry the tool loop of an agent to its end (streamed: %s)', async (streamed) => {
+      const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'The weather?' }]
+      for (let turn = 0; turn < 5; turn++) {
+        const request = { model: MODEL, input, tools: TOOLS, parallel_tool_calls: true, store: false }
+        const response = streamed
+          ? await responses().stream(request).finalResponse()
+          : await responses().create(request)
+        const output: OpenAI.Responses.ResponseOutputItem[] = response.output
+        const calls = output.filter((item) => item.type === 'function_call')
+        if (calls.length === 0) {
+          expect([turn, response.output_text]).toEqual([2, ALL_WEATHER])
+          return
+        }
+        expect(calls.length).toBe(turn === 0 ? 2 : 1)
+        // What came out goes back in; the types of the package do not say so of every item.
+        input.push(...(output as OpenAI.Responses.ResponseInput))
+        for (const { call_id, arguments: args } of calls) {
+          input.push({ type: 'function_call_output', call_id, output: weatherOf(args) })
+        }
+      }
+      throw new Error('The loop did not end.')
+    })
+
+    it('fail as an error that names what a local engine cannot do', async () => {
+      const asking = responses().create({ model: MODEL, input: 'Hello', previous_response_id: 'resp_1' })
+      await expect(asking).rejects.toThrow(OpenAI.BadRequestError)
+      await expect(asking).rejects.toThrow(/previous_response_id/)
+    })
+  })
+
+  describe('errors', () => {
+    const call = (with_: OpenAI = client, model = MODEL) =>
+      with_.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] })
+
+    it('of the credential', async () => {
+      await expect(call(clientOf('wrong'))).rejects.toThrow(OpenAI.AuthenticationError)
+    })
+
+    it('of the model', async () => {
+      await expect(call(client, 'svc/draft')).rejects.toThrow(OpenAI.PermissionDeniedError)
+      await expect(call(client, 'svc/draft')).rejects.toMatchObject({
+        code: 'model_not_allowed',
+        type: 'permission_error',
+        requestID: expect.stringMatching(/^req_/) as string,
+      })
+    })
+
+    it('of the body', async () => {
+      await expect(call(client, 7 as never)).rejects.toThrow(OpenAI.BadRequestError)
+    })
+
+    it('that waiting does not cure are not tried again', async () => {
+      serving.engine.chat = answersJson({ error: { message: 'no such model' } }, { status: 404 })
+      const asked = serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length
+      await expect(call()).rejects.toThrow(OpenAI.InternalServerError)
+      expect(serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length - asked).toBe(1)
+    })
+
+    it('of the engine', async () => {
+      serving.engine.chat = answersJson({ error: { message: 'too many' } }, { status: 429 })
+      const impatient = client.withOptions({ maxRetries: 0 })
+      await expect(call(impatient)).rejects.toThrow(OpenAI.RateLimitError)
+      await expect(impatient.responses.create({ model: MODEL, input: 'x' })).rejects.toThrow(/too many/)
+    })
+
+    it('in the middle of a stream', async () => {
+      serving.engine.chat = ({ res }) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' })
+        res.write('data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n', () => res.destroy())
+      }
+      const stream = await client.chat.completions.create({ model: MODEL, messages: [], stream: true })
+      const reading = (async () => {
+        for await (const _chunk of stream);
+      })()
+      await expect(reading).rejects.toThrow()
+    })
+  })
+
+  it('that gives a call up has it given up by the engine', async () => {
+    serving.engine.chat = neverAnswers
+    const leaving = new AbortController()
+    const asking = client.responses.create({ model: MODEL, input: 'x', stream: true }, { signal: leaving.signal })
+    await expect.poll(() => serving.engine.openCalls()).toBe(1)
+    leaving.abort()
+    await expect(asking).rejects.toThrow(OpenAI.APIUserAbortError)
+    await expect.poll(() => serving.engine.openCalls()).toBe(0)
+  })
+
+  it('lists models', async () => {
+    for (const group of ['/v1', '/codex/v1']) {
+      const ids: string[] = []
+      for await (const { id } of clientOf(TOKEN, group).models.list()) ids.push(id)
+      expect(ids).toEqual(['svc/fast', 'svc/draft'])
+    }
+  })
+
+  it('makes embeddings and completions where the engine can', async () => {
+    serving.engine.routes = {
+      '/v1/embeddings': answersJson({ object: 'list', data: [{ index: 0, embedding: [0.5, 1] }], model: 'qwen3:8b' }),
+      '/v1/completions': answersJson({ object: 'text_completion', choices: [{ index: 0, text: 'x' }], model: 'q' }),
+    }
+    const embeddings = await client.embeddings.create({ model: MODEL, input: 'x', encoding_format: 'float' })
+    expect([embeddings.model, embeddings.data[0]?.embedding]).toEqual([MODEL, [0.5, 1]])
+    const completion = await client.completions.create({ model: MODEL, prompt: 'x' })
+    expect([completion.model, completion.choices[0]?.text]).toEqual([MODEL, 'x'])
+  })
+})

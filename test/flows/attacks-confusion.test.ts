@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mailTokenOf, people, signInBrowser, tokenOf } from '../support/people.ts'
+import { json, outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const persons = people()
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+/** Everything that one person has, every secret of another kind. */
+async function belongings() {
+  const email = persons.next()
+  const signedIn = await service.signIn(email, { deviceId: 'first' })
+  const cookie = await signInBrowser(service, email)
+  const login = await service.startLogin(email, { deviceId: 'second' })
+  return {
+    email,
+    deviceCode: login.deviceCode,
+    secrets: {
+      'device code': login.deviceCode,
+      'user code': login.userCode,
+      'mail token': mailTokenOf(service, email),
+      'token of the start response': tokenOf(login.verificationUri),
+      'refresh token': signedIn.refreshToken,
+      'access token': signedIn.accessToken,
+      'session cookie': cookie.split('=')[1] ?? '',
+    },
+  }
+}
+
+type Kind = keyof Awaited<ReturnType<typeof belongings>>['secrets']
+
+/** Where each kind belongs, and how it is presented there. */
+const places: Record<
+  string,
+  { takes: readonly Kind[]; present: (secret: string, email: string) => Promise<Response> }
+> = {
+  'a magic link': {
+    takes: ['mail token'],
+    present: (secret) => service.fetch('/v1/auth/magic/consume', json({ token: secret })),
+  },
+  'a device code': {
+    takes: ['device code'],
+    present: (secret) => service.fetch('/v1/auth/device/poll', json({ deviceCode: secret })),
+  },
+  'a refresh token': {
+    takes: ['refresh token'],
+    present: (secret, email) => service.fetch('/v1/auth/token/refresh', json({ account: email, refreshToken: secret })),
+  },
+  'a bearer token': {
+    takes: ['access token'],
+    present: (secret) => service.fetch('/device', { headers: { authorization: `Bearer ${secret}` } }),
+  },
+  'a bearer token of the gateway': {
+    takes: ['access token'],
+    present: (secret) => service.fetch('/v1/models', { headers: { authorization: `Bearer ${secret}` } }),
+  },
+  'an API key of the gateway': {
+    takes: ['access token'],
+    present: (secret) => service.fetch('/vendorb/v1/models', { headers: { 'x-api-key': secret } }),
+  },
+  'a session cookie': {
+    takes: ['session cookie'],
+    present: (secret) => service.fetch('/device', { headers: { cookie: `svc_session=${secret}` } }),
+  },
+  'an access cookie': {
+    takes: ['access token'],
+    present: (secret) => service.fetch('/device', { headers: { cookie: `svc_access=${secret}` } }),
+  },
+  'a refresh cookie': {
+    takes: ['refresh token'],
+    present: (secret) =>
+      service.fetch('/v1/auth/token/refresh', {
+        method: 'POST',
+        headers: { cookie: `svc_refresh=${secret}`, 'x-svc-use-cookies': 'true' },
+      }),
+  },
+}
+
+describe.each(Object.entries(places))('as %s', (_, { takes, present }) => {
+  it(`counts a ${takes.join(' or ')} and no other secret, and those change nothing`, async () => {
+    const { email, deviceCode, secrets } = await belongings()
+    for (const [kind, secret] of Object.entries(secrets)) {
+      if (takes.includes(kind as Kind)) continue
+      expect([400, 401], kind).toContain((await present(secret, email)).status)
+    }
+    const poll = await service.fetch('/v1/auth/device/poll', json({ deviceCode }))
+    expect(await outcomeOf(poll)).toBe('428 authorization_pending')
+
+    for (const kind of takes) {
+      service.clock.advance({ seconds: 5 })
+      const response = await present(secrets[kind], email)
+      expect([200, 428], kind).toContain(response.status)
+    }
+  })
+})

@@ -1,0 +1,151 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startBrowser } from '../support/browser.ts'
+import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
+import { ask, bytes, json, outcomeOf } from '../support/requests.ts'
+import { BASE_URL, startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const persons = people()
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ directory: persons.directory })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+const CHANGES = [
+  '/v1/auth/device/start',
+  '/v1/auth/login/start',
+  '/v1/auth/magic/consume',
+  '/v1/auth/device/poll',
+  '/v1/auth/token/refresh',
+  '/v1/auth/logout',
+  '/device',
+]
+
+describe('a request that another site’s page makes', () => {
+  it.each(CHANGES)('to %s is refused before anything is read or set', async (path) => {
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: 'http://LOCALHOST:8787' },
+      { origin: 'http://localhost:8788' },
+      { origin: 'https://localhost:8787' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ] as Record<string, string>[]) {
+      const response = await service.fetch(path, bytes('{ not even JSON', 'application/json', headers))
+      expect(await outcomeOf(response), JSON.stringify(headers)).toBe('403 forbidden')
+      expect(response.headers.getSetCookie()).toEqual([])
+    }
+  })
+
+  it('from our own origin passes', async () => {
+    const email = persons.next()
+    const response = await service.fetch(
+      '/v1/auth/device/start',
+      json({ email, deviceId: 'x' }, { origin: BASE_URL, 'sec-fetch-site': 'same-origin' }),
+    )
+    expect(response.status).toBe(202)
+  })
+
+  it('is not allowed by a preflight', async () => {
+    for (const path of CHANGES) {
+      const response = await service.fetch(path, {
+        method: 'OPTIONS',
+        headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+      })
+      const allowed = [...response.headers.keys()].filter((name) => name.startsWith('access-control-'))
+      expect(allowed, path).toEqual([])
+    }
+  })
+
+  it('by a form, with the visitor’s cookies around, changes nothing (in a browser)', async () => {
+    const email = persons.next()
+    const cookie = await signInBrowser(service, email)
+    const { deviceCode } = await service.startLogin(email)
+    const token = mailTokenOf(service, email)
+    await using evil = await serve(formsPage(service.port, token))
+    await using browser = await startBrowser()
+    const [name = '', value = ''] = cookie.split('=')
+
+    for (const id of ['consume', 'logout', 'device', 'refresh']) {
+      const page = await browser.newPage({ width: 360, scheme: 'light' })
+      await page.context().addCookies([{ name, value, domain: 'localhost', path: '/', sameSite: 'Lax' }])
+      await page.goto(evil.origin)
+      const [response] = await Promise.all([
+        page.waitForResponse((answer) => answer.request().method() === 'POST'),
+        page.locator(`#${id}`).evaluate((form: HTMLFormElement) => form.submit()),
+      ])
+      expect(response.status(), id).toBe(403)
+      expect(await response.headerValue('set-cookie'), id).toBeNull()
+    }
+    const poll = await service.fetch('/v1/auth/device/poll', json({ deviceCode }))
+    expect(await outcomeOf(poll)).toBe('428 authorization_pending')
+    expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(200)
+  })
+})
+
+describe('names of hosts', () => {
+  it('in mails and answers are ours, whatever the request says', async () => {
+    const email = persons.next()
+    const body = JSON.stringify({ email, deviceId: 'x' })
+    const headers = ['Host', 'evil.example', 'X-Forwarded-Host', 'evil.example', 'Forwarded', 'host=evil.example']
+    const answer = await ask(service.port, {
+      method: 'POST',
+      path: '/v1/auth/device/start',
+      headers: [...headers, 'X-Forwarded-Proto', 'https', 'Content-Type', 'application/json'],
+      body,
+    })
+    expect(answer.status).toBe(202)
+    expect(answer.body).not.toContain('evil')
+    expect(answer.body).toContain(`${BASE_URL}/v1/auth/magic/consume?token=`)
+    expect(service.mailbox.newest(email).raw).not.toContain('evil')
+  })
+
+  it('are not believed from X-Forwarded-For either', async () => {
+    const email = persons.next()
+    await service.fetch('/v1/auth/device/start', json({ email, deviceId: 'x' }, { 'x-forwarded-for': '203.0.113.9' }))
+    expect(service.mailbox.newest(email).text).toContain('127.0.0.1')
+    expect(service.mailbox.newest(email).text).not.toContain('203.0.113.9')
+  })
+
+  it('in a query lead nowhere', async () => {
+    for (const path of ['/v1/auth/magic/consume', '/device', '/healthz', '/.well-known/jwks.json', '/']) {
+      const query = '?next=https://evil.example&callbackURL=//evil.example&redirect_uri=https:evil.example'
+      const answer = await ask(service.port, { path: path + query })
+      expect(answer.headers.location, path).toBeUndefined()
+      expect(answer.body, path).not.toContain('evil.example')
+    }
+  })
+})
+
+function formsPage(port: number, token: string): string {
+  const form = (id: string, path: string, fields: Record<string, string>) => {
+    const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`)
+    return `<form id="${id}" method="post" action="http://localhost:${port}${path}">${inputs.join('')}</form>`
+  }
+  return [
+    form('consume', '/v1/auth/magic/consume', { token }),
+    form('logout', '/v1/auth/logout', {}),
+    form('device', '/device', { userCode: 'BCDF-GHJK' }),
+    form('refresh', '/v1/auth/token/refresh', {}),
+  ].join('')
+}
+
+/** A page of another site: 127.0.0.1 is not localhost. */
+async function serve(page: string): Promise<AsyncDisposable & { readonly origin: string }> {
+  const server = createServer((_req, res) => void res.setHeader('content-type', 'text/html').end(page))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/database.ts'
+import { mailTokenOf, people } from '../support/people.ts'
+import { startPostgres } from '../support/postgres.ts'
+import type { TestPostgres } from '../support/postgres.ts'
+import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const TIMES = 50
+
+/** What races run against: the services that share a database. */
+type Arena = AsyncDisposable & { readonly services: readonly TestService[] }
+
+async function onOneEmbedded(directory: string): Promise<Arena> {
+  const service = await startService({ directory })
+  return { services: [service], [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
+}
+
+/** Two replicas on a real server: nothing in one process can decide between them. */
+async function onTwoWithPostgres(directory: string): Promise<Arena> {
+  const postgres: TestPostgres = await startPostgres()
+  const url = await postgres.newDatabase()
+  const open = async () => startService({ directory, database: await openDatabase({ kind: 'postgres', url }) })
+  const services = [await open(), await open()]
+  return {
+    services,
+    async [Symbol.asyncDispose]() {
+      for (const service of services) await service[Symbol.asyncDispose]()
+      await postgres.stop()
+    },
+  }
+}
+
+describe.each([
+  ['one process with an embedded database', onOneEmbedded],
+  ['two processes with one Postgres', onTwoWithPostgres],
+])('%s', (_, open) => {
+  const persons = people()
+  let arena: Arena
+  let first: TestService
+
+  beforeAll(async () => {
+    arena = await open(persons.directory)
+    first = arena.services[0] as TestService
+  })
+  afterAll(() => arena[Symbol.asyncDispose]())
+
+  const serviceFor = (index: number) => arena.services[index % arena.services.length] as TestService
+  const post = async (index: number, path: string, body: unknown, headers: Record<string, string> = {}) =>
+    serviceFor(index).fetch(path, json(body, headers))
+  const outcome = async (...given: Parameters<typeof post>) => outcomeOf(await post(...given))
+  const bodyOf = async <T>(response: Response) => (await response.json()) as T
+  const prisma = () => first.database.prisma
+
+  async function started(email = persons.next(), deviceId = 'laptop-1') {
+    const login = await first.startLogin(email, { deviceId })
+    return { ...login, email, token: mailTokenOf(first, email) }
+  }
+  async function approved() {
+    const login = await started()
+    await post(0, '/v1/auth/magic/consume', { token: login.token })
+    return login
+  }
+  const sessionsOf = (email: string) =>
+    prisma().deviceSession.findMany({ where: { invitation: { account: { email } } } })
+  const loginOf = (email: string) => prisma().deviceLogin.findFirst({ where: { invitation: { account: { email } } } })
+
+  it('a link consumed fifty times at once approves once and signs one browser in', async () => {
+    const { token, email } = await started()
+    const outcomes = await atOnce(TIMES, (index) => outcome(index, '/v1/auth/magic/consume', { token }))
+    expect(tally(outcomes)).toEqual({ '200': 1, '401 unauthorized': TIMES - 1 })
+    expect(await prisma().browserSession.count({ where: { invitation: { account: { email } } } })).toBe(1)
+  })
+
+  it('a link and user codes at once approve the login, and the first approval stays as it was', async () => {
+    const email = persons.next()
+    const { accessToken } = await first.signIn(email, { deviceId: 'other' })
+    const { token, userCode, deviceCode } = await started(email)
+    const headers = { authorization: `Bearer ${accessToken}` }
+    const outcomes = await atOnce(20, (index) =>
+      index % 2
+        ? outcome(index, '/device', { userCode }, headers)
+        : outcome(index, '/v1/auth/magic/consume', { token }),
+    )
+    const counted = tally(outcomes)
+    expect(counted['200'] ?? 0).toBeGreaterThanOrEqual(10)
+    expect((counted['200'] ?? 0) + (counted['401 unauthorized'] ?? 0)).toBe(20)
+
+    const events = await prisma().auditEvent.findMany({
+      where: { kind: 'device_login.approved' },
+      orderBy: { id: 'asc' },
+    })
+    const login = await prisma().deviceLogin.findFirst({ orderBy: { createdAt: 'desc' } })
+    const firstEvent = events.find(({ subjectId }) => subjectId === login?.id)
+    expect(login?.approvedVia).toBe((firstEvent?.details as { via: string }).via)
+    expect(await outcome(1, '/v1/auth/device/poll', { deviceCode })).toBe('200')
+  })
+
+  it('approving and denying at once: one wins, and it stays', async () => {
+    const email = persons.next()
+    const { accessToken } = await first.signIn(email, { deviceId: 'other' })
+    const { userCode, deviceCode } = await started(email)
+    const headers = { authorization: `Bearer ${accessToken}` }
+    const outcomes = await atOnce(TIMES, async (index) => {
+      const action = index % 2 ? 'approve' : 'deny'
+      return `${action} ${await outcome(index >> 1, '/device', { userCode, action }, headers)}`
+    })
+    const winner = outcomes.find((one) => one.endsWith('200'))?.split(' ')[0]
+    const loser = winner === 'approve' ? 'deny' : 'approve'
+    expect(tally(outcomes)).toEqual({ [`${winner} 200`]: TIMES / 2, [`${loser} 409 conflict`]: TIMES / 2 })
+
+    const final = winner === 'approve' ? '200' : '403 access_denied'
+    expect(await outcome(0, '/v1/auth/device/poll', { deviceCode })).toBe(final)
+    expect(await outcome(1, '/v1/auth/device/poll', { deviceCode })).toBe(final)
+  })
+
+  it('an approved login polled fifty times at once is one session with one refresh token', async () => {
+    const { deviceCode, email } = await approved()
+    const answers = await atOnce(TIMES, (index) => post(index, '/v1/auth/device/poll', { deviceCode }))
+    expect(tally(answers.map(({ status }) => String(status)))).toEqual({ '200': TIMES })
+    const tokens = await Promise.all(answers.map((answer) => bodyOf<{ refreshToken: string }>(answer)))
+    expect(new Set(tokens.map(({ refreshToken }) => refreshToken)).size).toBe(1)
+    expect(await sessionsOf(email)).toHaveLength(1)
+  })
+
+  it('a pending login polled fifty times at once is heard once', async () => {
+    const { deviceCode } = await started()
+    const outcomes = await atOnce(TIMES, (index) => outcome(index, '/v1/auth/device/poll', { deviceCode }))
+    expect(tally(outcomes)).toEqual({ '428 authorization_pending': 1, '429 rate_limited': TIMES - 1 })
+  })
+
+  it('a refresh token used fifty times at once has one successor', async () => {
+    const email = persons.next()
+    const { refreshToken } = await first.signIn(email)
+    const body = { account: email, refreshToken }
+    const answers = await atOnce(TIMES, (index) => post(index, '/v1/auth/token/refresh', body))
+    expect(tally(answers.map(({ status }) => String(status)))).toEqual({ '200': TIMES })
+    const tokens = await Promise.all(answers.map((answer) => bodyOf<{ refreshToken: string }>(answer)))
+    expect(new Set(tokens.map((pair) => pair.refreshToken)).size).toBe(1)
+    expect((await sessionsOf(email))[0]?.generation).toBe(1)
+  })
+
+  it('once signing out has answered, no token of a refresh that raced with it works', async () => {
+    const email = persons.next()
+    const { refreshToken, accessToken } = await first.signIn(email)
+    const headers = { authorization: `Bearer ${accessToken}` }
+    const refreshed: { accessToken: string; refreshToken: string }[] = []
+    await atOnce(TIMES, async (index) => {
+      if (index === TIMES / 2) return void (await post(0, '/v1/auth/logout', {}, headers))
+      const answer = await post(index, '/v1/auth/token/refresh', { account: email, refreshToken })
+      expect([200, 401]).toContain(answer.status)
+      if (answer.ok) refreshed.push(await bodyOf(answer))
+    })
+    const newest = refreshed.at(-1) ?? { accessToken, refreshToken }
+    for (const token of [refreshToken, newest.refreshToken])
+      expect(await outcome(1, '/v1/auth/token/refresh', { account: email, refreshToken: token })).toBe(
+        '401 unauthorized',
+      )
+    for (const service of arena.services)
+      for (const path of ['/device', '/v1/models'] as const)
+        expect((await service.clientOf(newest.accessToken).GET(path)).response.status, path).toBe(401)
+  })
+
+  it('no session survives a withdrawal that raced with the polls', async () => {
+    const email = persons.next()
+    const { deviceCode } = await started(email)
+    await first.approveByMail(email)
+    const others = persons.directory.replace(`{ email: '${email}' }, `, '')
+    const refreshTokens: string[] = []
+    await atOnce(TIMES, async (index) => {
+      if (index === 5) return first.applyDirectory(others)
+      const answer = await post(index, '/v1/auth/device/poll', { deviceCode })
+      expect([200, 401, 403]).toContain(answer.status)
+      if (answer.ok) refreshTokens.push((await bodyOf<{ refreshToken: string }>(answer)).refreshToken)
+    })
+    expect((await sessionsOf(email)).filter(({ revokedAt }) => revokedAt === null)).toEqual([])
+    for (const refreshToken of new Set(refreshTokens))
+      expect(await outcome(1, '/v1/auth/token/refresh', { account: email, refreshToken })).toBe('401 unauthorized')
+    expect(await outcome(0, '/v1/auth/device/poll', { deviceCode })).toBe('403 not_invited')
+    await first.applyDirectory(persons.directory)
+  })
+
+  it('fifty starts of one device at once all begin, no two alike, and ten at most stay live', async () => {
+    const email = persons.next()
+    const answers = await atOnce(TIMES, (index) =>
+      post(index, '/v1/auth/device/start', { email, deviceId: 'laptop-1' }),
+    )
+    expect(tally(answers.map(({ status }) => String(status)))).toEqual({ '202': TIMES })
+    const started = await Promise.all(answers.map((answer) => bodyOf<{ deviceCode: string; userCode: string }>(answer)))
+    expect(new Set(started.map(({ deviceCode }) => deviceCode)).size).toBe(TIMES)
+    expect(new Set(started.map(({ userCode }) => userCode)).size).toBe(TIMES)
+    const live = await prisma().deviceLogin.count({
+      where: { status: 'pending', invitation: { account: { email } } },
+    })
+    expect(live).toBe(10)
+    const newest = await first.signIn(email)
+    expect(newest.account).toBe(email)
+  })
+
+  it('two approved logins of one device leave one session, the newer one', async () => {
+    const email = persons.next()
+    const [older, newer] = [await started(email), await started(email)]
+    for (const { token } of [older, newer]) await post(0, '/v1/auth/magic/consume', { token })
+    const polled = await atOnce(2, async (index) => {
+      const { deviceCode } = index ? newer : older
+      const answer = await post(index, '/v1/auth/device/poll', { deviceCode })
+      return { deviceCode, status: answer.status, body: await bodyOf<{ refreshToken: string }>(answer) }
+    })
+    expect(polled.map(({ status }) => status)).toEqual([200, 200])
+    const alive = (await sessionsOf(email)).filter(({ revokedAt }) => revokedAt === null)
+    expect(alive).toHaveLength(1)
+    const outcomes = await Promise.all(
+      polled.map(({ body }) =>
+        outcome(1, '/v1/auth/token/refresh', { account: email, refreshToken: body.refreshToken }),
+      ),
+    )
+    expect(outcomes.sort()).toEqual(['200', '401 unauthorized'])
+  })
+
+  it('polling and clicking the link of a login that was approved by code do not get in each other’s way', async () => {
+    const email = persons.next()
+    const { accessToken } = await first.signIn(email, { deviceId: 'other' })
+    const logins = await Promise.all([1, 2, 3, 4].map((number) => started(email, `device-${number}`)))
+    const tokens = first.mailbox.mails.filter(({ to }) => to.includes(email)).slice(-4)
+    for (const { userCode } of logins)
+      await post(0, '/device', { userCode }, { authorization: `Bearer ${accessToken}` })
+    const links = tokens.map(({ text }) => /token=([\w-]+)/.exec(text)?.[1] ?? '')
+    const outcomes = await atOnce(24, (index) => {
+      const nth = index % 4
+      return index % 2
+        ? outcome(index, '/v1/auth/magic/consume', { token: links[nth] })
+        : outcome(index, '/v1/auth/device/poll', { deviceCode: logins[nth]?.deviceCode })
+    })
+    expect(Object.keys(tally(outcomes)).sort()).toEqual(['200', '401 unauthorized'])
+    expect(await loginOf(email)).not.toBeNull()
+  })
+})

@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { CallEvent } from '../../src/gateway/usage/events.ts'
+import { servedModel, startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { json } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const SESSION = { 'x-svc-session-id': 'run-1' }
+const chat = { model: 'vendora/large', messages: [{ role: 'user', content: 'a-secret-question' }] }
+const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15, prompt_tokens_details: { cached_tokens: 8 } }
+const read = { inputTokens: 12, outputTokens: 3, cachedTokens: 8 }
+const message = { role: 'assistant', content: 'a-secret-answer', refusal: null }
+const answer = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'vendora/large',
+  choices: [{ index: 0, message, finish_reason: 'stop' }],
+  usage,
+}
+
+describe('the events of a call', () => {
+  let upstream: TestUpstream
+  let gateway: TestGateway
+
+  beforeAll(async () => {
+    upstream = await startUpstream()
+    const models = [servedModel('vendora/large', { upstreamModel: 'large-2026' }), servedModel('vendorb/writer')]
+    const { url } = upstream
+    gateway = await startGateway({ team: { models }, vendora: url, vendorb: url, idleTimeoutMs: 300 })
+  })
+  beforeEach(() => {
+    gateway.events.length = 0
+    upstream.restart(answersJson(answer))
+  })
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]()
+    await upstream[Symbol.asyncDispose]()
+  })
+
+  const kinds = () => gateway.events.map(({ kind }) => kind)
+  const ended = async (): Promise<CallEvent> => {
+    for (let waited = 0; waited < 3000; waited += 5) {
+      const last = gateway.events.at(-1)
+      if (last?.result) return last
+      await sleep(5)
+    }
+    throw new Error('The call did not end.')
+  }
+
+  it('tell of a whole answer: who, what, how long and how many tokens', async () => {
+    const response = await gateway.post('/v1/chat/completions', chat, { headers: SESSION })
+    await response.text()
+    expect(await ended()).toMatchObject({
+      kind: 'finished',
+      call: {
+        requestId: response.headers.get('x-request-id'),
+        caller: { accountId: 'account-1', team: '@acme/core', sessionId: 'session-1' },
+        sessionId: 'run-1',
+        style: 'chat',
+        model: 'vendora/large',
+        servedBy: 'vendora',
+      },
+      result: { outcome: 'whole', status: 200, usage: read },
+    })
+  })
+
+  it('tell nothing of what was asked and answered', async () => {
+    await (await gateway.post('/v1/chat/completions', chat, { headers: SESSION })).text()
+    await ended()
+    expect(JSON.stringify(gateway.events)).not.toMatch(/a-secret|upstream-token|a-good-token/)
+  })
+
+  it('tell of the start while the call runs, of a session’s calls alone', async () => {
+    upstream.restart(neverAnswers)
+    const pending = gateway.post('/v1/chat/completions', chat, { headers: SESSION })
+    while (upstream.calls.length === 0) await sleep(5)
+    expect(kinds()).toEqual(['started'])
+    await (await pending).text()
+
+    gateway.events.length = 0
+    upstream.restart(answersJson(answer))
+    await (await gateway.post('/v1/chat/completions', chat)).text()
+    await ended()
+    expect(kinds()).toEqual(['finished'])
+  })
+
+  it.each([
+    ['ours before all others', { 'x-svc-session-id': 'ours', 'session-id': 'codex' }, 'ours'],
+    ['of Codex', { 'session-id': 'codex', 'x-session-id': 'c' }, 'codex'],
+    ['of Claude Code', { 'x-claude-code-session-id': 'claude', 'x-session-id': 'c' }, 'claude'],
+    ['of OpenCode', { 'x-session-id': 'opencode' }, 'opencode'],
+    ['none', {}, null],
+    ['none where it is too long to be one', { 'session-id': 'x'.repeat(257) }, null],
+  ])('know the session header %s', async (_, headers, sessionId) => {
+    await (await gateway.post('/v1/chat/completions', chat, { headers })).text()
+    expect((await ended()).call.sessionId).toBe(sessionId)
+  })
+
+  it('read the usage of a stream, in the style of its route', async () => {
+    upstream.restart(
+      streams([
+        'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":3,"output_tokens":1}}}\n\n',
+        'event: message_delta\ndata: {"type":"message_delta","delta":{},"us',
+        'age":{"output_tokens":9}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
+      ]),
+    )
+    const body = { model: 'vendorb/writer', max_tokens: 9, stream: true, messages: chat.messages }
+    await (await gateway.post('/vendorb/v1/messages', body)).text()
+    expect(await ended()).toMatchObject({
+      kind: 'finished',
+      call: { style: 'messages', servedBy: 'vendorb' },
+      result: { usage: { inputTokens: 10, outputTokens: 9, cachedTokens: 3 } },
+    })
+  })
+
+  it('tell of a refusal by the upstream as a failure, with its status', async () => {
+    upstream.restart(answersJson({ error: { message: 'no' } }, { status: 429 }))
+    await (await gateway.post('/v1/chat/completions', chat)).text()
+    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'whole', status: 429 } })
+  })
+
+  it('tell of silence, of a broken stream, of a caller that leaves and of access that ends as failures', async () => {
+    upstream.restart(neverAnswers)
+    await (await gateway.post('/v1/chat/completions', chat)).text()
+    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'timeout', status: null } })
+
+    gateway.events.length = 0
+    upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'breaks' }))
+    await (await gateway.post('/v1/chat/completions', { ...chat, stream: true })).text().catch(() => '')
+    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'cut', status: 200 } })
+
+    gateway.events.length = 0
+    upstream.restart(neverAnswers)
+    const leaving = new AbortController()
+    const left = gateway.post('/v1/chat/completions', chat, { signal: leaving.signal }).catch(() => null)
+    while (upstream.calls.length === 0) await sleep(5)
+    leaving.abort()
+    await left
+    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'left', status: null } })
+
+    gateway.events.length = 0
+    upstream.restart(neverAnswers)
+    const ending = gateway.post('/v1/chat/completions', chat)
+    while (gateway.watched() === 0 || upstream.calls.length === 0) await sleep(5)
+    gateway.endSession()
+    await (await ending).text()
+    expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'ended' } })
+  })
+
+  it('tell nothing of a call that is sent to nobody', async () => {
+    await gateway.post('/v1/chat/completions', { ...chat, model: 'svc/none' }, { headers: SESSION })
+    expect(gateway.events).toEqual([])
+  })
+})
+
+describe('call events in the database', () => {
+  it('are rows in their order, with growing ids, and are all there when the service has stopped', async () => {
+    await using upstream = await startUpstream(answersJson(answer))
+    const service = await startService({ env: { SVC_VENDORA_UPSTREAM_URL: upstream.url.href } })
+    // The test's database is emptied when the service closes it, so what is written is seen on the way.
+    const written: object[] = []
+    const { prisma } = service.database
+    const createMany = prisma.callEvent.createMany.bind(prisma.callEvent)
+    prisma.callEvent.createMany = ((given: { data: object[] }) => {
+      written.push(...given.data)
+      return createMany(given as never)
+    }) as never
+    const { accessToken } = await service.signIn('ada@example.com')
+    const headers = { authorization: `Bearer ${accessToken}`, ...SESSION }
+    await (await service.fetch('/v1/chat/completions', json(chat, headers))).text()
+    await expect.poll(() => prisma.callEvent.count()).toBe(2)
+    const rows = await prisma.callEvent.findMany({
+      where: { team: '@acme/core', sessionId: 'run-1' },
+      orderBy: { id: 'asc' },
+    })
+    expect(rows.map(({ kind }) => kind)).toEqual(['started', 'finished'])
+    expect(rows[0]).toMatchObject({ model: 'vendora/large', servedBy: 'vendora', outcome: null, durationMs: null })
+    expect(rows[1]).toMatchObject({ outcome: 'whole', status: 200, durationMs: 0, firstByteMs: 0, ...read })
+    expect(new Set(rows.map(({ requestId }) => requestId)).size).toBe(1)
+
+    await (await service.fetch('/v1/chat/completions', json(chat, headers))).text()
+    await service[Symbol.asyncDispose]()
+    expect(written).toHaveLength(4)
+  })
+
+  it('that come twice are saved once', async () => {
+    const { callEventStore } = await import('../../src/gateway/usage/store.ts')
+    await using upstream = await startUpstream(answersJson(answer))
+    await using gateway = await startGateway({
+      team: { models: [servedModel('vendora/large')] },
+      vendora: upstream.url,
+    })
+    await using service = await startService()
+    await (await gateway.post('/v1/chat/completions', chat, { headers: SESSION })).text()
+    await expect.poll(() => gateway.events.length).toBe(2)
+    const id = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
+    const events = gateway.events.map((event) => ({
+      ...event,
+      call: { ...event.call, caller: { ...event.call.caller, accountId: id, sessionId: id } },
+    }))
+    const { save } = callEventStore(service.database.prisma)
+    await save(events)
+    await save(events)
+    expect(await service.database.prisma.callEvent.count()).toBe(2)
+  })
+})

@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
+import { streamSlots } from '../../src/gateway/limits.ts'
+import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const operations = routesOf(contractOf(readContract(), 'gateway')).filter(
+  ({ path }) => !/^\/(healthz|readyz)$/.test(path),
+)
+
+const exampleOf = (content: Record<string, unknown> | undefined) =>
+  (content?.['application/json'] as { example?: object } | undefined)?.example ?? {}
+
+describe('the requests of one address', () => {
+  let service: TestService
+
+  beforeAll(async () => {
+    service = await startService({ env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '2' } })
+    for (const _ of [1, 2]) await service.fetch('/v1/models')
+  })
+  afterAll(() => service[Symbol.asyncDispose]())
+
+  it.each(operations)(
+    '$id answers 429 rate_limited beyond the limit, and says honestly when to come back',
+    async (route) => {
+      const path = route.path.replaceAll(/\{\w+\}/g, 'local-engine')
+      const { requestBody } = route.operation
+      const response = await service.fetch(path, requestBody ? json(exampleOf(requestBody.content)) : {})
+      expect(await outcomeOf(response)).toBe('429 rate_limited')
+      const seconds = Number(response.headers.get('retry-after'))
+      expect(seconds).toBeGreaterThanOrEqual(1)
+      expect(seconds).toBeLessThanOrEqual(60)
+    },
+  )
+
+  it('say nothing of its health, which always answers', async () => {
+    const statuses = await atOnce(10, async () => (await service.fetch('/healthz')).status)
+    expect(tally(statuses.map(String))).toEqual({ 200: 10 })
+    expect((await service.fetch('/readyz')).status).toBe(200)
+  })
+
+  it('are not those of the control plane', async () => {
+    expect(await outcomeOf(await service.fetch('/v1/teams/%40acme%2Fcore'))).toBe('401 unauthorized')
+    expect((await service.fetch('/.well-known/jwks.json')).status).toBe(200)
+  })
+
+  it('are counted by the peer’s address, whatever a client says of itself', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9', 'x-real-ip': '203.0.113.9' }
+    expect(await outcomeOf(await service.fetch('/v1/models', { headers }))).toBe('429 rate_limited')
+  })
+})
+
+describe('limits', () => {
+  it('behind a trusted proxy are those of the address that it names', async () => {
+    await using service = await startService({
+      env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '1', SVC_TRUST_PROXY: 'loopback' },
+    })
+    const ask = async (ip: string) =>
+      outcomeOf(await service.fetch('/v1/models', { headers: { 'x-forwarded-for': ip } }))
+    expect(await ask('203.0.113.9')).toBe('401 unauthorized')
+    expect(await ask('203.0.113.9')).toBe('429 rate_limited')
+    expect(await ask('203.0.113.10')).toBe('401 unauthorized')
+    // One customer has a whole /64.
+    expect(await ask('2001:db8:1:2::1')).toBe('401 unauthorized')
+    expect(await ask('2001:db8:1:2:ffff::2')).toBe('429 rate_limited')
+  })
+
+  it('of 0 are none', async () => {
+    await using service = await startService({ env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '0', SVC_LIMIT_STREAMS: '0' } })
+    const outcomes = await atOnce(30, async () => outcomeOf(await service.fetch('/v1/models')))
+    expect(tally(outcomes)).toEqual({ '401 unauthorized': 30 })
+  })
+
+  it('let a burst of 25 count_tokens pass at default settings', async () => {
+    await using upstream = await startUpstream(answersJson({ input_tokens: 5 }))
+    await using service = await startService({ env: { SVC_VENDORB_UPSTREAM_URL: upstream.url.href } })
+    const { accessToken } = await service.signIn('ada@example.com')
+    const body = { model: 'vendorb/writer', messages: [{ role: 'user', content: 'Hi' }] }
+    const outcomes = await atOnce(25, async () =>
+      outcomeOf(
+        await service.fetch(
+          '/vendorb/v1/messages/count_tokens',
+          json(body, { authorization: `Bearer ${accessToken}` }),
+        ),
+      ),
+    )
+    expect(tally(outcomes)).toEqual({ 200: 25 })
+  })
+})
+
+describe('the streams of one address', () => {
+  let upstream: TestUpstream
+  let service: TestService
+  let headers: Record<string, string>
+
+  beforeAll(async () => {
+    upstream = await startUpstream()
+    service = await startService({
+      env: {
+        SVC_LIMIT_STREAMS: '2',
+        SVC_VENDORA_UPSTREAM_URL: upstream.url.href,
+        SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS: '1',
+      },
+    })
+    headers = { authorization: `Bearer ${(await service.signIn('ada@example.com')).accessToken}` }
+  })
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]()
+    await upstream[Symbol.asyncDispose]()
+  })
+
+  const body = { model: 'vendora/large', stream: true, messages: [{ role: 'user', content: 'Hi' }] }
+  const open = (given: object = {}, init: RequestInit = {}) =>
+    service.fetch('/v1/chat/completions', { ...json({ ...body, ...given }, headers), ...init })
+  const whole = streams(['data: {"choices":[]}\n\n', 'data: [DONE]\n\n'])
+  /** Two may be open now: fails when one is still taken. */
+  const expectTwoFree = async () => {
+    upstream.restart(whole)
+    await expect
+      .poll(async () => tally(await atOnce(2, async () => outcomeOf(await open()))), { timeout: 3000 })
+      .toEqual({ 200: 2 })
+  }
+
+  it('are refused beyond the limit, and calls that do not stream are not', async () => {
+    upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }))
+    const leaving = new AbortController()
+    const opened = await atOnce(2, () => open({}, { signal: leaving.signal }))
+    expect(opened.map(({ status }) => status)).toEqual([200, 200])
+
+    const refused = await open()
+    expect(await outcomeOf(refused)).toBe('429 rate_limited')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    upstream.restart(answersJson({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices: [] }))
+    expect((await open({ stream: false })).status).toBe(200)
+    leaving.abort()
+    await expectTwoFree()
+  })
+
+  it.each([
+    ['a whole stream', whole, 200],
+    ['a stream that breaks', streams(['data: {"choices":[]}\n\n'], { end: 'breaks' }), 200],
+    ['an error of the upstream', answersJson({ error: { message: 'no' } }, { status: 500 }), 500],
+    ['silence', neverAnswers, 504],
+    ['silence in the middle', streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }), 200],
+  ] as const)('are free again after %s', async (_, script, status) => {
+    for (const round of [1, 2, 3]) {
+      upstream.restart(script)
+      const response = await open()
+      expect([round, response.status]).toEqual([round, status])
+      await response.text().catch(() => '')
+    }
+    await expectTwoFree()
+  })
+
+  it('are free again after a refusal', async () => {
+    for (const _ of [1, 2, 3]) expect(await outcomeOf(await open({ model: 'svc/none' }))).toBe('403 model_not_allowed')
+    await expectTwoFree()
+  })
+
+  it('are free again when their callers leave before an answer', async () => {
+    upstream.restart(neverAnswers)
+    const leaving = new AbortController()
+    const opened = atOnce(2, () => open({}, { signal: leaving.signal }).catch(() => null))
+    while (upstream.calls.length < 2) await sleep(5)
+    leaving.abort()
+    await opened
+    await expectTwoFree()
+  })
+})
+
+describe('stream slots', () => {
+  it('forget a network whose streams have ended', async () => {
+    const slots = streamSlots(1)
+    const gate = Promise.withResolvers<undefined>()
+    const held = slots.hold('203.0.113.1', () => gate.promise)
+    await expect(slots.hold('203.0.113.1', async () => undefined)).rejects.toMatchObject({ code: 'rate_limited' })
+    await slots.hold('203.0.113.2', async () => undefined)
+    expect(slots.open()).toBe(1)
+    gate.resolve(undefined)
+    await held
+    expect(slots.open()).toBe(0)
+  })
+})

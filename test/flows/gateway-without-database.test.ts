@@ -1,0 +1,174 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import type { Clock } from '../../src/kernel/clock.ts'
+import { DirectoryFileError, serve } from '../../src/serve.ts'
+import { newFolder } from '../support/process.ts'
+import { json, outcomeOf } from '../support/requests.ts'
+import { BASE_URL, startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { answersJson, startUpstream } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const directoryWith = (models: string) => `
+organizations:
+  - name: acme
+    teams:
+      - { name: core, defaultModel: vendora/large, models: [${models}], members: [{ email: ada@example.com }] }
+models:
+  - { id: vendora/large, displayName: Large, owner: vendora }
+  - { id: vendora/small, displayName: Small, owner: vendora }
+`
+
+const answer = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'vendora/large',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
+}
+
+describe('a gateway without a database', () => {
+  let folder: Awaited<ReturnType<typeof newFolder>>
+  let upstream: TestUpstream
+  let control: TestService
+  let token: string
+  let files: { directory: string; keys: string }
+
+  beforeAll(async () => {
+    folder = await newFolder()
+    files = { directory: path.join(folder.path, 'directory.yaml'), keys: path.join(folder.path, 'deep/keys.json') }
+    await writeFile(files.directory, directoryWith('vendora/large'))
+    upstream = await startUpstream(answersJson(answer))
+    control = await startService({ env: { SVC_ROLE: 'control-plane' }, directory: directoryWith('vendora/large') })
+    token = (await control.signIn('ada@example.com')).accessToken
+  })
+  afterAll(async () => {
+    await control[Symbol.asyncDispose]()
+    await upstream[Symbol.asyncDispose]()
+    await folder[Symbol.asyncDispose]()
+  })
+
+  /** As an operator starts it; `settings` besides. */
+  const startGateway = async (settings: Record<string, string> = {}, clock: Clock = control.clock) => {
+    const lines: { event: string; fields: object }[] = []
+    const note = (fields: object, event: string) => void lines.push({ event, fields })
+    const log = { debug: note, info: note, warn: note, error: note, showLink: note, flush: () => undefined }
+    const config = readConfig({
+      SVC_ROLE: 'gateway',
+      SVC_PORT: '0',
+      SVC_BASE_URL: BASE_URL,
+      SVC_CONTROL_PLANE_URL: control.origin,
+      SVC_GATEWAY_KEYS_FILE: files.keys,
+      SVC_DIRECTORY_FILE: files.directory,
+      SVC_VENDORA_UPSTREAM_URL: upstream.url.href,
+      ...settings,
+    })
+    const running = await serve(config, { clock, log })
+    const ask = (pathname: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${running.port}${pathname}`, init)
+    return {
+      lines,
+      running,
+      ask,
+      models: async (bearer = token) => ask('/v1/models', { headers: { authorization: `Bearer ${bearer}` } }),
+      [Symbol.asyncDispose]: () => running.stop(),
+    }
+  }
+  const unreachable = { SVC_CONTROL_PLANE_URL: 'http://127.0.0.1:9' }
+  const idsOf = async (response: Response) =>
+    ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
+
+  it('is ready, and says that it has none', async () => {
+    await using gateway = await startGateway()
+    const ready = await gateway.ask('/readyz')
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok', database: 'disabled' }])
+  })
+
+  it('serves a caller whom the control plane signed in, and tells the log of the call', async () => {
+    await using gateway = await startGateway()
+    const call = json({ messages: [{ role: 'user', content: 'a-secret' }] }, { authorization: `Bearer ${token}` })
+    const response = await gateway.ask('/v1/chat/completions', call)
+    expect([response.status, await response.json()]).toEqual([200, answer])
+    const told = () => gateway.lines.filter(({ event }) => event === 'call.finished')
+    await expect
+      .poll(told)
+      .toMatchObject([
+        {
+          fields: { team: '@acme/core', model: 'vendora/large', servedBy: 'vendora', inputTokens: 12, outputTokens: 3 },
+        },
+      ])
+    expect(JSON.stringify(gateway.lines)).not.toContain('a-secret')
+  })
+
+  it('refuses made-up tokens, those of another issuer and those that have ended', async () => {
+    await using gateway = await startGateway()
+    await using other = await startGateway({ SVC_BASE_URL: 'https://other.example' })
+    expect(await outcomeOf(await gateway.models())).toBe('200')
+    expect(await outcomeOf(await gateway.models('made-up'))).toBe('401 unauthorized')
+    expect(await outcomeOf(await gateway.models(`${token.slice(0, -8)}AAAAAAAA`))).toBe('401 unauthorized')
+    expect(await outcomeOf(await other.models())).toBe('401 unauthorized')
+
+    const later = { now: () => new Date(control.clock.now().getTime() + 901_000) }
+    await using late = await startGateway({}, later)
+    expect(await outcomeOf(await late.models())).toBe('401 unauthorized')
+  })
+
+  it('takes teams and models from the directory file, again when it is told to', async () => {
+    await using gateway = await startGateway()
+    expect(await idsOf(await gateway.models())).toEqual(['vendora/large'])
+
+    await writeFile(files.directory, directoryWith('vendora/large, vendora/small'))
+    await gateway.running.reloadDirectory()
+    expect(await idsOf(await gateway.models())).toEqual(['vendora/large', 'vendora/small'])
+
+    await writeFile(files.directory, 'organizations: nonsense')
+    await expect(gateway.running.reloadDirectory()).rejects.toThrow(DirectoryFileError)
+    expect(await idsOf(await gateway.models())).toEqual(['vendora/large', 'vendora/small'])
+    await expect(startGateway()).rejects.toThrow(DirectoryFileError)
+    await writeFile(files.directory, directoryWith('vendora/large'))
+  })
+
+  it('starts with the keys of its file while the control plane is away', async () => {
+    await using first = await startGateway()
+    expect((await first.models()).status).toBe(200)
+    const kept = (await readFile(files.keys, 'utf8')).replace(control.origin, unreachable.SVC_CONTROL_PLANE_URL)
+    const keys = path.join(folder.path, 'kept.json')
+    await writeFile(keys, kept)
+
+    await using second = await startGateway({ ...unreachable, SVC_GATEWAY_KEYS_FILE: keys })
+    expect((await second.models()).status).toBe(200)
+    expect(second.lines.map(({ event }) => event)).toContain('control_plane.away')
+  })
+
+  it('answers 503 and not 401 while it cannot tell: no file, no control plane', async () => {
+    const keys = path.join(folder.path, 'none.json')
+    await using gateway = await startGateway({ ...unreachable, SVC_GATEWAY_KEYS_FILE: keys })
+    expect(await outcomeOf(await gateway.models())).toBe('503 service_unavailable')
+    expect(await outcomeOf(await gateway.models('made-up'))).toBe('401 unauthorized')
+    expect((await gateway.ask('/readyz')).status).toBe(200)
+  })
+
+  it('does not believe the kept keys of another control plane', async () => {
+    await using gateway = await startGateway(unreachable)
+    expect(await outcomeOf(await gateway.models())).toBe('503 service_unavailable')
+  })
+
+  it('goes on serving when the control plane stops, and after a start of its own', async () => {
+    const last = await startService({ env: { SVC_ROLE: 'control-plane' }, directory: directoryWith('vendora/large') })
+    const { accessToken } = await last.signIn('ada@example.com')
+    const settings = {
+      SVC_CONTROL_PLANE_URL: last.origin,
+      SVC_GATEWAY_KEYS_FILE: path.join(folder.path, 'last.json'),
+    }
+    const before = await startGateway(settings)
+    expect((await before.models(accessToken)).status).toBe(200)
+    await last[Symbol.asyncDispose]()
+    expect((await before.models(accessToken)).status).toBe(200)
+    await before.running.stop()
+
+    await using after = await startGateway(settings)
+    expect((await after.models(accessToken)).status).toBe(200)
+  })
+})

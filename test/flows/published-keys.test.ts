@@ -1,0 +1,151 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { exportJWK, generateKeyPair } from 'jose'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ControlPlaneAway, openPublishedKeys } from '../../src/access/published-keys.ts'
+import { newFolder } from '../support/process.ts'
+
+async function newKey(kid: string): Promise<object> {
+  const { publicKey } = await generateKeyPair('EdDSA', { extractable: true })
+  return { ...(await exportJWK(publicKey)), kid, alg: 'EdDSA', use: 'sig' }
+}
+
+/** What a control plane publishes; the test says what, and sees how often it is asked. */
+async function startControlPlane(keys: readonly object[]) {
+  const state = { body: JSON.stringify({ keys }), status: 200, asked: 0 }
+  const server = createServer((_req, res) => {
+    state.asked += 1
+    res.writeHead(state.status, { 'content-type': 'application/json', 'cache-control': 'public, max-age=300' })
+    res.end(state.body)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  return Object.assign(state, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((closed) => server.close(closed))
+    },
+  })
+}
+
+describe('published keys', () => {
+  let folder: Awaited<ReturnType<typeof newFolder>>
+  let file: string
+  const lines: string[] = []
+  const note = (_fields: object, event: string) => void lines.push(event)
+  const log = { debug: note, info: note, warn: note, error: note }
+
+  beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    folder = await newFolder()
+    file = path.join(folder.path, 'keys.json')
+    lines.length = 0
+  })
+  afterEach(async () => {
+    vi.useRealTimers()
+    await folder[Symbol.asyncDispose]()
+  })
+  const open = (controlPlaneUrl: string) => openPublishedKeys({ controlPlaneUrl, file, log })
+
+  it('are asked for once, however many calls wait for them', async () => {
+    await using control = await startControlPlane([await newKey('a')])
+    const keys = await open(control.url)
+    const found = await Promise.all(Array.from({ length: 20 }, () => keys.findPublicKey('a')))
+    expect(found.every(Boolean)).toBe(true)
+    expect(control.asked).toBe(1)
+  })
+
+  it('are asked for once in five seconds at most, however many unknown names come', async () => {
+    await using control = await startControlPlane([await newKey('a')])
+    const keys = await open(control.url)
+    for (let n = 0; n < 20; n++) expect(await keys.findPublicKey(`made-up-${n}`)).toBeUndefined()
+    expect(control.asked).toBe(1)
+    vi.advanceTimersByTime(5001)
+    for (let n = 0; n < 20; n++) expect(await keys.findPublicKey(`made-up-${n}`)).toBeUndefined()
+    expect(control.asked).toBe(2)
+  })
+
+  it('are found when they are new, and gone when they are retired', async () => {
+    await using control = await startControlPlane([await newKey('a')])
+    const keys = await open(control.url)
+    expect(await keys.findPublicKey('a')).toBeDefined()
+    control.body = JSON.stringify({ keys: [await newKey('b')] })
+    vi.advanceTimersByTime(5001)
+    expect(await keys.findPublicKey('b')).toBeDefined()
+    expect(await keys.findPublicKey('a')).toBeUndefined()
+  })
+
+  it('are asked for again behind the answer once they are old', async () => {
+    await using control = await startControlPlane([await newKey('a')])
+    const keys = await open(control.url)
+    await keys.findPublicKey('a')
+    vi.advanceTimersByTime(299_000)
+    await keys.findPublicKey('a')
+    expect(control.asked).toBe(1)
+    vi.advanceTimersByTime(2000)
+    expect(keys.findPublicKey('a')).not.toBeInstanceOf(Promise)
+    await keys.close()
+    expect(control.asked).toBe(2)
+  })
+
+  it('that are known stay known while the control plane is away; of others nobody can tell', async () => {
+    const control = await startControlPlane([await newKey('a')])
+    const keys = await open(control.url)
+    await keys.findPublicKey('a')
+    await control[Symbol.asyncDispose]()
+    vi.advanceTimersByTime(600_000)
+    expect(await keys.findPublicKey('a')).toBeDefined()
+    await keys.close()
+    expect(await keys.findPublicKey('a')).toBeDefined()
+    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneAway)
+    expect(lines).toEqual(['control_plane.away'])
+  })
+
+  it.each([
+    ['an error', 500, '{}'],
+    ['no keys', 200, '{"keys":[]}'],
+    ['keys of another kind', 200, '{"keys":[{"kty":"RSA","kid":"a"}]}'],
+    ['no JSON', 200, '<html>'],
+    ['a broken key', 200, '{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"b","x":"AA"}]}'],
+  ])('are not forgotten for %s', async (_, status, body) => {
+    await using control = await startControlPlane([await newKey('a')])
+    const keys = await open(control.url)
+    await keys.findPublicKey('a')
+    Object.assign(control, { status, body })
+    vi.advanceTimersByTime(5001)
+    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneAway)
+    expect(await keys.findPublicKey('a')).toBeDefined()
+  })
+
+  it('come back soon after the control plane does', async () => {
+    await using control = await startControlPlane([await newKey('a')])
+    control.status = 503
+    const keys = await open(control.url)
+    await expect(keys.findPublicKey('a')).rejects.toThrow(ControlPlaneAway)
+    control.status = 200
+    vi.advanceTimersByTime(1001)
+    expect(await keys.findPublicKey('a')).toBeDefined()
+    expect(lines).toEqual(['control_plane.away', 'control_plane.back'])
+  })
+
+  it('are kept in a file that only this user can change', async () => {
+    await using control = await startControlPlane([await newKey('a')])
+    const keys = await open(control.url)
+    await keys.findPublicKey('a')
+    await keys.close()
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ source: control.url, keys: [{ kid: 'a' }] })
+  })
+
+  it('are served although the file is broken, or cannot be written', async () => {
+    await using control = await startControlPlane([await newKey('a')])
+    await writeFile(file, '{"source":')
+    const keys = await open(control.url)
+    expect(await keys.findPublicKey('a')).toBeDefined()
+    const blocked = await openPublishedKeys({ controlPlaneUrl: control.url, file: `${file}/below`, log })
+    expect(await blocked.findPublicKey('a')).toBeDefined()
+    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.unsaved')
+  })
+})

@@ -1,0 +1,224 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/database.ts'
+import type { Secret } from '../../src/kernel/secret.ts'
+import { directoryOf, mailTokenOf, people } from '../support/people.ts'
+import { startPostgres } from '../support/postgres.ts'
+import type { TestPostgres } from '../support/postgres.ts'
+import { hasRedis, startRedis } from '../support/redis.ts'
+import type { TestRedis } from '../support/redis.ts'
+import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { answersJson, startUpstream, streams } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+let postgres: TestPostgres
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres[Symbol.asyncDispose]())
+
+const members = people(8)
+const directory = members.directory
+  .replace('models: [svc/fast]', 'models: [svc/fast, vendora/large]')
+  .concat('  - { id: vendora/large, displayName: Large, owner: vendora }\n')
+
+/** A process of a deployment: its own connections, its own memory. */
+async function startOne(url: Secret, role: string, env: Record<string, string> = {}): Promise<TestService> {
+  const database = await openDatabase({ kind: 'postgres', url })
+  return startService({ database, directory, env: { SVC_ROLE: role, ...env } })
+}
+
+describe('two control planes and two gateways on one Postgres', () => {
+  let upstream: TestUpstream
+  let url: Secret
+  let control: readonly [TestService, TestService]
+  let gateways: readonly [TestService, TestService]
+
+  beforeAll(async () => {
+    upstream = await startUpstream()
+    url = await postgres.newDatabase()
+    const env = { SVC_VENDORA_UPSTREAM_URL: upstream.url.href }
+    // All at once, on a database that is empty: migrations, directory and keys are made by one of them.
+    const [first, second, third, fourth] = await Promise.all([
+      startOne(url, 'control-plane'),
+      startOne(url, 'control-plane'),
+      startOne(url, 'gateway', env),
+      startOne(url, 'gateway', env),
+    ])
+    control = [first, second]
+    gateways = [third, fourth]
+  })
+  beforeEach(() => upstream.restart(answersJson(completion)))
+  afterAll(async () => {
+    await Promise.all([...control, ...gateways].map((service) => service[Symbol.asyncDispose]()))
+    await upstream[Symbol.asyncDispose]()
+  })
+
+  const completion = {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'vendora/large',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!', refusal: null }, finish_reason: 'stop' }],
+  }
+  const call = (gateway: TestService, token: string, more: object = {}, headers: Record<string, string> = {}) =>
+    gateway.fetch(
+      '/v1/chat/completions',
+      json(
+        { model: 'vendora/large', messages: [{ role: 'user', content: 'Hi' }], ...more },
+        { authorization: `Bearer ${token}`, ...headers },
+      ),
+    )
+  const keysOf = async (service: TestService) => (await service.fetch('/.well-known/jwks.json')).json()
+
+  it('have one set of keys, although they started at once', async () => {
+    expect(await keysOf(control[0])).toEqual(await keysOf(control[1]))
+  })
+
+  it('share a login: started on one, approved and polled on the other, called through both', async () => {
+    const email = members.next()
+    const { deviceCode } = await control[0].startLogin(email)
+    const approved = await control[1].fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(control[0], email) }))
+    expect(approved.status).toBe(200)
+    const polled = await Promise.all(
+      control.map((service) => service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })),
+    )
+    expect(polled.map(({ response }) => response.status)).toEqual([200, 200])
+    // However many ask, it is one session.
+    expect(new Set(polled.map(({ data }) => data?.refreshToken)).size).toBe(1)
+    const token = polled[0]?.data?.accessToken ?? ''
+    for (const gateway of gateways) expect((await call(gateway, token)).status).toBe(200)
+  })
+
+  it('cut the open stream of a session that ends at another process, within 5 s, and refuse it from then on', async () => {
+    const { accessToken, refreshToken } = await control[0].signIn(members.next())
+    upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }))
+    const opened = await Promise.all(gateways.map((gateway) => call(gateway, accessToken, { stream: true })))
+    expect(opened.map(({ status }) => status)).toEqual([200, 200])
+    const ended = opened.map((response) =>
+      response.text().then(
+        () => 'ended well',
+        () => performance.now(),
+      ),
+    )
+
+    const revokedAt = performance.now()
+    expect((await control[1].fetch('/v1/auth/logout', json({ refreshToken }))).status).toBe(200)
+    for (const at of await Promise.all(ended)) {
+      expect(at).toBeTypeOf('number')
+      expect(Number(at) - revokedAt).toBeLessThan(5000)
+    }
+    for (const gateway of gateways) expect(await outcomeOf(await call(gateway, accessToken))).toBe('401 unauthorized')
+  }, 20_000)
+
+  it('refresh a session once, whichever of them is asked', async () => {
+    const { account, refreshToken } = await control[0].signIn(members.next())
+    const refreshed = await atOnce(6, (index) =>
+      (control[index % 2] ?? control[0]).client.POST('/v1/auth/refresh', { body: { account, refreshToken } }),
+    )
+    expect(tally(refreshed.map(({ response }) => String(response.status)))).toEqual({ 200: 6 })
+    expect(new Set(refreshed.map(({ data }) => data?.refreshToken)).size).toBe(1)
+  })
+
+  it('write the events of one session in an order in which nobody can miss one', async () => {
+    const { accessToken } = await control[0].signIn(members.next())
+    const headers = { 'x-svc-session-id': 'run-1' }
+    const { prisma } = gateways[0].database
+    const seen: bigint[] = []
+    const poll = async () => {
+      const where = { sessionId: 'run-1', id: { gt: seen.at(-1) ?? 0n } }
+      const rows = await prisma.callEvent.findMany({ where, orderBy: { id: 'asc' }, select: { id: true } })
+      seen.push(...rows.map(({ id }) => id))
+    }
+    await atOnce(40, async (index) => {
+      const gateway = gateways[index % 2] ?? gateways[0]
+      await (await call(gateway, accessToken, {}, headers)).text()
+      await poll()
+    })
+    await expect.poll(() => poll().then(() => new Set(seen).size), { timeout: 8000 }).toBe(80)
+    expect(await prisma.callEvent.count({ where: { sessionId: 'run-1' } })).toBe(80)
+  }, 20_000)
+
+  it('apply one directory at once, and end with one of them whole', async () => {
+    const with_ = (email: string) => directoryOf([email, 'stays@example.com'])
+    const rounds = await atOnce(6, (index) =>
+      (control[index % 2] ?? control[0]).applyDirectory(with_(`only-${index % 2}@example.com`)).then(
+        () => 'applied',
+        (error: unknown) => String(error),
+      ),
+    )
+    expect(tally(rounds)).toEqual({ applied: 6 })
+    const active = await control[0].database.prisma.invitation.findMany({
+      where: { revokedAt: null, team: { name: 'core' } },
+      select: { account: { select: { email: true } } },
+    })
+    const emails = active.map(({ account }) => account.email).sort()
+    expect([
+      ['only-0@example.com', 'stays@example.com'],
+      ['only-1@example.com', 'stays@example.com'],
+    ]).toContainEqual(emails)
+    await control[0].applyDirectory(directory)
+  })
+})
+
+if (!hasRedis) console.warn('redis-server is not on PATH: the cases of limits that several gateways share are skipped.')
+
+describe.skipIf(!hasRedis)('the limits of two gateways on one Redis', () => {
+  let redis: TestRedis
+  let gateways: TestService[] = []
+
+  beforeEach(async () => {
+    redis = await startRedis()
+    const url = await postgres.newDatabase()
+    const env = { SVC_REDIS_URL: redis.url, SVC_LIMIT_REQUESTS_PER_MINUTE: '4' }
+    gateways = await Promise.all([startOne(url, 'gateway', env), startOne(url, 'gateway', env)])
+  })
+  afterEach(async () => {
+    await Promise.all(gateways.map((service) => service[Symbol.asyncDispose]()))
+    await redis[Symbol.asyncDispose]()
+  })
+
+  const ask = async (times: number) =>
+    tally(
+      await atOnce(times, async (index) => {
+        const gateway = gateways[index % gateways.length]
+        return gateway ? outcomeOf(await gateway.fetch('/v1/models')) : 'none'
+      }),
+    )
+
+  it('are counted together', async () => {
+    await expect.poll(() => ready(gateways)).toBe(true)
+    expect(await ask(12)).toEqual({ '401 unauthorized': 4, '429 rate_limited': 8 })
+  })
+
+  it('are counted by each alone while Redis is away, and nobody waits', async () => {
+    await redis.stop()
+    await sleep(50)
+    const startedAt = performance.now()
+    expect(await ask(12)).toEqual({ '401 unauthorized': 8, '429 rate_limited': 4 })
+    expect(performance.now() - startedAt).toBeLessThan(2500)
+  })
+
+  it('are counted together again when Redis is back', async () => {
+    await redis.stop()
+    await ask(2)
+    await redis.restart()
+    await expect.poll(() => ask(2), { timeout: 8000, interval: 200 }).toEqual({ '429 rate_limited': 2 })
+  }, 20_000)
+
+  it('say when to come back', async () => {
+    await ask(8)
+    const response = await gateways[0]?.fetch('/v1/models')
+    const seconds = Number(response?.headers.get('retry-after'))
+    expect(seconds).toBeGreaterThanOrEqual(1)
+    expect(seconds).toBeLessThanOrEqual(60)
+  })
+})
+
+/** Each of them has reached Redis: one count that neither process could have come to alone. */
+async function ready(gateways: readonly TestService[]): Promise<boolean> {
+  await sleep(100)
+  return gateways.every(({ log }) => !log.some(({ event }) => event === 'redis.away'))
+}

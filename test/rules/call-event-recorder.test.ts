@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { CallEvent } from '../../src/gateway/usage/events.ts'
+import { NO_USAGE } from '../../src/gateway/usage/reader.ts'
+import { openRecorder } from '../../src/gateway/usage/recorder.ts'
+
+const AWAY = new Error('the database is away')
+
+function setUp({ mostWaiting = 10_000 } = {}) {
+  const saved: string[][] = []
+  const lines: { fields: object; event: string }[] = []
+  const note = (fields: object, event: string) => void lines.push({ fields, event })
+  const database: { fault: Error | null } = { fault: null }
+  const recorder = openRecorder(
+    {
+      async save(events) {
+        if (database.fault) throw database.fault
+        saved.push(events.map(({ call }) => call.requestId))
+      },
+      isDatabaseUnavailable: (error) => error === AWAY,
+      log: { debug: note, info: note, warn: note, error: note },
+    },
+    mostWaiting,
+  )
+  const record = (from: number, count: number) => {
+    for (let n = from; n < from + count; n++) recorder.record(eventOf(`req_${n}`))
+  }
+  return { saved, lines, database, recorder, record }
+}
+
+describe('the recorder of call events', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('saves what came within a second in one batch, in order', async () => {
+    const { saved, record } = setUp()
+    record(1, 3)
+    await vi.advanceTimersByTimeAsync(999)
+    expect(saved).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(saved).toEqual([['req_1', 'req_2', 'req_3']])
+  })
+
+  it('saves a full batch at once, and none twice', async () => {
+    const { saved, record } = setUp()
+    record(1, 1100)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(saved.map((batch) => batch.length)).toEqual([500])
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(saved.map((batch) => batch.length)).toEqual([500, 500, 100])
+    expect(new Set(saved.flat()).size).toBe(1100)
+  })
+
+  it('keeps events while the database is away, and saves them when it is back', async () => {
+    const { saved, lines, database, record } = setUp()
+    database.fault = AWAY
+    record(1, 2)
+    await vi.advanceTimersByTimeAsync(5000)
+    record(3, 1)
+    database.fault = null
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(saved).toEqual([['req_1', 'req_2', 'req_3']])
+    expect(lines).toEqual([])
+  })
+
+  it('drops the oldest beyond its bound, and says how many', async () => {
+    const { saved, lines, database, record, recorder } = setUp({ mostWaiting: 100 })
+    database.fault = AWAY
+    record(1, 115)
+    await vi.advanceTimersByTimeAsync(1000)
+    database.fault = null
+    await recorder.close()
+    const kept = saved.flat()
+    expect(kept.at(-1)).toBe('req_115')
+    expect(lines).toEqual([{ fields: { events: 115 - kept.length }, event: 'call_events.dropped' }])
+    expect(kept.length).toBeGreaterThanOrEqual(90)
+    expect(kept.length).toBeLessThanOrEqual(100)
+  })
+
+  it('gives up a batch that the database refuses, so that the next ones are saved', async () => {
+    const { saved, lines, database, record } = setUp()
+    database.fault = new Error('a value out of range')
+    record(1, 2)
+    await vi.advanceTimersByTimeAsync(1000)
+    database.fault = null
+    record(3, 1)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(saved).toEqual([['req_3']])
+    expect(lines.map(({ event }) => event)).toEqual(['call_events.refused'])
+  })
+
+  it('saves everything before it closes', async () => {
+    const { saved, record, recorder } = setUp()
+    record(1, 1200)
+    await recorder.close()
+    expect(saved.flat()).toHaveLength(1200)
+  })
+
+  it('closes while the database is away, and says what is lost', async () => {
+    const { lines, database, record, recorder } = setUp()
+    database.fault = AWAY
+    record(1, 7)
+    await recorder.close()
+    expect(lines).toEqual([{ fields: { events: 7 }, event: 'call_events.dropped' }])
+  })
+})
+
+function eventOf(requestId: string): CallEvent {
+  const caller = {
+    accountId: 'account-1',
+    invitationId: 'invitation-1',
+    sessionId: 'session-1',
+    sessionKind: 'device',
+    organization: 'acme',
+    team: '@acme/core',
+    role: 'member',
+    authenticatedAt: null,
+  } as const
+  return {
+    kind: 'finished',
+    at: new Date('2026-11-21T10:00:00Z'),
+    call: { requestId, caller, sessionId: null, style: 'chat', model: 'svc/fast', servedBy: 'vendora' },
+    result: { outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, usage: NO_USAGE },
+  }
+}

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { deviceLogin, memoryTokenStore } from '../../generated/sdk/index.js'
+import type { DeviceLoginOptions } from '../../generated/sdk/index.js'
+import { form } from '../support/requests.ts'
+import { mailTokenOf, people } from '../support/people.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const team = people()
+let service: TestService
+
+beforeAll(async () => {
+  service = await startService({ directory: team.directory })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+/** A login whose waits move the service's clock instead of lasting; `during` happens in the wait of that number. */
+function login(given: Partial<DeviceLoginOptions> & { during?: Record<number, () => Promise<unknown>> } = {}) {
+  const { during = {}, ...options } = given
+  const email = options.email ?? team.next()
+  const waits: number[] = []
+  const codes: string[] = []
+  const done = deviceLogin({
+    baseUrl: service.origin,
+    email,
+    deviceId: 'sdk-test',
+    fetch: (request) => service.fetch(new URL(request.url).pathname, request),
+    onCode: ({ userCode }) => void codes.push(userCode),
+    async wait(seconds) {
+      waits.push(seconds)
+      service.clock.advance({ seconds })
+      await during[waits.length]?.()
+    },
+    ...options,
+  })
+  return { email, waits, codes, done }
+}
+
+describe('deviceLogin', () => {
+  it('shows the code, polls a little slower than told, and keeps the tokens once the mail is answered', async () => {
+    const tokens = memoryTokenStore()
+    const email = team.next()
+    const { done, waits, codes } = login({ email, tokens, during: { 3: () => service.approveByMail(email) } })
+    const granted = await done
+    expect(granted).toMatchObject({ account: email, organization: 'acme', team: '@acme/core', deviceId: 'sdk-test' })
+    expect(codes).toEqual([expect.stringMatching(/^[A-Z]{4}-[A-Z]{4}$/)])
+    expect(waits).toEqual([6, 6, 6])
+    const { organization: _, ...stored } = granted
+    expect(await tokens.load()).toEqual(stored)
+  })
+
+  it('rejects with the contract code when the person says no', async () => {
+    const email = team.next()
+    const deny = () =>
+      service.fetch('/v1/auth/magic/consume', form({ token: mailTokenOf(service, email), action: 'deny' }))
+    const { done } = login({ email, during: { 1: deny } })
+    await expect(done).rejects.toMatchObject({ name: 'NotAllowedError', code: 'access_denied', status: 403 })
+  })
+
+  it('rejects at once for an address that is not invited', async () => {
+    const { done, waits } = login({ email: 'nobody@example.com' })
+    await expect(done).rejects.toMatchObject({ code: 'not_invited', requestId: expect.stringMatching(/^req_/) })
+    expect(waits).toEqual([])
+  })
+
+  it('rejects when nobody approved in time', async () => {
+    const { done } = login({ during: { 2: async () => service.clock.advance({ seconds: 600 }) } })
+    await expect(done).rejects.toMatchObject({ name: 'ExpiredError', code: 'expired' })
+  })
+
+  it.each(['while it waits', 'before it began'])('gives up %s when it is cancelled', async (when) => {
+    const cancel = new AbortController()
+    const onCode = () => cancel.abort(new Error('no longer'))
+    if (when === 'before it began') onCode()
+    const { done } = login({ wait: undefined, signal: cancel.signal, onCode })
+    await expect(done).rejects.toThrow('no longer')
+  })
+})
+
+describe('polling', () => {
+  const started = {
+    deviceCode: 'svcd_1',
+    userCode: 'BCDF-GHJK',
+    verificationUri: 'http://localhost/',
+    intervalSeconds: 5,
+    expiresAt: '2026-11-21T09:10:00Z',
+  }
+  const granted = { account: 'ada@example.com', accessToken: 'a', refreshToken: 'r' }
+  const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
+    Response.json({ type: 'error', error: { type: 'x', code, message: code } }, { status, headers })
+
+  /** The waits of a login whose polls are answered like this. */
+  async function waitsOf(answers: (() => Response)[]): Promise<number[]> {
+    const waits: number[] = []
+    const queue = [() => Response.json(started, { status: 202 }), ...answers]
+    await deviceLogin({
+      baseUrl: 'http://svc.test',
+      email: 'ada@example.com',
+      deviceId: 'd',
+      onCode: () => {},
+      fetch: async () => (queue.shift() ?? (() => Response.json(granted)))(),
+      wait: async (seconds) => void waits.push(seconds),
+    })
+    return waits
+  }
+  const breaks = () => {
+    throw new TypeError('fetch failed')
+  }
+
+  it('waits as long as a refusal asks', async () => {
+    expect(await waitsOf([() => refusal(429, 'rate_limited', { 'retry-after': '30' })])).toEqual([6, 36])
+  })
+
+  it('asks ever more slowly while the service is out of reach, and as before once it is back', async () => {
+    const pending = () => refusal(428, 'authorization_pending')
+    expect(await waitsOf([breaks, () => refusal(503, 'service_unavailable'), pending])).toEqual([6, 12, 24, 6])
+  })
+
+  it('does not ask for ever', async () => {
+    await expect(waitsOf(Array.from({ length: 9 }, () => breaks))).rejects.toThrow('fetch failed')
+  })
+})

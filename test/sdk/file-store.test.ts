@@ -1,0 +1,99 @@
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fileTokenStore } from '../../generated/sdk/node.js'
+import { atOnce } from '../support/requests.ts'
+
+const TOKENS = {
+  account: 'ada@example.com',
+  team: '@acme/core',
+  deviceId: 'laptop-1',
+  accessToken: 'a1',
+  refreshToken: 'r1',
+  expiresAt: '2026-11-21T09:15:00Z',
+}
+
+let folder: string
+let file: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-store-'))
+  file = path.join(folder, 'deep/er/tokens.json')
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+describe('fileTokenStore', () => {
+  it('has no tokens before any were saved, and none after they were forgotten', async () => {
+    const store = fileTokenStore(file)
+    expect(await store.load()).toBeNull()
+    await store.save(TOKENS)
+    expect(await fileTokenStore(file).load()).toEqual(TOKENS)
+    await store.save(null)
+    expect(await store.load()).toBeNull()
+  })
+
+  it('lets nobody but the owner read the file, and leaves nothing else behind', async () => {
+    const store = fileTokenStore(file)
+    await store.exclusively(() => store.save(TOKENS))
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await stat(path.dirname(file))).mode & 0o077).toBe(0)
+    expect(await readdir(path.dirname(file))).toEqual(['tokens.json'])
+  })
+
+  it('makes a file that was readable for all private again', async () => {
+    const store = fileTokenStore(file)
+    await store.save(TOKENS)
+    await writeFile(file, '{}', { mode: 0o644 })
+    await store.save(TOKENS)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+  })
+
+  it.each(['', '{"accessToken":', '[]', 'null', '{"accessToken":"a"}'])(
+    'says which file is damaged when it holds %j',
+    async (text) => {
+      const store = fileTokenStore(file)
+      await store.save(TOKENS)
+      await writeFile(file, text)
+      await expect(store.load()).rejects.toThrow(file)
+    },
+  )
+
+  it('runs one task at a time, and goes on after one that failed', async () => {
+    const store = fileTokenStore(file)
+    let running = 0
+    let most = 0
+    const results = await atOnce(8, (index) =>
+      fileTokenStore(file)
+        .exclusively(async () => {
+          most = Math.max(most, ++running)
+          await store.load()
+          running--
+          if (index === 0) throw new Error('failed')
+          return index
+        })
+        .catch(() => 'failed'),
+    )
+    expect(most).toBe(1)
+    expect(results.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 'failed'])
+  })
+
+  it('takes over the lock of a process that died, once', async () => {
+    const store = fileTokenStore(file)
+    await store.save(TOKENS)
+    await writeFile(`${file}.lock`, 'somebody')
+    const longAgo = new Date(Date.now() - 60_000)
+    await utimes(`${file}.lock`, longAgo, longAgo)
+    let running = 0
+    let most = 0
+    await atOnce(4, () =>
+      store.exclusively(async () => {
+        most = Math.max(most, ++running)
+        await readFile(file)
+        running--
+      }),
+    )
+    expect(most).toBe(1)
+    expect(await readdir(path.dirname(file))).toEqual(['tokens.json'])
+  })
+})

@@ -1,0 +1,175 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { publint } from 'publint'
+import { build } from 'vite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startEngine } from '../support/engine.ts'
+import { startService } from '../support/service.ts'
+
+const run = promisify(execFile)
+const root = path.join(import.meta.dirname, '../..')
+const bin = (name: string) => path.join(root, 'node_modules/.bin', name)
+
+let project: string
+let tarball: string
+
+/** An empty project with nothing but the packed SDK. */
+beforeAll(async () => {
+  project = await mkdtemp(path.join(tmpdir(), 'svc-package-'))
+  const packed = await run('npm', ['run', '--silent', 'sdk:pack', '--', '--json', '--pack-destination', project], {
+    cwd: root,
+  })
+  // npm 11 prints a list, npm 12 an object by package name.
+  const [{ filename }] = Object.values(JSON.parse(packed.stdout) as object) as [{ filename: string }]
+  tarball = path.join(project, filename)
+  await writeFile(path.join(project, 'package.json'), '{ "name": "empty", "private": true, "type": "module" }')
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], { cwd: project })
+})
+afterAll(() => rm(project, { recursive: true }))
+
+const installed = () => path.join(project, 'node_modules/@svc/client')
+
+describe('the packed SDK', () => {
+  it('is under 12 kB without types', async () => {
+    const files = (await readdir(installed())).filter((name) => !name.endsWith('.d.ts'))
+    const texts = await Promise.all(files.map((name) => readFile(path.join(installed(), name))))
+    expect(files).toContain('README.md')
+    expect(gzipSync(Buffer.concat(texts)).length).toBeLessThan(12_000)
+  })
+
+  it('has nothing that publint would change', async () => {
+    const { messages } = await publint({ pkgDir: installed(), pack: false, level: 'suggestion' })
+    expect(messages).toEqual([])
+  })
+
+  it('resolves with its types wherever ES modules do', async () => {
+    const { stdout } = await run(bin('attw'), ['--profile', 'esm-only', '--format', 'json', tarball])
+    const { analysis } = JSON.parse(stdout) as { analysis: { problems: { kind: string; resolutionKind?: string }[] } }
+    const counted = analysis.problems.filter(({ resolutionKind }) => !IGNORED.includes(resolutionKind ?? ''))
+    expect(counted).toEqual([])
+  })
+
+  it('needs nothing of Node.js but in the file store', async () => {
+    const files = (await readdir(installed())).filter((name) => name.endsWith('.js') && name !== 'node.js')
+    for (const file of files) {
+      expect(await readFile(path.join(installed(), file), 'utf8'), file).not.toMatch(/['"]node:|\.\/node\.js/)
+    }
+  })
+
+  it('leaves out of a bundle what is not used', async () => {
+    const entry = path.join(project, 'entry.js')
+    await writeFile(entry, `import { events } from '@svc/client'; globalThis.events = events`)
+    const built = await build({
+      root: project,
+      configFile: false,
+      logLevel: 'silent',
+      build: { write: false, rolldownOptions: { input: entry } },
+    })
+    // Of one input without a watcher there is one output.
+    const { output } = built as Extract<typeof built, { output: unknown }>
+    const code = output.map((part) => ('code' in part ? part.code : '')).join('')
+    expect(code).not.toMatch(/auth\/device|Retry-After|retry-after/)
+    expect(code.length).toBeLessThan(2_000)
+  })
+})
+
+const IGNORED = ['node10', 'node16-cjs']
+
+const RESOLUTIONS = [
+  { module: 'node16', moduleResolution: 'node16' },
+  { module: 'nodenext', moduleResolution: 'nodenext' },
+  { module: 'esnext', moduleResolution: 'bundler' },
+]
+
+describe('its types', () => {
+  const options = { strict: true, noEmit: true, target: 'es2022', exactOptionalPropertyTypes: true }
+
+  async function check(name: string, code: string, compilerOptions: object): Promise<string> {
+    const folder = path.join(project, name)
+    await mkdir(folder, { recursive: true })
+    await writeFile(path.join(folder, 'code.ts'), code)
+    await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }')
+    await writeFile(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['code.ts'] }))
+    return run(bin('tsc'), ['-p', folder]).then(
+      () => '',
+      ({ stdout }: { stdout: string }) => stdout,
+    )
+  }
+
+  it.each(RESOLUTIONS)('fit the example of the README under $moduleResolution', async (resolution) => {
+    const node = { types: ['node'], typeRoots: [path.join(root, 'node_modules/@types')] }
+    const code = await readmeExample()
+    expect(await check(resolution.module, code, { ...options, ...resolution, ...node })).toBe('')
+  })
+
+  it('work in a browser project, and refuse what the contract does not have', async () => {
+    const code = `
+      import { createClient, streamMessage, SvcError, unwrap } from '@svc/client'
+      import type { ErrorCode, StoredTokens, TokenSet } from '@svc/client'
+      const client = createClient({ baseUrl: 'https://svc.example.com', accessToken: async () => 'token' })
+      const { data } = await unwrap(client.GET('/v1/models'))
+      export const ids: string[] = data.map(({ id }) => id)
+      for await (const { type } of streamMessage(client, { max_tokens: 1, messages: [] })) type.length
+      const { error } = await client.POST('/v1/auth/device/poll', { body: { deviceCode: 'x' } })
+      if (error?.error.code === 'authorization_pending') error.error.message.length
+      export const pending: ErrorCode = 'authorization_pending'
+      export const isOver = (thrown: unknown) => thrown instanceof SvcError && thrown.code === 'expired'
+      export const stored = (tokens: TokenSet): StoredTokens => tokens
+      // @ts-expect-error: there is no such route.
+      await client.GET('/v1/nothing')
+      // @ts-expect-error: there is no such code.
+      export const wrong: ErrorCode = 'no_such_code'
+      // @ts-expect-error: a field that the contract does not have.
+      await client.POST('/v1/auth/device/poll', { body: { deviceCode: 'x', more: true } })
+    `
+    const browser = { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom', 'dom.iterable'], types: [] }
+    expect(await check('browser', code, { ...options, ...browser })).toBe('')
+  })
+})
+
+describe('the example of the README', () => {
+  it('has fifteen lines at most', async () => {
+    expect((await readmeExample()).trim().split('\n').length).toBeLessThanOrEqual(15)
+  })
+
+  it('logs in, streams, and the next time streams without a login', async () => {
+    await using engine = await startEngine()
+    await using service = await startService({
+      env: { SVC_LOCAL_ENGINE_URL: engine.url.href, SVC_POLL_INTERVAL_SECONDS: '1' },
+    })
+    await writeFile(path.join(project, 'example.ts'), await readmeExample())
+
+    const first = await example(service.origin, async (printed) => {
+      if (printed.includes('compare the code')) await service.approveByMail('ada@example.com')
+    })
+    expect(first).toMatch(/compare the code: [A-Z]{4}-[A-Z]{4}\nHello!$/)
+    expect((await stat(path.join(project, '.svc-tokens.json'))).mode & 0o777).toBe(0o600)
+    expect(await example(service.origin)).toBe('Hello!')
+  })
+
+  /** What it prints; rejects when it fails. */
+  function example(baseUrl: string, onPrint: (printed: string) => Promise<void> = async () => {}): Promise<string> {
+    const env = { ...process.env, SVC_BASE_URL: baseUrl, SVC_EMAIL: 'ada@example.com' }
+    const child = spawn(process.execPath, ['example.ts'], { cwd: project, env })
+    let printed = ''
+    let failed = ''
+    child.stderr.on('data', (text: Buffer) => (failed += text.toString()))
+    return new Promise((resolve, reject) => {
+      child.stdout.on('data', (text: Buffer) => {
+        printed += text.toString()
+        onPrint(text.toString()).catch(reject)
+      })
+      child.on('error', reject)
+      child.on('close', (code) => (code === 0 ? resolve(printed) : reject(new Error(failed))))
+    })
+  }
+})
+
+async function readmeExample(): Promise<string> {
+  const readme = await readFile(path.join(installed(), 'README.md'), 'utf8')
+  return /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
+}

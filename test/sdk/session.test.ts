@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClient, memoryTokenStore, unwrap } from '../../generated/sdk/index.js'
+import { fileTokenStore } from '../../generated/sdk/node.js'
+import { people } from '../support/people.ts'
+import { atOnce } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const run = promisify(execFile)
+const team = people()
+let service: TestService
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-sdk-'))
+  service = await startService({ directory: team.directory })
+})
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+
+const refreshes = () => routes('/v1/auth/token/refresh')
+const routes = (route: string) => service.log.filter(({ fields }) => 'route' in fields && fields.route === route).length
+
+async function signedIn() {
+  const tokens = await service.signIn(team.next())
+  return memoryTokenStore(tokens)
+}
+
+const clientOf = (tokens: ReturnType<typeof memoryTokenStore>) =>
+  createClient({
+    baseUrl: service.origin,
+    tokens,
+    fetch: (request) => service.fetch(new URL(request.url).pathname, request),
+  })
+
+describe('a client with a token store', () => {
+  it('refreshes once for any number of requests that are refused at once, and all of them succeed', async () => {
+    const tokens = await signedIn()
+    const client = clientOf(tokens)
+    service.clock.advance({ seconds: 901 })
+    const before = refreshes()
+    const answers = await atOnce(20, () => unwrap(client.GET('/v1/models')))
+    expect(answers.map(({ object }) => object)).toEqual(Array.from({ length: 20 }, () => 'list'))
+    expect(refreshes() - before).toBe(1)
+  })
+
+  it('sends the body again with the new token', async () => {
+    const tokens = await signedIn()
+    service.clock.advance({ seconds: 901 })
+    const { error, response } = await clientOf(tokens).POST('/device', { body: { userCode: 'ZZZZ-ZZZZ' } })
+    expect([response.status, error?.error.code]).toEqual([404, 'not_found'])
+  })
+
+  it('does not refresh for a token that somebody else has replaced already', async () => {
+    const tokens = await signedIn()
+    service.clock.advance({ seconds: 901 })
+    await unwrap(clientOf(tokens).GET('/v1/models'))
+    const before = refreshes()
+    await unwrap(clientOf(tokens).GET('/v1/models'))
+    expect(refreshes() - before).toBe(0)
+  })
+
+  it('forgets the tokens of a session that is over, and fails as not signed in', async () => {
+    const tokens = await signedIn()
+    const client = clientOf(tokens)
+    await unwrap(client.POST('/v1/auth/logout'))
+    service.clock.advance({ seconds: 901 })
+    await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject({
+      name: 'NotSignedInError',
+      code: 'unauthorized',
+      status: 401,
+    })
+    expect(await tokens.load()).toBeNull()
+  })
+
+  it('keeps the tokens when the refresh cannot be answered', async () => {
+    const kept = { account: 'a@example.com', team: '@a/b', deviceId: 'd', accessToken: 'old', refreshToken: 'r' }
+    const tokens = memoryTokenStore({ ...kept, expiresAt: '2026-11-21T09:15:00Z' })
+    const client = createClient({
+      baseUrl: 'http://svc.test',
+      tokens,
+      fetch: async ({ url }) =>
+        url.endsWith('/refresh')
+          ? Response.json({ error: { code: 'service_unavailable', message: 'down' } }, { status: 503 })
+          : Response.json({}, { status: 401 }),
+    })
+    await expect(client.GET('/v1/models')).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(await tokens.load()).toMatchObject(kept)
+  })
+
+  it('asks again when the answer of a refresh is lost', async () => {
+    const tokens = await signedIn()
+    let lost = 0
+    const client = createClient({
+      baseUrl: service.origin,
+      tokens,
+      async fetch(request) {
+        const response = await fetch(request)
+        if (!request.url.endsWith('/refresh') || lost++) return response
+        throw new TypeError('fetch failed')
+      },
+    })
+    service.clock.advance({ seconds: 901 })
+    expect((await unwrap(client.GET('/v1/models'))).object).toBe('list')
+    expect(lost).toBe(2)
+  })
+
+  it('leaves 401 about a code in the body alone', async () => {
+    const before = refreshes()
+    const { response } = await clientOf(await signedIn()).POST('/v1/auth/device/poll', { body: { deviceCode: 'x' } })
+    expect([response.status, refreshes() - before]).toEqual([401, 0])
+  })
+})
+
+describe('the file store', () => {
+  it('lets processes that share it refresh once, all of them succeeding', async () => {
+    const file = path.join(folder, 'shared.json')
+    await fileTokenStore(file).save(await service.signIn(team.next()))
+    service.clock.advance({ seconds: 901 })
+    const before = refreshes()
+    const sdk = new URL('../../generated/sdk/', import.meta.url)
+    const script = `
+      import { createClient, unwrap } from '${new URL('index.js', sdk)}'
+      import { fileTokenStore } from '${new URL('node.js', sdk)}'
+      const client = createClient({ baseUrl: '${service.origin}', tokens: fileTokenStore('${file}') })
+      const answers = await Promise.all(Array.from({ length: 5 }, () => unwrap(client.GET('/v1/models'))))
+      console.log(answers.length)`
+    const outputs = await atOnce(3, () => run(process.execPath, ['--input-type=module', '-e', script]))
+    expect(outputs.map(({ stdout }) => stdout.trim())).toEqual(['5', '5', '5'])
+    expect(refreshes() - before).toBe(1)
+  })
+})

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createClient,
+  events,
+  streamChatCompletion,
+  streamMessage,
+  streamResponse,
+  SvcError,
+  unwrap,
+} from '../../generated/sdk/index.js'
+
+const SSE = { headers: { 'content-type': 'text/event-stream', 'x-request-id': 'req_7' } }
+const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [] }
+
+function stream(bytes: Uint8Array[], onCancel = () => {}): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    pull(to) {
+      const next = bytes.shift()
+      if (next) to.enqueue(next)
+      else to.close()
+    },
+    cancel: onCancel,
+  })
+}
+
+const bytesOf = (text: string) => new TextEncoder().encode(text)
+const block = (data: unknown, event = '') => `${event && `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
+const clientOf = (answer: () => Response, seen: Request[] = []) =>
+  createClient({
+    baseUrl: 'http://svc.test',
+    async fetch(request) {
+      seen.push(request)
+      return answer()
+    },
+  })
+const streaming = (text: string) => clientOf(() => new Response(stream([bytesOf(text)]), SSE))
+
+async function all<T>(from: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const one of from) found.push(one)
+  return found
+}
+
+describe('events', () => {
+  const text =
+    ': hi\r\n\r\nevent: a\r\ndata: {"n":\r\ndata: 1}\r\n\r\ndata:{"t":"ü€😀"}\n\nid: 7\n\ndata: {"n":3}\r\rdata: [DONE]\n\ndata: {"n":4}\n\n'
+
+  it('are the same wherever the bytes are cut', async () => {
+    const bytes = bytesOf(text)
+    for (let at = 0; at <= bytes.length; at++) {
+      const found = await all(events(stream([bytes.slice(0, at), bytes.slice(at)])))
+      expect(found, `cut at ${at}`).toEqual([{ n: 1 }, { t: 'ü€😀' }, { n: 3 }])
+    }
+    const single = await all(events(stream(Array.from(bytes, (byte) => Uint8Array.of(byte)))))
+    expect(single).toEqual([{ n: 1 }, { t: 'ü€😀' }, { n: 3 }])
+  })
+
+  it('leave out an event that was cut off', async () => {
+    expect(await all(events(stream([bytesOf('data: {"n":1}\n\ndata: {"n":')])))).toEqual([{ n: 1 }])
+  })
+})
+
+describe('the three styles', () => {
+  it('yield what they name, up to their own end', async () => {
+    const done = { type: 'response.completed' }
+    const stop = { type: 'message_stop' }
+    expect(await all(streamChatCompletion(streaming(`${block(chunk)}data: [DONE]\n\n`), { messages: [] }))).toEqual([
+      chunk,
+    ])
+    expect(await all(streamResponse(streaming(block(done) + block({ type: 'late' })), { input: '' }))).toEqual([done])
+    expect(await all(streamMessage(streaming(block({ type: 'ping' }) + block(stop)), { messages: [] }))).toEqual([
+      { type: 'ping' },
+      stop,
+    ])
+  })
+
+  it('ask for a stream, on the route that was named', async () => {
+    const seen: Request[] = []
+    const client = clientOf(() => new Response(stream([bytesOf(block({ type: 'response.failed' }))]), SSE), seen)
+    await all(streamResponse(client, { input: 'x', stream: false }, { path: '/codex/v1/responses' }))
+    expect(seen[0]?.url).toBe('http://svc.test/codex/v1/responses')
+    expect(await seen[0]?.json()).toEqual({ input: 'x', stream: true })
+  })
+
+  it.each([
+    ['chat completions', (text: string) => streamChatCompletion(streaming(text), { messages: [] })],
+    ['responses', (text: string) => streamResponse(streaming(text), { input: '' })],
+    ['messages', (text: string) => streamMessage(streaming(text), { messages: [] })],
+  ])('tell a stream of %s that stopped short from a whole one', async (_style, call) => {
+    await expect(all<unknown>(call(block({ ...chunk, type: 'ping' })))).rejects.toMatchObject({
+      name: 'StreamError',
+      code: 'stream_cut',
+      requestId: 'req_7',
+    })
+  })
+
+  it.each([
+    [{ error: { code: 'upstream_failed', message: 'It broke.' } }, 'upstream_failed'],
+    [{ type: 'error', error: { type: 'overloaded_error', message: 'It broke.' } }, 'overloaded_error'],
+    [{ type: 'error', code: 'server_error', message: 'It broke.' }, 'server_error'],
+  ])('throw the error that a stream carries: %j', async (event, code) => {
+    const call = all<unknown>(streamMessage(streaming(block(event, 'error')), { messages: [] }))
+    await expect(call).rejects.toMatchObject({ name: 'StreamError', code, message: 'It broke.' })
+  })
+
+  it('hang up when the loop is left', async () => {
+    let hungUp = false
+    const body = () => stream([bytesOf(block(chunk)), bytesOf(block(chunk))], () => (hungUp = true))
+    for await (const _ of streamChatCompletion(
+      clientOf(() => new Response(body(), SSE)),
+      { messages: [] },
+    ))
+      break
+    expect(hungUp).toBe(true)
+  })
+
+  it('throw the refusal of a call that never streamed', async () => {
+    const refusal = () =>
+      Response.json(
+        { type: 'error', error: { type: 'permission_error', code: 'model_not_allowed', message: 'No.' } },
+        { status: 403, headers: { 'x-request-id': 'req_8' } },
+      )
+    const call = all(streamChatCompletion(clientOf(refusal), { messages: [] }))
+    await expect(call).rejects.toMatchObject({
+      name: 'NotAllowedError',
+      code: 'model_not_allowed',
+      status: 403,
+      requestId: 'req_8',
+    })
+  })
+})
+
+describe('unwrap', () => {
+  it.each([
+    [401, 'NotSignedInError'],
+    [403, 'NotAllowedError'],
+    [410, 'ExpiredError'],
+    [429, 'RateLimitedError'],
+    [502, 'UnavailableError'],
+    [404, 'SvcError'],
+  ])('throws for %i a %s', async (status, name) => {
+    const body = { error: { code: 'some_code', message: 'Words.' } }
+    const client = clientOf(() => Response.json(body, { status, headers: { 'retry-after': '70' } }))
+    const error = await unwrap(client.GET('/v1/models')).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(SvcError)
+    expect(error).toMatchObject({ name, status, code: 'some_code', message: 'Words.', retryAfterSeconds: 70, body })
+  })
+
+  it('makes an error of an answer that is no JSON', async () => {
+    const client = clientOf(() => new Response('<h1>Bad gateway</h1>', { status: 502 }))
+    await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject({ code: 'http_502', requestId: null })
+  })
+})

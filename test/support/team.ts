@@ -1,0 +1,58 @@
+import { json } from './requests.ts'
+import { startService } from './service.ts'
+import type { TestService } from './service.ts'
+
+export const TEAM_PATH = '/v1/teams/%40acme%2Fcore/invitations'
+
+const DIRECTORY = `
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        models: []
+        members: [{ email: ada@example.com, role: admin }, { email: member@example.com }]
+      - name: other
+        models: []
+        members: [{ email: stranger@example.com, role: admin }]
+models: []
+`
+
+type Send = (path: string, init?: RequestInit) => Promise<Response>
+
+/** A service with an admin and a member of `@acme/core`, and an admin of another team, all signed in. */
+export type TestTeam = AsyncDisposable & {
+  readonly service: TestService
+  readonly admin: Record<string, string>
+  asAdmin: Send
+  asMember: Send
+  asStranger: Send
+  /** Invites an address to `@acme/core`; the invitation's id. */
+  invite(email: string): Promise<string>
+}
+
+export async function startTeam(): Promise<TestTeam> {
+  const service = await startService({ directory: DIRECTORY })
+  const [admin, member, stranger] = await Promise.all(
+    ['ada@example.com', 'member@example.com', 'stranger@example.com'].map(async (email) => ({
+      authorization: `Bearer ${(await service.signIn(email)).accessToken}`,
+    })),
+  )
+  const as =
+    (by: Record<string, string> = {}): Send =>
+    (path, init = {}) =>
+      service.fetch(path, { ...init, headers: { ...(init.headers as Record<string, string> | undefined), ...by } })
+  const asAdmin = as(admin)
+  return {
+    service,
+    admin: admin ?? {},
+    asAdmin,
+    asMember: as(member),
+    asStranger: as(stranger),
+    async invite(email) {
+      const response = await asAdmin(TEAM_PATH, json({ email }))
+      if (!response.ok) throw new Error(`Not invited: ${await response.text()}`)
+      return ((await response.json()) as { id: string }).id
+    },
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+  }
+}
