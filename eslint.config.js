@@ -27,7 +27,15 @@ export default tseslint.config(
     },
   },
   {
-    files: ['spec/**', 'prisma/**', 'src/command-line.ts', 'test/support/seen.ts', 'test/bench/**', '**/*.js'],
+    files: [
+      'spec/**',
+      'prisma/**',
+      'src/command-line.ts',
+      'test/support/seen.ts',
+      'test/bench/**',
+      'test/examples/**',
+      '**/*.js',
+    ],
     rules: { 'no-console': 'off' },
   },
   {

@@ -1,10 +1,37 @@
-/** Says which files of generated/ differ from what was committed, new and deleted ones included, and fails then. */
+/**
+ * `npm run drift`: fails when generated/ is not what was committed, new and deleted files included, and when the contract has changed since its
+ * last release by more than its version says.
+ */
 import { execFileSync } from 'node:child_process'
+import { compare, CURRENT, describeChange, RELEASED } from './compare.ts'
 
-const changed = execFileSync('git', ['status', '--porcelain', '--untracked-files=all', 'generated'], {
-  encoding: 'utf8',
-}).trimEnd()
-if (changed) {
-  console.error(`generated/ is not what spec/ and prisma/ generate. Run "npm run generate" and commit:\n${changed}`)
+checkGenerated()
+checkRelease()
+
+function checkGenerated(): void {
+  const changed = execFileSync('git', ['status', '--porcelain', '--untracked-files=all', 'generated'], {
+    encoding: 'utf8',
+  }).trimEnd()
+  if (changed) {
+    fail(`generated/ is not what spec/ and prisma/ generate. Run "npm run generate" and commit:\n${changed}`)
+  }
+}
+
+function checkRelease(): void {
+  const { changes, versions, versionMistake } = compare(RELEASED, CURRENT)
+  const breaking = changes.filter(({ impact }) => impact === 'major').map(describeChange)
+  if (breaking.length > 0) {
+    console.error(`These changes break who uses release ${versions.released} of the contract:`)
+    for (const line of new Set(breaking)) console.error(`  ${line}`)
+  }
+  if (versionMistake !== null) {
+    fail(
+      `${versionMistake}\nTake the change back, or raise the version in spec/main.tsp and run "npm run release:contract".`,
+    )
+  }
+}
+
+function fail(message: string): void {
+  console.error(message)
   process.exitCode = 1
 }

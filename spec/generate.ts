@@ -54,8 +54,8 @@ function nameTypesByPath(): void {
 
 /** Its version is the contract's: a breaking change of the one is a breaking change of the other. */
 function sdkPackage(): object {
-  const { license, dependencies } = readJson<PackageJson>('package.json')
-  const { info } = readJson<{ info: { version: string } }>('generated/openapi.json')
+  const { license, dependencies } = readJson('package.json') as PackageJson
+  const { info } = readJson('generated/openapi.json') as { info: { version: string } }
   return {
     name: '@svc/client',
     version: info.version,
@@ -80,8 +80,8 @@ function writePrismaClient(): void {
 
 type PackageJson = { license: string; dependencies: Record<string, string> }
 
-function readJson<Content>(file: string): Content {
-  return JSON.parse(readFileSync(path.join(root, file), 'utf8')) as Content
+function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(path.join(root, file), 'utf8'))
 }
 
 function run(command: string, args: readonly string[], env: Record<string, string> = {}): void {

@@ -7,6 +7,8 @@ import { controlPart } from './compose-control.ts'
 import { basisWithDatabase, basisWithoutDatabase, gatewayPart } from './compose-gateway.ts'
 import type { GatewayBasis } from './compose-gateway.ts'
 import type { Config } from './config.ts'
+import { keepHouse } from './control/housekeeping/run.ts'
+import { housekeepingStore } from './control/housekeeping/store.ts'
 import { notifier } from './control/notify.ts'
 import { writeControlError } from './control/write-error.ts'
 import { isDatabaseUnavailable } from './database.ts'
@@ -95,15 +97,18 @@ type Composed = {
 async function composeWithDatabase(config: Config, edges: Edges, redis: Redis | null): Promise<Composed> {
   const { database, mailer, clock, log } = edges
   const access = accessStore(database.prisma)
-  const keys = await openKeyring(access, clock)
+  const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
   const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
   const notify = notifier({ mailer, baseUrl: config.baseUrl, log })
   const basis = basisWithDatabase(edges, live)
+  const housekeeping = housekeepingStore(database.prisma)
+  const stopHousekeeping = keepHouse({ turnKeys: keys.turn, housekeeping, clock, log })
   return {
     basis,
     control: () => controlPart(config, edges, { access, keys, live, notify, redis }),
     async close() {
       live.close()
+      await stopHousekeeping()
       await notify.settled()
       await basis.close()
     },
@@ -136,6 +141,9 @@ function openRedis(url: Secret, log: Logger): Redis {
     if (!isAway) log.warn({ reason: error.message }, 'redis.away')
     isAway = true
   })
-  redis.on('ready', () => (isAway = false))
+  redis.on('ready', () => {
+    log.info({}, 'redis.ready')
+    isAway = false
+  })
   return redis
 }

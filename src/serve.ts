@@ -93,9 +93,10 @@ async function start(config: Config, edges: GatewayEdges, service: Service): Pro
 
 async function startMetrics({ host, metricsPort }: Config, metrics: Metrics, server: Server) {
   const port = metricsPort ?? 0
-  return serveMetrics(metrics, host, port).catch((error: NodeJS.ErrnoException) => {
+  return serveMetrics(metrics, host, port).catch((error: unknown) => {
     server.close()
-    throw new AddressError(host, port, 'SVC_METRICS_PORT', error.code)
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
+    throw new AddressError(host, port, 'SVC_METRICS_PORT', code)
   })
 }
 

@@ -33,6 +33,21 @@ export function accessStore(db: PrismaClient) {
       await db.signingKey.createMany({ data: [row], skipDuplicates: true })
     },
 
+    /**
+     * Publishes the key that follows another one, and says until when that one is accepted; both or neither. Does nothing when another
+     * process did it first.
+     */
+    async publishNextKey(next: StoredKey, before: { kid: string; retiresAt: Date }, now: Date): Promise<void> {
+      await db.$transaction(async (tx) => {
+        const row = { ...next, secret: next.secret.reveal(), createdAt: now }
+        const { count } = await tx.signingKey.createMany({ data: [row], skipDuplicates: true })
+        if (count === 0) return
+        await tx.signingKey.update({ where: { kid: before.kid }, data: { retiresAt: before.retiresAt } })
+        const details = { before: before.kid, signsFrom: next.signsFrom.toISOString() }
+        await tx.auditEvent.create({ data: { at: now, kind: 'signing_key.published', subjectId: next.kid, details } })
+      })
+    },
+
     /** Who a device session belongs to; null when it has ended or its invitation was withdrawn. */
     async findDeviceCaller(sessionId: string): Promise<Caller | null> {
       const row = await db.deviceSession.findFirst({

@@ -40,6 +40,7 @@ export type Parameter = {
   readonly required?: boolean
   readonly description?: string
   readonly schema?: Schema
+  readonly example?: unknown
 }
 export type Answer = {
   readonly description: string

@@ -16,9 +16,12 @@ export function sameOrigin(allowedOrigins: readonly string[]): RequestHandler {
 }
 
 function isOurs(
-  headers: { origin?: string | undefined; 'sec-fetch-site'?: unknown },
+  { origin, 'sec-fetch-site': site }: { origin?: string | undefined; 'sec-fetch-site'?: unknown },
   allowed: readonly string[],
 ): boolean {
-  if (headers.origin !== undefined) return allowed.includes(headers.origin)
-  return headers['sec-fetch-site'] !== 'cross-site' && headers['sec-fetch-site'] !== 'same-site'
+  // Pages that name themselves to nobody (`Referrer-Policy: no-referrer`) send their own forms with the origin `null` (Fetch, section
+  // 3.2). So do pages without an origin; what tells them apart is that browsers call the former same-origin.
+  if (origin === 'null') return site === 'same-origin'
+  if (origin !== undefined) return allowed.includes(origin)
+  return site !== 'cross-site' && site !== 'same-site'
 }

@@ -39,6 +39,10 @@ describe('startPasskeyLogin', () => {
   })
 
   describe('400', () => {
+    it('refuses a request without a body, although none of its fields is required', async () => {
+      expect(await outcomeOf(await service.fetch(PATH, { method: 'POST' }))).toBe('400 invalid_request')
+    })
+
     it('refuses what is no address', async () => {
       expect(await outcomeOf(await service.fetch(PATH, json({ email: 'a@b.test, c@d.test' })))).toBe(
         '400 invalid_request',

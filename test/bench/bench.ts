@@ -3,33 +3,21 @@
  * own (user and system, from /proc), so the load's own cost does not count. Rounds alternate between the two; the best round of each counts, because
  * a busy machine only ever adds. Linux only.
  */
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { createClient } from '../../src/sdk/index.ts'
+import { openProcesses, rssKb } from './processes.ts'
+import type { Server } from './processes.ts'
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5)
 const UPSTREAM_PORT = 18_701
 const CHAT = '/v1/chat/completions'
-const root = path.join(import.meta.dirname, '../..')
-const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
-const children: ChildProcess[] = []
-
-type Server = {
-  readonly name: string
-  readonly pid: number
-  readonly origin: string
-  readonly headers: Record<string, string>
-}
+const processes = openProcesses()
 
 try {
-  start([path.join(root, 'test/bench/upstream.ts'), String(UPSTREAM_PORT)])
+  processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
   const reference = await startReference(18_702)
-  const ours = await startOurs(18_703)
+  const ours = await processes.startService(18_703, UPSTREAM_PORT)
   console.log(`CPU microseconds of the server process; best of ${ROUNDS} alternating rounds; Node ${process.version}\n`)
   await compare('JSON call, 1 KB body', [ours, reference], (server) => jsonCalls(server, 1_000, 1_500))
   await compare('JSON call, 200 KB body', [ours, reference], (server) => jsonCalls(server, 200_000, 150))
@@ -40,8 +28,7 @@ try {
   for (const server of [ours, reference]) await idleStreams(server, 2_000)
   for (const server of [ours, reference]) for (const phase of ['stream', 'never']) await leavers(server, phase, 200)
 } finally {
-  for (const child of children) child.kill('SIGKILL')
-  rmSync(folder, { recursive: true, force: true })
+  processes.close()
 }
 
 async function compare(
@@ -154,62 +141,14 @@ function bodyOf(size: number, stream: boolean): Buffer {
 }
 
 async function startReference(port: number): Promise<Server> {
-  const { pid } = start([path.join(root, 'test/bench/reference.ts'), String(port), String(UPSTREAM_PORT)])
+  const { pid } = processes.start('test/bench/reference.ts', [String(port), String(UPSTREAM_PORT)])
   const origin = `http://127.0.0.1:${port}`
-  await up(origin)
+  await processes.up(origin)
   return { name: 'bare Express + undici', pid: pid ?? 0, origin, headers: {} }
-}
-
-/** The service with everything on; the bounds of its limits are out of the way, the limits are not. */
-async function startOurs(port: number): Promise<Server> {
-  const directory = path.join(root, 'prisma/example-directory.yaml')
-  const { pid } = start([path.join(root, 'src/main.ts'), 'serve'], {
-    SVC_PORT: String(port),
-    SVC_DATABASE_URL: 'memory:',
-    SVC_DIRECTORY_FILE: directory,
-    SVC_MAIL_URL: `outbox:${folder}`,
-    SVC_VENDORA_UPSTREAM_URL: `http://127.0.0.1:${UPSTREAM_PORT}`,
-    SVC_LIMIT_REQUESTS_PER_MINUTE: '10000000',
-    SVC_LIMIT_STREAMS: '100000',
-  })
-  const origin = `http://127.0.0.1:${port}`
-  await up(`${origin}/healthz`)
-  return { name: 'svc', pid: pid ?? 0, origin, headers: { authorization: `Bearer ${await signIn(origin)}` } }
-}
-
-async function signIn(origin: string): Promise<string> {
-  const client = createClient({ baseUrl: origin })
-  const started = await client.POST('/v1/auth/device/start', { body: { email: 'ada@example.com', deviceId: 'bench' } })
-  const token = new URL(started.data?.verificationUri ?? '').searchParams.get('token') ?? ''
-  await client.POST('/v1/auth/magic/consume', { body: { token } })
-  const polled = await client.POST('/v1/auth/device/poll', { body: { deviceCode: started.data?.deviceCode ?? '' } })
-  return polled.data?.accessToken ?? ''
-}
-
-function start(args: readonly string[], env: Record<string, string> = {}): ChildProcess {
-  const child = spawn(process.execPath, args, {
-    cwd: root,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  children.push(child)
-  return child
-}
-
-async function up(url: string): Promise<void> {
-  for (let tried = 0; tried < 300; tried += 1) {
-    if (await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => null)) return
-    await sleep(100)
-  }
-  throw new Error(`${url} does not answer.`)
 }
 
 /** User and system time; the kernel counts it in hundredths of a second. */
 function cpuMicros(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) * 10_000
-}
-
-function rssKb(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }

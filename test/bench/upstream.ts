@@ -1,5 +1,6 @@
-/** The upstream of the benchmark, a process of its own: JSON at once, or a stream of 50 events a second until the caller leaves. */
+/** The upstream of the measurements, a process of its own. A header says what it does: JSON at once, or one of several kinds of streams. */
 import { createServer } from 'node:http'
+import type { ServerResponse } from 'node:http'
 
 const PAUSE_MS = 20
 const EVENT = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] })}\n\n`
@@ -23,15 +24,42 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
   req.on('data', (chunk: Buffer) => chunks.push(chunk))
   req.on('end', () => {
     if (kind === 'never') return
-    if (kind !== 'stream' && kind !== 'idle') {
+    if (typeof kind === 'string' && kind.startsWith('garbage')) return writeGarbage(res, Number(kind.slice(-1)))
+    if (kind !== 'stream' && kind !== 'idle' && kind !== 'flood' && kind !== 'ends') {
       return void res.writeHead(200, { 'content-type': 'application/json' }).end(ANSWER)
     }
     res.writeHead(200, { 'content-type': 'text/event-stream' })
     res.write(EVENT)
     if (kind === 'idle') return
+    if (kind === 'flood') return flood(res)
+    if (kind === 'ends') return void setTimeout(() => res.end(`${EVENT}data: [DONE]\n\n`), 3_000)
     const timer = setInterval(() => res.write(EVENT), PAUSE_MS)
     res.once('close', () => clearInterval(timer))
   })
 })
 
 server.listen(Number(process.argv[2]), '127.0.0.1')
+
+/** As fast as it is read, without an end. */
+function flood(res: ServerResponse): void {
+  const event = `data: {"choices":[{"delta":{"content":"${'x'.repeat(16_000)}"}}]}\n\n`
+  const write = (): void => {
+    while (!res.destroyed && res.write(event));
+  }
+  res.on('drain', write)
+  write()
+}
+
+/** What is no answer: no HTTP; a length that does not come; a chunk size that is none; a reset in the middle of a stream. */
+function writeGarbage(res: ServerResponse, kind: number): void {
+  const { socket } = res
+  if (kind === 0) socket?.end('\u0016\u0003\u0001 nonsense\r\n\r\n')
+  if (kind === 1) socket?.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"a":')
+  if (kind === 2) {
+    socket?.end('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\nzz\r\noops')
+  }
+  if (kind === 3) {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.write(EVENT, () => socket?.resetAndDestroy())
+  }
+}

@@ -172,7 +172,7 @@ describe('call events in the database', () => {
     const { accessToken } = await service.signIn('ada@example.com')
     const headers = { authorization: `Bearer ${accessToken}`, ...SESSION }
     await (await service.fetch('/v1/chat/completions', json(chat, headers))).text()
-    await expect.poll(() => prisma.callEvent.count()).toBe(2)
+    await expect.poll(() => prisma.callEvent.count(), { timeout: 5000 }).toBe(2)
     const rows = await prisma.callEvent.findMany({
       where: { team: '@acme/core', sessionId: 'run-1' },
       orderBy: { id: 'asc' },
@@ -196,7 +196,7 @@ describe('call events in the database', () => {
     })
     await using service = await startService()
     await (await gateway.post('/v1/chat/completions', chat, { headers: SESSION })).text()
-    await expect.poll(() => gateway.events.length).toBe(2)
+    await expect.poll(() => gateway.events.length, { timeout: 5000 }).toBe(2)
     const id = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
     const events = gateway.events.map((event) => ({
       ...event,

@@ -42,6 +42,9 @@ describe('a gateway without a database', () => {
     files = { directory: path.join(folder.path, 'directory.yaml'), keys: path.join(folder.path, 'deep/keys.json') }
     await writeFile(files.directory, directoryWith('vendora/large'))
     upstream = await startUpstream(answersJson(answer))
+    const gone = await startUpstream()
+    await gone[Symbol.asyncDispose]()
+    unreachable.SVC_CONTROL_PLANE_URL = gone.url.origin
     control = await startService({ env: { SVC_ROLE: 'control-plane' }, directory: directoryWith('vendora/large') })
     token = (await control.signIn('ada@example.com')).accessToken
   })
@@ -76,7 +79,8 @@ describe('a gateway without a database', () => {
       [Symbol.asyncDispose]: () => running.stop(),
     }
   }
-  const unreachable = { SVC_CONTROL_PLANE_URL: 'http://127.0.0.1:9' }
+  /** Nobody listens there. */
+  const unreachable = { SVC_CONTROL_PLANE_URL: '' }
   const idsOf = async (response: Response) =>
     ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
 
@@ -92,13 +96,11 @@ describe('a gateway without a database', () => {
     const response = await gateway.ask('/v1/chat/completions', call)
     expect([response.status, await response.json()]).toEqual([200, answer])
     const told = () => gateway.lines.filter(({ event }) => event === 'call.finished')
-    await expect
-      .poll(told)
-      .toMatchObject([
-        {
-          fields: { team: '@acme/core', model: 'vendora/large', servedBy: 'vendora', inputTokens: 12, outputTokens: 3 },
-        },
-      ])
+    await expect.poll(told, { timeout: 5000 }).toMatchObject([
+      {
+        fields: { team: '@acme/core', model: 'vendora/large', servedBy: 'vendora', inputTokens: 12, outputTokens: 3 },
+      },
+    ])
     expect(JSON.stringify(gateway.lines)).not.toContain('a-secret')
   })
 

@@ -52,7 +52,7 @@ describe('published keys', () => {
   it('are asked for once, however many calls wait for them', async () => {
     await using control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
-    const found = await Promise.all(Array.from({ length: 20 }, () => keys.findPublicKey('a')))
+    const found = await Promise.all(Array.from({ length: 20 }, async () => keys.findPublicKey('a')))
     expect(found.every(Boolean)).toBe(true)
     expect(control.asked).toBe(1)
   })

@@ -38,6 +38,17 @@ describe('readConfig', () => {
 
   it.each<[string, Environment, object]>([
     ['a gateway has no database unless it is given one', { SVC_ROLE: 'gateway' }, { database: null }],
+    [
+      'a gateway asks the control plane at its public address for keys',
+      { SVC_ROLE: 'gateway', SVC_BASE_URL: 'https://a.example/' },
+      { verification: { controlPlaneUrl: 'https://a.example', keysFile: '.data/gateway-keys.json' } },
+    ],
+    [
+      'model calls are limited, and nobody counts them for metrics',
+      {},
+      { callLimits: { requestsPerMinute: 600, streams: 64 }, metricsPort: null },
+    ],
+    ['a limit of 0 is off', { SVC_LIMIT_STREAMS: '0' }, { callLimits: { requestsPerMinute: 600, streams: 0 } }],
     ['a base URL loses its slashes', { SVC_BASE_URL: 'https://a.example/x//' }, { baseUrl: 'https://a.example/x' }],
     ['a base URL follows the port', { SVC_PORT: '9000' }, { baseUrl: 'http://localhost:9000' }],
     [

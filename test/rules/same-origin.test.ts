@@ -21,6 +21,7 @@ describe('sameOrigin', () => {
     ['an origin that the operator allows', { origin: 'https://app.example.com', 'sec-fetch-site': 'cross-site' }],
     ['a program, which says nothing', {}],
     ['our own page in a browser that sends no Origin', { 'sec-fetch-site': 'same-origin' }],
+    ['our own page that names itself to nobody', { origin: 'null', 'sec-fetch-site': 'same-origin' }],
     ['a person who typed the address', { 'sec-fetch-site': 'none' }],
   ])('lets %s through', (_, headers) => {
     expect(refusalOf('POST', headers)).toBeUndefined()
@@ -29,6 +30,8 @@ describe('sameOrigin', () => {
   it.each<[string, Record<string, string>]>([
     ['another site', { origin: 'https://evil.example' }],
     ['a page without an origin', { origin: 'null' }],
+    ['another site’s page without an origin', { origin: 'null', 'sec-fetch-site': 'cross-site' }],
+    ['a sibling’s page without an origin', { origin: 'null', 'sec-fetch-site': 'same-site' }],
     ['an empty origin', { origin: '' }],
     ['a host that begins like ours', { origin: 'https://svc.example.com.evil.example' }],
     ['a host that ends like ours', { origin: 'https://evilsvc.example.com' }],

@@ -56,10 +56,11 @@ describe('token limits', () => {
     ['too high', { max_tokens: 9000 }, { max_tokens: 4096 }],
     [
       "every style's word",
-      { max_tokens: 9000, max_completion_tokens: 9001, max_output_tokens: 9002 },
-      { max_tokens: 4096, max_completion_tokens: 4096, max_output_tokens: 4096 },
+      { max_tokens: 9000, max_completion_tokens: 9001, max_output_tokens: 9002, n_predict: 9003 },
+      { max_tokens: 4096, max_completion_tokens: 4096, max_output_tokens: 4096, n_predict: 4096 },
     ],
     ['only the one that is too high', { max_tokens: 10, max_completion_tokens: 5000 }, { max_completion_tokens: 4096 }],
+    ['negative, which engines read as none', { max_tokens: -1, n_predict: -2 }, { max_tokens: 4096, n_predict: 4096 }],
     ['at the limit', { max_tokens: 4096 }, {}],
     ['below', { max_tokens: 1 }, {}],
     ['absent', { model: 'm' }, {}],

@@ -12,7 +12,15 @@ import type { TestUpstream } from './upstream.ts'
 
 type CallOperation = {
   readonly operationId: string
-  readonly path: (typeof CALL_PATHS)[number]
+  readonly path:
+    | '/v1/chat/completions'
+    | '/v1/completions'
+    | '/v1/embeddings'
+    | '/v1/responses'
+    | '/codex/v1/responses'
+    | '/codex/v1/responses/compact'
+    | '/vendorb/v1/messages'
+    | '/vendorb/v1/messages/count_tokens'
   readonly servedBy: string
   /** Without a model. */
   readonly body: object
@@ -23,17 +31,6 @@ type CallOperation = {
   /** A local worker may not know it. */
   readonly mayBeUnsupported?: boolean
 }
-
-const CALL_PATHS = [
-  '/v1/chat/completions',
-  '/v1/completions',
-  '/v1/embeddings',
-  '/v1/responses',
-  '/codex/v1/responses',
-  '/codex/v1/responses/compact',
-  '/vendorb/v1/messages',
-  '/vendorb/v1/messages/count_tokens',
-] as const
 
 const DIRECTORY = `
 organizations:

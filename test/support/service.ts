@@ -26,6 +26,7 @@ export type LogLine = { readonly level: string; readonly event: string; readonly
 export type TestService = AsyncDisposable & {
   readonly config: Config
   readonly port: number
+  readonly metricsPort: number | null
   /** Where requests go: `http://127.0.0.1:PORT`. */
   readonly origin: string
   readonly clock: TestClock
@@ -111,6 +112,7 @@ function toService({ config, clock, database, mailbox, lines, running }: Parts):
   return {
     config,
     port: running.port,
+    metricsPort: running.metricsPort,
     origin,
     clock,
     database,

@@ -34,6 +34,22 @@ it('takes the reasoning items of a local model out of a responses session', () =
   })
 })
 
+it.each(['', undefined, '0123456789abcdef0123456789abcdef'])(
+  'takes out thoughts that an engine signed with %j because it speaks the style itself',
+  (signature) => {
+    const content = [{ type: 'thinking', thinking: 'hm', signature }, TEXT]
+    expect(strip({ messages: [{ role: 'assistant', content }] })).toEqual({
+      messages: [{ role: 'assistant', content: [TEXT] }],
+    })
+  },
+)
+
+it('takes out reasoning that an engine left in plain words', () => {
+  const plain = { type: 'reasoning', summary: [], encrypted_content: 'I should look first.' }
+  const without = { type: 'reasoning', summary: [] }
+  expect(strip({ input: [plain, without] })).toEqual({ input: [without] })
+})
+
 it('leaves every other body the same bytes', () => {
   for (const body of ['{"messages": [ {"n":1.0} ]}', '[]', 'nonsense', `{"other":"${LOCAL_REASONING}", "n":1.0}`]) {
     expect(withoutLocalReasoning(Buffer.from(body)).toString()).toBe(body)

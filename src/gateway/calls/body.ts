@@ -6,7 +6,7 @@ import { TOKEN_LIMITS } from '../workers/rules.ts'
 const DECISIVE = ['model', 'stream', ...TOKEN_LIMITS] as const
 
 const ESCAPE = Buffer.from('\\u')
-const QUOTED = DECISIVE.map((name) => Buffer.from(`"${name}"`))
+const QUOTED = DECISIVE.map((name) => ({ name, quoted: Buffer.from(`"${name}"`) }))
 
 /**
  * The member that makes a body ambiguous: a decisive one that is there twice (`"mod\u0065l"` is `"model"`), or one that some
@@ -15,7 +15,7 @@ const QUOTED = DECISIVE.map((name) => Buffer.from(`"${name}"`))
  */
 export function findAmbiguous(bytes: Buffer, body: Readonly<Record<string, unknown>>): string | null {
   for (const name in body) if (!isDecisive(name) && isDecisive(fold(name))) return name
-  if (hasEachOnce(bytes)) return null
+  if (hasEachOnce(bytes, body)) return null
   return scanTopLevel(bytes)?.duplicates.find(isDecisive) ?? null
 }
 
@@ -26,9 +26,13 @@ export function withChanges(bytes: Buffer, changes: Json): Buffer {
   return spliced.bytes
 }
 
-/** Native searches settle nearly every body: no escaped letters, and each name at most once anywhere in it, however deep. */
-function hasEachOnce(bytes: Buffer): boolean {
-  return !bytes.includes(ESCAPE) && QUOTED.every((quoted) => bytes.indexOf(quoted) === bytes.lastIndexOf(quoted))
+/**
+ * Native searches settle nearly every body: no escaped letters, and each name that it has at most once anywhere in it, however deep. Names
+ * that it has not are not searched for, because every search reads the whole body.
+ */
+function hasEachOnce(bytes: Buffer, body: Readonly<Record<string, unknown>>): boolean {
+  const isOnce = (quoted: Buffer): boolean => bytes.indexOf(quoted) === bytes.lastIndexOf(quoted)
+  return QUOTED.every(({ name, quoted }) => !(name in body) || isOnce(quoted)) && !bytes.includes(ESCAPE)
 }
 
 function isDecisive(name: string): boolean {

@@ -34,6 +34,8 @@ export function usageReader(): UsageReader {
 }
 
 const NEEDLE = Buffer.from('"usage"')
+/** What is searched for: JSON is full of quotes, and a search that begins with a rare byte is ten times as fast. */
+const RARE = NEEDLE.subarray(1)
 /** Real ones have some hundred bytes. */
 const LARGEST_OBJECT = 8 * 1024
 /** A tool's schema may bring some of its own. */
@@ -102,13 +104,13 @@ class Reading implements UsageReader {
       if (goesOn && this.#matched === NEEDLE.length) this.#expectValue()
       return goesOn ? from + rest.length : from
     }
-    const found = chunk.indexOf(NEEDLE, from)
-    if (found === -1) {
-      this.#matched = beginsAtEnd(chunk, from)
-      return chunk.length
+    for (let found = chunk.indexOf(RARE, from); found !== -1; found = chunk.indexOf(RARE, found + 1)) {
+      if (found === from || chunk[found - 1] !== QUOTE) continue
+      this.#expectValue()
+      return found + RARE.length
     }
-    this.#expectValue()
-    return found + NEEDLE.length
+    this.#matched = beginsAtEnd(chunk, from)
+    return chunk.length
   }
 
   #expectValue(): void {
@@ -203,12 +205,13 @@ class Reading implements UsageReader {
   /** Keeps the bytes of the object that is being read, until it closes. */
   #keep(chunk: Buffer, from: number, last: number): void {
     // The byte that opened it is kept already, and nothing follows it in this step.
-    this.#object += chunk.toString('latin1', from, last + 1)
+    const text = (this.#object ?? '') + chunk.toString('latin1', from, last + 1)
+    this.#object = text.length > LARGEST_OBJECT ? null : text
     if (this.#depth === this.#objectDepth) {
-      this.#candidates.push({ text: this.#object ?? '', depth: this.#depth })
+      this.#candidates.push({ text, depth: this.#depth })
       if (this.#candidates.length > MOST_CANDIDATES) this.#candidates.shift()
       this.#object = null
-    } else if ((this.#object?.length ?? 0) > LARGEST_OBJECT) this.#object = null
+    }
   }
 
   /** The event is over, so its depth is known. */
@@ -234,27 +237,31 @@ function startsJson(chunk: Buffer): boolean | null {
 
 /** How many bytes at the end of a chunk are the beginning of the needle. */
 function beginsAtEnd(chunk: Buffer, from: number): number {
-  const quote = chunk.lastIndexOf(QUOTE)
-  const length = chunk.length - quote
-  if (quote < from || length >= NEEDLE.length) return 0
-  return chunk.compare(NEEDLE, 0, length, quote) === 0 ? length : 0
+  for (let at = Math.max(from, chunk.length - RARE.length); at < chunk.length; at++) {
+    if (chunk[at] === QUOTE && chunk.compare(NEEDLE, 0, chunk.length - at, at) === 0) return chunk.length - at
+  }
+  return 0
 }
 
 /** The numbers of a usage object, those one level down by both names; none when it cannot be read. */
 function toCounts(text: string): Counts {
-  let usage: unknown
+  const counts: Counts = {}
+  for (const [name, value] of Object.entries<unknown>({ ...parseObject(text) })) {
+    if (isCount(value)) counts[name] = value
+    else if (typeof value === 'object' && value !== null)
+      for (const [inner, count] of Object.entries<unknown>({ ...value }))
+        if (isCount(count)) counts[`${name}.${inner}`] = count
+  }
+  return counts
+}
+
+function parseObject(text: string): object {
   try {
-    usage = JSON.parse(text.includes('data:') ? text.replaceAll(/[\r\n]+data: ?/g, '') : text)
+    // It begins with a brace, so it is an object.
+    return JSON.parse(text.includes('data:') ? text.replaceAll(/[\r\n]+data: ?/g, '') : text) as object
   } catch {
     return {}
   }
-  const counts: Counts = {}
-  for (const [name, value] of Object.entries(usage as object)) {
-    if (isCount(value)) counts[name] = value
-    else if (typeof value === 'object' && value !== null)
-      for (const [inner, count] of Object.entries(value)) if (isCount(count)) counts[`${name}.${inner}`] = count
-  }
-  return counts
 }
 
 function isCount(value: unknown): value is number {

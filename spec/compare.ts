@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+
+const root = path.join(import.meta.dirname, '..')
+
+export const RELEASED = path.join(root, 'spec/released/openapi.json')
+export const CURRENT = path.join(root, 'generated/openapi.json')
+
+/** One difference between two documents; major: it breaks who relies on the first. */
+export type Change = {
+  readonly impact: 'major' | 'minor' | 'patch'
+  readonly kind: string
+  /** A JSON pointer (RFC 6901) into the document. */
+  readonly path: string
+  readonly message: string
+}
+
+export type Comparison = {
+  readonly changes: readonly Change[]
+  readonly versions: { readonly released: string; readonly current: string }
+  /** What is wrong with the version, in words; null: it was raised as far as the changes ask, or they ask nothing. */
+  readonly versionMistake: string | null
+}
+
+type Report = {
+  readonly infoVersions: { readonly base: string; readonly revision: string }
+  readonly changes: readonly (Omit<Change, 'message'> & {
+    readonly verdicts: readonly { readonly message: string }[]
+  })[]
+}
+
+/** Everything that has changed between two documents, and whether the version says so. */
+export function compare(released: string, current: string): Comparison {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-diff-'))
+  try {
+    const output = path.join(folder, 'report.json')
+    const config = path.join(root, 'spec/redocly.yaml')
+    const args = [
+      'diff',
+      released,
+      current,
+      '--config',
+      config,
+      '--check-version',
+      '--fail-on=none',
+      '--format=json',
+      '-o',
+      output,
+    ]
+    const { status, stderr } = spawnSync(path.join(root, 'node_modules/.bin/redocly'), args, {
+      cwd: root,
+      encoding: 'utf8',
+      env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+    })
+    // Redocly's own report format, version 1.
+    const report = JSON.parse(readFileSync(output, 'utf8')) as Report
+    const mistake = stderr.split('\n').find((line) => line.includes('info.version'))
+    return {
+      versions: { released: report.infoVersions.base, current: report.infoVersions.revision },
+      changes: report.changes.map(({ impact, kind, path, verdicts }) => ({
+        impact,
+        kind,
+        path,
+        message: verdicts.map(({ message }) => message).join(' ') || kind,
+      })),
+      versionMistake: status === 0 ? null : (mistake?.replace(/^\W+/, '') ?? `redocly diff failed:\n${stderr}`),
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** A change in a line: where, what, and for whom it matters. */
+export function describeChange({ path: pointer, message }: Change): string {
+  const parts = pointer
+    .replace(/^#\//, '')
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const [area, name = '', method = '', ...inside] = parts
+  if (area !== 'paths') return `${parts.join(' > ')}: ${message}`
+  const operation = `${method.toUpperCase()} ${name}`.trim()
+  return `${operation}: ${inside.join(' > ')}: ${message} (${audience(inside)})`
+}
+
+function audience([first = '']: readonly string[]): string {
+  if (first === 'responses') return 'for who reads this answer'
+  return ['parameters', 'requestBody'].includes(first) ? 'for who sends this request' : 'for who calls this operation'
+}

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { readContract } from '../../src/http/contract.ts'
+import { startService } from '../support/service.ts'
+
+type Served = {
+  readonly paths: object
+  readonly servers: readonly { readonly url: string }[]
+  readonly components: { readonly securitySchemes: Readonly<Record<string, { readonly name?: string }>> }
+}
+
+describe('getContract', () => {
+  describe('200', () => {
+    it('gives the contract with the addresses of this deployment', async () => {
+      await using service = await startService({ env: { SVC_GATEWAY_URL: 'http://localhost:9999' } })
+      const served = (await (await service.fetch('/openapi.json')).json()) as Served
+      expect(served.servers.map(({ url }) => url)).toEqual(['http://localhost:8787', 'http://localhost:9999'])
+      expect(served.paths).toEqual(readContract().paths)
+      expect(served.components.securitySchemes.SessionCookie?.name).toBe('svc_session')
+    })
+
+    it('names the cookies as they are over https', async () => {
+      await using service = await startService({ env: { SVC_BASE_URL: 'https://svc.example.com' } })
+      const { components, servers } = (await (await service.fetch('/openapi.json')).json()) as Served
+      expect(servers[0]?.url).toBe('https://svc.example.com')
+      expect(components.securitySchemes.SessionCookie?.name).toBe('__Host-svc_session')
+      expect(components.securitySchemes.ApiKey?.name).toBe('x-api-key')
+    })
+  })
+})

@@ -1,0 +1,13 @@
+import { describe, expect, it } from 'vitest'
+import { startService } from '../support/service.ts'
+
+describe('getDocsStylesheet', () => {
+  describe('200', () => {
+    it('gives a stylesheet that loads nothing', async () => {
+      await using service = await startService()
+      const response = await service.fetch('/docs/docs.css')
+      expect(response.headers.get('content-type')).toBe('text/css; charset=utf-8')
+      expect(await response.text()).not.toMatch(/@import|url\(/)
+    })
+  })
+})

@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { describe, expect, it } from 'vitest'
+import type { Document, Media, Operation, Schema } from '../../src/docs/document.ts'
+
+const root = path.join(import.meta.dirname, '../..')
+const text = readFileSync(path.join(root, 'generated/openapi.json'), 'utf8')
+const document = JSON.parse(text) as Document
+const operations = Object.values(document.paths).flatMap((item) => Object.values(item))
+const ajv = new Ajv2020({ strict: false })
+addFormats.default(ajv)
+ajv.addSchema({ $id: 'contract', ...document })
+
+it('is what the spec generates', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-spec-'))
+  try {
+    const to = `@typespec/openapi3.emitter-output-dir=${folder}`
+    const args = ['compile', 'spec/main.tsp', '--config', 'tspconfig.yaml', '--option', to]
+    const { status, stdout } = spawnSync(path.join(root, 'node_modules/.bin/tsp'), args, {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    expect(status, stdout).toBe(0)
+    expect(readFileSync(path.join(folder, 'openapi.json'), 'utf8') === text, 'run "npm run generate"').toBe(true)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+describe.each(operations.map((operation) => [operation.operationId, operation] as const))('%s', (_id, operation) => {
+  it('says what it is for', () => {
+    expect(operation.summary).toBeTruthy()
+    expect(operation.description).toBeTruthy()
+    expect(operation.tags).toHaveLength(1)
+  })
+
+  it('says of each answer what that means, and names the request in its headers', () => {
+    for (const [status, { description, headers = {} }] of Object.entries(operation.responses)) {
+      expect(description, status).toMatch(/\.$/)
+      expect(description, status).not.toMatch(EMPTY_WORDS)
+      if (status !== 'default') expect(namesOf(headers), status).toContain('x-request-id')
+      if (status === '429') expect(namesOf(headers), status).toContain('retry-after')
+    }
+  })
+
+  it('shows what to send and what comes back, as its schemas have it', () => {
+    const good = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
+    const media = [operation.requestBody?.content ?? {}, ...good.map(([, { content = {} }]) => content)]
+    for (const [type, one] of media.flatMap((content) => Object.entries(content))) expectExamples(type, one)
+    for (const parameter of parametersOf(operation)) expect(parameter.example, parameter.name).toBeDefined()
+  })
+
+  it('names the events of its stream', () => {
+    const stream = operation.responses['200']?.content?.['text/event-stream']
+    if (!stream?.schema) return
+    const { 'x-event-schema': events } = resolve(stream.schema) as { 'x-event-schema'?: Schema }
+    expect(Object.keys(resolve(events ?? {}).properties ?? {})).not.toEqual([])
+  })
+})
+
+const namesOf = (headers: object) => Object.keys(headers).map((name) => name.toLowerCase())
+const EMPTY_WORDS = /The request has succeeded|An answer with|Access is|The server cannot|Server error/
+
+type Shown = { readonly name: string; readonly required?: boolean; readonly example?: unknown }
+
+function parametersOf({ parameters = [] }: Operation): readonly Shown[] {
+  return parameters.filter(({ required }) => required)
+}
+
+function expectExamples(type: string, { schema = {}, example, examples = {} }: Media): void {
+  const ofSchema = (resolve(schema) as { examples?: unknown[] }).examples ?? []
+  const shown = [example, ...Object.values(examples).map(({ value }) => value), ...ofSchema]
+  const given = shown.filter((one) => one !== undefined)
+  expect(given.length, type).toBeGreaterThan(0)
+  const validate = ajv.compile(pointed(schema))
+  for (const one of given) expect([validate(one), validate.errors], JSON.stringify(one)).toEqual([true, null])
+}
+
+function resolve(schema: Schema): Schema {
+  const name = schema.$ref?.split('/').at(-1)
+  return name === undefined ? schema : (document.components.schemas[name] ?? {})
+}
+
+/** The schema with references that hold outside the document. */
+function pointed(schema: Schema): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as object
+}

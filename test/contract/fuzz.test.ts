@@ -1,0 +1,144 @@
+import fc from 'fast-check'
+import type { Arbitrary } from 'fast-check'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { Document, Operation, Schema } from '../../src/docs/document.ts'
+import { readContract } from '../../src/http/contract.ts'
+import { brokenBodies, valuesOf } from '../support/arbitraries.ts'
+import { startEngine } from '../support/engine.ts'
+import type { TestEngine } from '../support/engine.ts'
+import { people } from '../support/people.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+/** How often each operation is called with requests that are valid and with requests that are not. */
+const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 60)
+
+// The whole document, of which the service itself reads less.
+const document = readContract() as unknown as Document
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
+)
+const team = people(200)
+let service: TestService
+let engine: TestEngine
+
+beforeAll(async () => {
+  engine = await startEngine()
+  service = await startService({
+    directory: team.directory,
+    // Limits have their own tests; here they would hide what is behind them.
+    env: {
+      SVC_LOCAL_ENGINE_URL: engine.url.href,
+      SVC_LIMIT_REQUESTS_PER_MINUTE: '0',
+      SVC_LIMIT_STARTS_PER_IP: '0',
+      SVC_LIMIT_MAILS_PER_ADDRESS: '0',
+      SVC_LIMIT_USER_CODES: '0',
+    },
+  })
+})
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await engine[Symbol.asyncDispose]()
+})
+
+/** A request as it is printed when it fails. */
+type Sent = {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly type?: string
+  readonly body?: unknown
+  /** Sent in place of the body. */
+  readonly text?: string
+}
+
+describe.each(operations)('$operation.operationId', ({ path, method, operation }) => {
+  it('answers valid and invalid requests as the contract says', async () => {
+    const { accessToken } = await service.signIn(team.next())
+    const credentials = [`Bearer ${accessToken}`, 'Bearer x', 'Basic YTpi', undefined]
+    await fc.assert(
+      fc.asyncProperty(requests(path, operation), fc.constantFrom(...credentials), (sent, authorization) =>
+        send(method, sent, authorization),
+      ),
+      { numRuns: RUNS },
+    )
+  })
+})
+
+/** `fetch` of the service throws when an answer is not in the contract: its status, its type, its body, a field too many. */
+async function send(method: string, sent: Sent, authorization: string | undefined): Promise<void> {
+  const { path, headers, type, body, text } = sent
+  const response = await service.fetch(path, {
+    method: method.toUpperCase(),
+    redirect: 'manual',
+    headers: { ...headers, ...(type && { 'content-type': type }), ...(authorization && { authorization }) },
+    ...(type && { body: text ?? encode(type, body) }),
+  })
+  await response.body?.cancel()
+}
+
+function requests(template: string, operation: Operation): Arbitrary<Sent> {
+  const { parameters = [], requestBody } = operation
+  const path = fc
+    .record(Object.fromEntries(named('path').map(({ name, schema }) => [name, oneOf(template, name, schema)])))
+    .map((values) => template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name]))))
+    .filter((filled) => !/\/(\.|%2e){1,2}(\/|$)/i.test(filled))
+  const query = fc.record({ ...valuesIn('query'), undeclared: fc.constant('1') }, { requiredKeys: [] })
+  const headers = fc.record(valuesIn('header'), { requiredKeys: [] })
+  const target = fc.tuple(path, query, headers).map(([filled, values, given]) => ({
+    path: `${filled}${querystring(values)}`,
+    headers: textual(given),
+  }))
+  if (!requestBody) return target
+  const bodies = Object.entries(requestBody.content).map(([type, { schema = {}, example }]) => {
+    const valid = fc.oneof(...(example === undefined ? [] : [fc.constant(example)]), valuesOf(document, schema))
+    return fc.oneof(
+      fc.record({ type: fc.constant(type), body: valid }),
+      fc.record({ type: fc.constant(type), body: brokenBodies(document, schema, valid) }),
+      fc.record({ type: fc.constantFrom(type, 'text/plain', 'application/json; charset=x'), text: fc.string() }),
+    )
+  })
+  const body = fc.oneof(...bodies, fc.constant({}))
+  return fc.tuple(target, body).map(([to, what]) => ({ ...to, ...what }))
+
+  function named(place: string) {
+    return parameters.filter((parameter) => parameter.in === place && parameter.name.toLowerCase() !== 'content-type')
+  }
+
+  function valuesIn(place: string): Record<string, Arbitrary<unknown>> {
+    return Object.fromEntries(
+      named(place).map(({ name, schema = {} }) => [
+        name,
+        place === 'header' ? headerValues(schema) : valuesOf(document, schema),
+      ]),
+    )
+  }
+}
+
+/** A path parameter: what the document shows, or anything. */
+function oneOf(template: string, name: string, schema: Schema = {}): Arbitrary<unknown> {
+  const known = template.includes('teams') ? '@acme/core' : name === 'id' ? 'local-engine' : 'x'
+  return fc.oneof(fc.constant(known), valuesOf(document, schema))
+}
+
+/** What `fetch` lets through as a header. */
+function headerValues(schema: Schema): Arbitrary<unknown> {
+  return schema.type === 'string' ? fc.stringMatching(/^[!-~]{1,20}$/) : valuesOf(document, schema)
+}
+
+function textual(values: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, textOf(value)]))
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function querystring(values: Record<string, unknown>): string {
+  const text = new URLSearchParams(textual(values)).toString()
+  return text && `?${text}`
+}
+
+function encode(type: string, body: unknown): string {
+  if (type.startsWith('application/json')) return JSON.stringify(body)
+  return new URLSearchParams(textual((body ?? {}) as Record<string, unknown>)).toString()
+}

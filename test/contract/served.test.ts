@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import express from 'express'
+import type { RequestHandler } from 'express'
+import { describe, expect, it } from 'vitest'
+import { createApp } from '../../src/http/app.ts'
+import { authenticator } from '../../src/http/authenticate.ts'
+import { smallBody } from '../../src/http/body.ts'
+import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
+import type { Contract, PartName } from '../../src/http/contract.ts'
+import { mount } from '../../src/http/mount.ts'
+import type { Handlers, OperationId } from '../../src/http/operation.ts'
+import { ask } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+
+const PARTS: readonly PartName[] = ['control-plane', 'gateway']
+const contract = readContract()
+
+const answersOk: RequestHandler = (_req, res) => void res.end('ok')
+
+/** A handler for every operation of a document. */
+function handlersOf(document: Contract): Partial<Handlers<OperationId>> {
+  // What they do is of no interest here.
+  return Object.fromEntries(routesOf(document).map(({ id }) => [id, answersOk])) as Partial<Handlers<OperationId>>
+}
+
+describe('mount', () => {
+  const document = contractOf(contract, 'control-plane')
+
+  it('takes exactly the operations of its document', () => {
+    expect(() => mount(express.Router(), document, handlersOf(document))).not.toThrow()
+  })
+
+  it('refuses an operation without a handler, naming it', () => {
+    const { pollDeviceLogin: _, ...rest } = handlersOf(document)
+    expect(() => mount(express.Router(), document, rest)).toThrow(
+      /Missing: pollDeviceLogin\. Not in the contract: none/,
+    )
+  })
+
+  it('refuses a handler without an operation, naming it', () => {
+    const extra = { ...handlersOf(document), getWealth: answersOk } as Partial<Handlers<OperationId>>
+    expect(() => mount(express.Router(), document, extra)).toThrow(/Missing: none\. Not in the contract: getWealth/)
+  })
+})
+
+describe('the parts of the contract', () => {
+  it('have every operation between them', () => {
+    const served = new Set(PARTS.flatMap((part) => routesOf(contractOf(contract, part)).map(({ id }) => id)))
+    expect(routesOf(contract).filter(({ id }) => !served.has(id))).toEqual([])
+  })
+
+  it('refuse a tag that belongs to no part', () => {
+    const path = { get: { operationId: 'getHealth', tags: ['Wealth'], responses: {} } } as const
+    expect(() => contractOf({ ...contract, paths: { '/wealth': path } }, 'gateway')).toThrow(/"Wealth" of getHealth/)
+  })
+
+  it('name servers by a variable only: under a server with a path the validator would check nothing outside it', () => {
+    const { servers } = contract as unknown as { servers: { url: string }[] }
+    expect(servers.map(({ url }) => url)).toEqual(servers.map(({ url }) => /^\{\w+\}$/.exec(url)?.[0]))
+  })
+})
+
+describe.each([
+  ['control-plane', ['control-plane']],
+  ['gateway', ['gateway']],
+  ['all', PARTS],
+] as const)('SVC_ROLE=%s', (role, parts) => {
+  it('serves every operation of its part and no other', async () => {
+    await using service = await startService({ env: { SVC_ROLE: role } })
+    const own = new Set(parts.flatMap((part) => routesOf(contractOf(contract, part)).map(({ id }) => id)))
+    const served: string[] = []
+    for (const { id, method, path: template } of routesOf(contract)) {
+      const pathname = template.replaceAll(/\{\w+\}/g, 'some-id')
+      const answer = await ask(service.port, { method: method.toUpperCase(), path: pathname })
+      const isRoute = !answer.body.includes('There is no such route.') && answer.status !== 405
+      if (isRoute) served.push(id)
+    }
+    expect(served.sort()).toEqual([...own].sort())
+    expect(own).toContain('getHealth')
+  })
+})
+
+describe('the guard', () => {
+  /** Serves the control plane's document, changed, with handlers that let everybody in. */
+  async function serve(change: object) {
+    const document = { ...contractOf(contract, 'control-plane'), ...change }
+    const app = await createApp({
+      parts: [
+        {
+          contract: document,
+          handlers: handlersOf(document),
+          authenticate: authenticator({
+            identifyBearer: () => null,
+            identifyBrowser: () => null,
+            onFailure: () => undefined,
+          }),
+          parseBody: smallBody(1024),
+          nameAllMistakes: true,
+          before: [],
+        },
+      ],
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      trustProxy: undefined,
+      secure: false,
+      isDatabaseUnavailable: () => false,
+      writeErrorPage: () => false,
+      loginRoutes: { deviceStart: '/', page: '/' },
+    } as Parameters<typeof createApp>[0])
+    const server = createServer(app)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return {
+      port: (server.address() as AddressInfo).port,
+      [Symbol.asyncDispose]: () =>
+        new Promise<void>((resolve) => {
+          server.closeAllConnections()
+          server.close(() => resolve())
+        }),
+    }
+  }
+
+  it.each([
+    ['as it is', {}],
+    ['under one server with a path', { servers: [{ url: 'https://svc.example.com/api' }] }],
+    ['under a server that is a path', { servers: [{ url: '/v2' }] }],
+  ])('checks credentials and bodies with a document %s', async (_, change) => {
+    await using server = await serve(change)
+    expect((await ask(server.port, { path: '/v1/teams/some-team' })).status).toBe(401)
+    const post = {
+      method: 'POST',
+      path: '/v1/auth/device/poll',
+      headers: ['content-type', 'application/json'],
+      body: '{}',
+    }
+    expect((await ask(server.port, post)).status).toBe(400)
+    expect((await ask(server.port, { path: '/healthz' })).body).toBe('ok')
+  })
+
+  it('stops the start on a document that is none', async () => {
+    await expect(serve({ openapi: '2.0' })).rejects.toThrow()
+  })
+
+  it('stops the start when the validator has renamed its steps', { timeout: 60_000 }, async () => {
+    const program = `
+      import { registerHooks } from 'node:module'
+      registerHooks({
+        load(url, context, next) {
+          const loaded = next(url, context)
+          if (!/express-openapi-validator.+openapi\\.validator\\.js$/.test(url)) return loaded
+          return { ...loaded, source: String(loaded.source).replaceAll('securityMiddleware', 'renamedMiddleware') }
+        },
+      })
+      const { guard } = await import('./src/http/guard.ts')
+      const { readContract } = await import('./src/http/contract.ts')
+      await guard({ contract: readContract(), authenticate: {}, parseBody() {}, nameAllMistakes: true })
+    `
+    const cwd = path.join(import.meta.dirname, '../..')
+    const started = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { cwd })
+    await expect(started).rejects.toThrow('express-openapi-validator has no step "securityMiddleware"')
+  })
+})

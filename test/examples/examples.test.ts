@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startEngine } from '../support/engine.ts'
+import type { TestEngine } from '../support/engine.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+let engine: TestEngine
+let service: TestService
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-examples-'))
+  engine = await startEngine()
+  service = await startService({
+    env: { SVC_LOCAL_ENGINE_URL: engine.url.href, SVC_POLL_INTERVAL_SECONDS: '1' },
+  })
+})
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await engine[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+
+/** What an example prints; the mail is answered when it says that it waits for that. Rejects when the example fails. */
+function run(name: string, env: Record<string, string> = {}): Promise<string> {
+  const file = path.join(import.meta.dirname, name)
+  const command = name.endsWith('.sh') ? 'bash' : process.execPath
+  const child = spawn(command, [file], { env: { ...process.env, SVC_BASE_URL: service.origin, ...env } })
+  let printed = ''
+  let told = ''
+  return new Promise((resolve, reject) => {
+    const note = (text: string) => {
+      if (text.includes('compare the code')) service.approveByMail('ada@example.com').catch(reject)
+    }
+    child.stdout.on('data', (data: Buffer) => {
+      printed += data.toString()
+      note(data.toString())
+    })
+    child.stderr.on('data', (data: Buffer) => {
+      told += data.toString()
+      note(data.toString())
+    })
+    child.on('error', reject)
+    child.on('close', (code) => (code === 0 ? resolve(printed) : reject(new Error(`${name}: ${told}`))))
+  })
+}
+
+const token = async () => (await service.signIn('ada@example.com', { deviceId: 'other-clients' })).accessToken
+
+describe('the example', () => {
+  it('with the SDK logs in and calls two styles', async () => {
+    const printed = await run('sdk.ts', { SVC_TOKENS: path.join(folder, 'tokens.json') })
+    expect(printed).toMatch(/compare the code: [A-Z]{4}-[A-Z]{4}\n.*svc\/fast.*\nHello!\nThe message is whole\.\n$/)
+  })
+
+  it.each(['openai.ts', 'anthropic.ts'])('%s streams an answer', async (name) => {
+    expect(await run(name, { SVC_TOKEN: await token() })).toBe('Hello!')
+  })
+
+  it('with curl prints an access token that works', async () => {
+    const accessToken = (await run('device-login.sh')).trim()
+    const { response } = await service.clientOf(accessToken).GET('/v1/models')
+    expect(response.status).toBe(200)
+  })
+})

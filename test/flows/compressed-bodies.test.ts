@@ -1,0 +1,73 @@
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { servedModel, startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { answersJson, startUpstream } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const MIB = 1024 * 1024
+const PATH = '/codex/v1/responses'
+const bodyOf = (bytes: number): string => {
+  const [head, tail] = ['{"model":"vendorc/coder","input":"', '"}']
+  return head + 'x'.repeat(bytes - head.length - tail.length) + tail
+}
+
+let upstream: TestUpstream
+let gateway: TestGateway
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  gateway = await startGateway({ vendorc: upstream.url, team: { models: [servedModel('vendorc/coder')] } })
+})
+beforeEach(() => upstream.restart(answersJson({ id: 'resp_1' })))
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  await upstream[Symbol.asyncDispose]()
+})
+
+const send = (body: string | Buffer, encoding?: string) =>
+  gateway.post(PATH, '', { body: body as BodyInit, headers: encoding ? { 'content-encoding': encoding } : {} })
+
+const ENCODINGS = [
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync],
+] as const
+
+describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
+  it('goes on decompressed, and the encoding stays here', async () => {
+    const sent = bodyOf(40_000)
+    expect((await send(compress(sent), encoding)).status).toBe(200)
+    expect(upstream.last().body.toString()).toBe(sent)
+    expect(upstream.last().headers).not.toHaveProperty('content-encoding')
+    expect(upstream.last().headers['content-length']).toBe('40000')
+  })
+
+  it('that is corrupt is refused (400), and nobody is asked', async () => {
+    const packed = compress(bodyOf(40_000))
+    for (const corrupt of [packed.subarray(0, packed.length - 9), Buffer.from('not compressed at all')]) {
+      expect(await outcomeOf(await send(corrupt, encoding))).toBe('400 invalid_request')
+    }
+    expect(upstream.calls).toEqual([])
+  })
+
+  it('that is small and becomes more than 32 MiB is refused (413)', async () => {
+    const bomb = compress(Buffer.alloc(40 * MIB, 0x20))
+    expect(bomb.length).toBeLessThan(MIB)
+    expect(await outcomeOf(await send(bomb, encoding))).toBe('413 payload_too_large')
+    expect(upstream.calls).toEqual([])
+  })
+})
+
+it.each(['compress', 'gzip, br', 'x-custom'])('a body in %s is refused (415)', async (encoding) => {
+  expect(await outcomeOf(await send(bodyOf(100), encoding))).toBe('415 unsupported_media_type')
+  expect(upstream.calls).toEqual([])
+})
+
+it('a body of 32 MiB goes through, one of a byte more does not (413)', async () => {
+  expect((await send(bodyOf(32 * MIB))).status).toBe(200)
+  expect(upstream.last().body.length).toBe(32 * MIB)
+  expect(await outcomeOf(await send(bodyOf(32 * MIB + 1)))).toBe('413 payload_too_large')
+})

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { AddressError, serve } from '../../src/serve.ts'
+import { testClock } from '../support/clock.ts'
+import { json } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { answersJson, startUpstream, streams } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const completion = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'large-2026',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!', refusal: null }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15, prompt_tokens_details: { cached_tokens: 8 } },
+}
+
+describe('the metrics', () => {
+  let upstream: TestUpstream
+  let service: TestService
+  let headers: Record<string, string>
+
+  beforeAll(async () => {
+    upstream = await startUpstream(answersJson(completion))
+    service = await startService({ env: { SVC_METRICS_PORT: '0', SVC_VENDORA_UPSTREAM_URL: upstream.url.href } })
+    headers = { authorization: `Bearer ${(await service.signIn('ada@example.com')).accessToken}` }
+  })
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]()
+    await upstream[Symbol.asyncDispose]()
+  })
+
+  const call = (more: object = {}, init: RequestInit = {}) =>
+    service.fetch('/v1/chat/completions', {
+      ...json({ model: 'vendora/large', messages: [{ role: 'user', content: 'Hi' }], ...more }, headers),
+      ...init,
+    })
+  const at = (path: string) => fetch(`http://127.0.0.1:${service.metricsPort}${path}`)
+  const valueOf = async (sample: string) => {
+    const line = (await (await at('/metrics')).text()).split('\n').find((each) => each.startsWith(`${sample} `))
+    return line === undefined ? null : Number(line.slice(sample.length))
+  }
+
+  it('are on a listener of their own, and nowhere else', async () => {
+    expect((await at('/metrics')).headers.get('content-type')).toMatch(/^text\/plain/)
+    expect((await at('/')).status).toBe(404)
+    expect((await service.fetch('/metrics')).status).toBe(404)
+  })
+
+  it('count calls, how they ended, and their tokens', async () => {
+    await (await call()).text()
+    const calls = 'svc_calls_total{served_by="vendora",style="chat",outcome="whole",status="200"}'
+    await expect.poll(() => valueOf(calls), { timeout: 5000 }).toBe(1)
+    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="input"}')).toBe(12)
+    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="output"}')).toBe(3)
+    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="cached"}')).toBe(8)
+    expect(await valueOf('svc_call_seconds_count{served_by="vendora"}')).toBe(1)
+  })
+
+  it('count requests by the route of the contract, so that no made-up path grows them', async () => {
+    for (const path of ['/v1/workers/local-engine', '/v1/workers/other', '/made-up', '/made/up/too'])
+      await service.fetch(path, { headers })
+    const requests = (method: string, route: string, status: number) =>
+      valueOf(`svc_http_request_seconds_count{method="${method}",route="${route}",status="${status}"}`)
+    await expect.poll(() => requests('GET', '/v1/workers/{id}', 200), { timeout: 5000 }).toBe(1)
+    expect(await requests('GET', '/v1/workers/{id}', 404)).toBe(1)
+    await expect.poll(() => requests('GET', 'unknown', 404), { timeout: 5000 }).toBeGreaterThanOrEqual(2)
+    expect(await (await at('/metrics')).text()).not.toContain('made')
+  })
+
+  it('count the streams that are open', async () => {
+    upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }))
+    const leaving = new AbortController()
+    await call({ stream: true }, { signal: leaving.signal })
+    expect(await valueOf('svc_open_streams')).toBe(1)
+    leaving.abort()
+    await expect.poll(() => valueOf('svc_open_streams'), { timeout: 5000 }).toBe(0)
+  })
+
+  it('count logins by what happened', async () => {
+    expect(await valueOf('svc_events_total{event="device_login.approved"}')).toBe(1)
+  })
+
+  it('name nobody', async () => {
+    expect(await (await at('/metrics')).text()).not.toMatch(/ada|example\.com|@acme|127\.0\.0\.1/)
+  })
+})
+
+describe('the metrics port', () => {
+  it('that is taken stops the start, by its name', async () => {
+    await using upstream = await startUpstream()
+    const config = readConfig({
+      SVC_ROLE: 'gateway',
+      SVC_PORT: '0',
+      SVC_METRICS_PORT: upstream.url.port,
+      SVC_GATEWAY_KEYS_FILE: '/dev/null/keys.json',
+    })
+    const note = () => undefined
+    const log = { debug: note, info: note, warn: note, error: note, showLink: note, flush: note }
+    const start = serve(config, { clock: testClock(), log })
+    await expect(start).rejects.toThrow(AddressError)
+    await expect(start).rejects.toThrow(/SVC_METRICS_PORT/)
+  })
+})

@@ -1,0 +1,55 @@
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import type { CDPSession, Page } from 'playwright-core'
+import { startService } from './service.ts'
+import type { TestService } from './service.ts'
+
+/** A service that is reached at the address that it calls its own, as a browser needs. */
+export async function startAtOwnAddress(env: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  const port = await freePort()
+  return startService({ env: { SVC_PORT: String(port), SVC_BASE_URL: `http://localhost:${port}`, ...env } })
+}
+
+/** An authenticator of the browser's own, with which the person says yes or lets it wait. */
+export type VirtualAuthenticator = {
+  /** Whether the person answers when they are asked. */
+  answer(yes: boolean): Promise<void>
+  /** How many passkeys it holds. */
+  count(): Promise<number>
+}
+
+/** Gives the page's browser a built-in authenticator with a fingerprint reader. */
+export async function addAuthenticator(page: Page): Promise<VirtualAuthenticator> {
+  const session: CDPSession = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    async answer(enabled) {
+      await session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
+    },
+    async count() {
+      const { credentials } = await session.send('WebAuthn.getCredentials', { authenticatorId })
+      return credentials.length
+    },
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}

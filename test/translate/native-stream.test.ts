@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import type { SseEvent } from '../../src/gateway/sse/decode.ts'
+import { encodeEvent } from '../../src/gateway/sse/encode.ts'
+import { eventRewrite } from '../../src/gateway/translate/event-rewrite.ts'
+import {
+  isCompletion,
+  isEmbeddingList,
+  isMessage,
+  isResponse,
+  isTokenCount,
+  nativeAnswer,
+  nativeMessagesStream,
+  nativeResponsesStream,
+} from '../../src/gateway/translate/native-stream.ts'
+import { byteByByte } from '../support/upstream.ts'
+import { parsed, run } from './streams.ts'
+
+const named = (...bodies: { type: string }[]): SseEvent[] =>
+  bodies.map((body) => ({ event: body.type, data: JSON.stringify(body) }))
+const messages = (...events: SseEvent[]) => run(nativeMessagesStream({ model: 'svc/fast' }), ...events)
+const responses = (...events: SseEvent[]) => run(nativeResponsesStream({ model: 'svc/fast' }), ...events)
+
+const START = { type: 'message_start', message: { id: 'm', model: 'qwen3:8b' } }
+const STOP = { type: 'message_stop' }
+const CREATED = { type: 'response.created', sequence_number: 0, response: { id: 'r', model: 'qwen3:8b', output: [] } }
+
+describe('a whole answer of an engine that speaks the style', () => {
+  it.each([
+    ['names the service model', '{"id":"1","model":"q","choices":[]}', '{"id":"1","model":"svc/fast","choices":[]}'],
+    [
+      'whatever the order and the spaces',
+      '{\n "choices": [{"model":"deep"}],\n "model" : "q" }',
+      '{\n "choices": [{"model":"deep"}],\n "model" : "svc/fast" }',
+    ],
+    [
+      'keeps numbers as they are',
+      '{"model":"q","choices":[12345678901234567890,1.0]}',
+      '{"model":"svc/fast","choices":[12345678901234567890,1.0]}',
+    ],
+    ['that names no model gets none', '{"choices":[]}', '{"choices":[]}'],
+  ])('%s', (_name, sent, expected) => {
+    expect(nativeAnswer(Buffer.from(sent), 'svc/fast', isCompletion)?.toString()).toBe(expected)
+  })
+
+  it.each(['"model"', 'oops', '', '[]', '{"error":"Unexpected endpoint"}', '{"choices":"none"}'])(
+    'is none where it has another shape: %s',
+    (sent) => {
+      expect(nativeAnswer(Buffer.from(sent), 'svc/fast', isCompletion)).toBeNull()
+    },
+  )
+
+  it.each([
+    ['a message', isMessage, { type: 'message', content: [], usage: {} }],
+    ['a response', isResponse, { object: 'response', output: [] }],
+    ['a list of embeddings', isEmbeddingList, { data: [{ embedding: [1] }] }],
+    ['a count of tokens', isTokenCount, { input_tokens: 0 }],
+  ])('is known by its shape: %s', (_name, isAnswer, body) => {
+    expect(isAnswer(body)).toBe(true)
+    for (const name of Object.keys(body)) expect(isAnswer({ ...body, [name]: 'else' })).toBe(false)
+  })
+})
+
+describe('a stream of the messages style', () => {
+  it('names the service model at its start and nowhere else', () => {
+    const delta = { type: 'content_block_delta', delta: { partial_json: '{"message":{"model":"qwen3:8b"}}' } }
+    const tool = { type: 'content_block_start', content_block: { input: { model: 'x', message: 'y' } } }
+    expect(parsed(messages(...named(START, tool, delta, STOP)))).toEqual([
+      { type: 'message_start', message: { id: 'm', model: 'svc/fast' } },
+      tool,
+      delta,
+      STOP,
+    ])
+  })
+
+  it('ends once', () => {
+    expect(messages(...named(START, STOP, STOP), { event: null, data: '[DONE]' }).length).toBe(2)
+  })
+
+  it('gets the names of its events where the engine leaves them out', () => {
+    expect(messages({ event: null, data: JSON.stringify(STOP) })).toEqual(named(STOP))
+  })
+
+  it.each<[string, SseEvent[]]>([
+    ['ends early', named(START)],
+    ['says nothing', []],
+    ['says what is no JSON', [...named(START), { event: null, data: 'oops' }]],
+    ['says that it failed', named(START, { type: 'error', error: { message: 'x' } } as never)],
+  ])('is a failure where the engine %s', (_name, events) => {
+    const stream = nativeMessagesStream({ model: 'svc/fast' })
+    expect(parsed(run(stream, ...events)).at(-1)).toMatchObject({ type: 'error' })
+    expect(stream.outcome().state).toBe('failed')
+  })
+})
+
+describe('a stream of the responses style', () => {
+  it('names the service model in every response and nowhere else', () => {
+    const delta = { type: 'response.output_text.delta', delta: '"response":{"model":"qwen3:8b"}' }
+    const end = { type: 'response.completed', response: { metadata: { model: 'x' }, model: 'qwen3:8b' } }
+    expect(parsed(responses(...named(CREATED, delta, end)))).toEqual([
+      { ...CREATED, response: { ...CREATED.response, model: 'svc/fast' } },
+      delta,
+      { ...end, response: { metadata: { model: 'x' }, model: 'svc/fast' } },
+    ])
+  })
+
+  it.each<[string, SseEvent[], object]>([
+    ['ends early', named(CREATED), { sequence_number: 1, response: { id: 'r', status: 'failed' } }],
+    ['says nothing', [], { sequence_number: 0, response: { id: 'resp_unknown', status: 'failed', output: [] } }],
+    [
+      'says `error`',
+      named(CREATED, { type: 'error', message: 'no slot' } as never),
+      { sequence_number: 1, response: { error: { message: 'no slot' } } },
+    ],
+  ])('ends with response.failed where the engine %s', (_name, events, expected) => {
+    expect(parsed(responses(...events)).at(-1)).toMatchObject({ type: 'response.failed', ...expected })
+  })
+})
+
+describe('as bytes', () => {
+  it('it is the same wherever it is cut', () => {
+    const sent = Buffer.from(named(START, STOP).map(encodeEvent).join('').replaceAll('\n', '\r\n'))
+    const whole = eventRewrite(nativeMessagesStream({ model: 'svc/fast' }), 'messages')
+      .push(sent)
+      .toString()
+    const rewrite = eventRewrite(nativeMessagesStream({ model: 'svc/fast' }), 'messages')
+    expect(Buffer.concat(byteByByte(sent.toString()).map((byte) => rewrite.push(byte))).toString()).toBe(whole)
+    expect(rewrite.state()).toBe('ended')
+    expect(rewrite.fail({ code: 'x', type: 'x', message: 'x' }).toString()).toBe('')
+  })
+
+  it('it is kept alive by a comment until the message has begun, then by a ping', () => {
+    const rewrite = eventRewrite(nativeMessagesStream({ model: 'svc/fast' }), 'messages')
+    expect(rewrite.keepAlive()).toBe(': keep-alive\n\n')
+    rewrite.push(Buffer.from(encodeEvent(named(START)[0] ?? { event: null, data: '' })))
+    expect(rewrite.keepAlive()).toBe('event: ping\ndata: {"type":"ping"}\n\n')
+  })
+})
