@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import express from 'express'
 import type { NextFunction, Request, RequestHandler } from 'express'
 import { middleware as openApiValidator } from 'express-openapi-validator'
-import type { Contract } from './contract.ts'
+import type { Contract, OperationObject } from './contract.ts'
 import type { Authenticate } from './authenticate.ts'
 import { hasBody } from './body.ts'
 import { ApiError } from './errors.ts'
@@ -93,7 +93,8 @@ function tellOutage(security: Step): Step {
 /** A request without a body has no content type either, unless the operation wants one and shall say what is missing. */
 const settleEmptyBody: RequestHandler = (req, _res, next) => {
   if (!hasBody(req)) {
-    if (requiresBody(req)) req.headers['content-type'] = 'application/json'
+    const type = requiredTypeOf(req)
+    if (type) req.headers['content-type'] = type
     else delete req.headers['content-type']
   }
   next()
@@ -123,10 +124,17 @@ function requiresBody(req: Request): boolean {
   return bodyOf(req)?.required === true
 }
 
+/** The type that a body would have, where one is required: JSON, unless the operation takes only forms. */
+function requiredTypeOf(req: Request): string | undefined {
+  const { required = false, content = {} } = bodyOf(req) ?? {}
+  const [first] = Object.keys(content)
+  return required ? first : undefined
+}
+
 /** What the operation says of its body; undefined where it takes none. */
-function bodyOf(req: Request): { required?: boolean } | undefined {
+function bodyOf(req: Request): OperationObject['requestBody'] {
   // The validator leaves what it found on the request.
-  const { openapi } = req as { openapi?: { schema?: { requestBody?: { required?: boolean } } } }
+  const { openapi } = req as { openapi?: { schema?: OperationObject } }
   return openapi?.schema?.requestBody
 }
 

@@ -9,8 +9,12 @@ type Content<T, Media extends string> = T extends { content: infer C }
     ? C[Media]
     : never
   : never
+/** Where a form may come instead of JSON, JSON is what the handler is typed by. */
+type BodyContent<R> = [Content<R, 'application/json'>] extends [never]
+  ? Content<R, 'application/x-www-form-urlencoded'>
+  : Content<R, 'application/json'>
 type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: infer R }
-  ? Content<R, 'application/json'>
+  ? BodyContent<R>
   : operations[Id] extends { requestBody?: infer R }
     ? Content<NonNullable<R>, 'application/json'> | undefined
     : undefined

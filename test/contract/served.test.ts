@@ -24,7 +24,7 @@ const answersOk: RequestHandler = (_req, res) => void res.end('ok')
 /** A handler for every operation of a document. */
 function handlersOf(document: Contract): Partial<Handlers<OperationId>> {
   // What they do is of no interest here.
-  return Object.fromEntries(routesOf(document).map(({ id }) => [id, answersOk])) as Partial<Handlers<OperationId>>
+  return Object.fromEntries(routesOf(document).map(({ id }) => [id, answersOk]))
 }
 
 describe('mount', () => {
@@ -109,7 +109,7 @@ describe('the guard', () => {
       isDatabaseUnavailable: () => false,
       writeErrorPage: () => false,
       loginRoutes: { deviceStart: '/', page: '/' },
-    } as Parameters<typeof createApp>[0])
+    })
     const server = createServer(app)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     return {

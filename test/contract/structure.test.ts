@@ -90,7 +90,7 @@ function importsOf(tree: ts.SourceFile): Import[] {
       const bindings = node.importClause?.namedBindings
       const elements = bindings && ts.isNamedImports(bindings) ? [...bindings.elements] : []
       const isType =
-        node.importClause?.isTypeOnly === true ||
+        node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword ||
         (elements.length > 0 && !node.importClause?.name && elements.every((element) => element.isTypeOnly))
       const names = elements.map((element) => (element.propertyName ?? element.name).text)
       add(node.moduleSpecifier, bindings && ts.isNamespaceImport(bindings) ? ['*'] : names, isType)
@@ -111,12 +111,11 @@ function visit(node: ts.Node, see: (node: ts.Node) => void): void {
 /** The files in which something of this kind is, one line each. */
 function whereIs(matches: (node: ts.Node, source: Source) => boolean): string[] {
   return sources.flatMap((source) => {
-    let line: number | null = null
+    const lines: number[] = []
     visit(source.tree, (node) => {
-      if (line === null && matches(node, source))
-        line = source.tree.getLineAndCharacterOfPosition(node.getStart()).line + 1
+      if (matches(node, source)) lines.push(source.tree.getLineAndCharacterOfPosition(node.getStart()).line + 1)
     })
-    return line === null ? [] : [`${source.file}:${String(line)}`]
+    return lines.slice(0, 1).map((line) => `${source.file}:${line}`)
   })
 }
 

@@ -126,14 +126,20 @@ describe.each(STYLES)('the local worker in the style of $path', ({ path, style, 
 
   it('says something every now and then while the engine is silent, at the boundary of events', async () => {
     const first = 'data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\ndata: {"choi'
+    const { promise: heard, resolve: goOn } = Promise.withResolvers<undefined>()
     engine.chat = async ({ res }) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
       res.write(first)
-      await new Promise((later) => setTimeout(later, 200))
+      await heard
       res.end('ces":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
     }
-    const text = await (await stream()).text()
     const word = style === 'messages' ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': keep-alive\n\n'
+    const reader = (await stream()).body?.getReader()
+    let text = ''
+    for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
+      text += Buffer.from(read.value).toString()
+      if (text.split(word).length > 2) goOn(undefined)
+    }
     expect(text.split(word).length).toBeGreaterThan(2)
     const events = sseDecoder().push(Buffer.from(text))
     expect(check(events.map((event) => withIdentity(event)))).toEqual([])

@@ -13,7 +13,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 const refresh = async (account: string, refreshToken: string) => {
   const { data, error } = await service.client.POST('/v1/auth/token/refresh', { body: { account, refreshToken } })
-  return data ?? error?.error.code
+  return data ?? error.error.code
 }
 
 it('a poll whose answer was lost gives the same refresh token again, and a good access token each time', async () => {

@@ -38,7 +38,9 @@ const HEADER: Header = { alg: 'EdDSA', typ: 'at+jwt', kid: 'k1' }
 function variant(header: Partial<Header>, claims: Record<string, unknown> = {}, key: Pair = ours): Promise<string> {
   const exp = later(900).getTime() / 1000
   const payload = { iss: ISSUER, aud: 'svc-gateway', sub: 'account-1', sid: 'session-1', exp, ...claims }
-  return new SignJWT(payload).setProtectedHeader({ ...HEADER, ...header }).sign(key.privateKey, { crit: { 'urn:example': true } })
+  return new SignJWT(payload)
+    .setProtectedHeader({ ...HEADER, ...header })
+    .sign(key.privateKey, { crit: { 'urn:example': true } })
 }
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -1,9 +1,5 @@
 import { AuthenticatorEmulator, PasskeysCredentialsMemoryRepository, WebAuthnEmulator } from 'nid-webauthn-emulator'
 import type {
-  PublicKeyCredentialCreationOptionsJSON,
-  PublicKeyCredentialRequestOptionsJSON,
-} from 'nid-webauthn-emulator'
-import type {
   AuthenticationCredential,
   PasskeyCreationOptions,
   PasskeyRequestOptions,
@@ -42,16 +38,8 @@ export function newAuthenticator(given: AuthenticatorOptions = {}): Authenticato
   )
   return {
     // The emulator has types of its own for the same JSON.
-    create: (options, origin = BASE_URL) =>
-      emulator.createJSON(
-        origin,
-        options as unknown as PublicKeyCredentialCreationOptionsJSON,
-      ) as unknown as RegistrationCredential,
-    get: (options, origin = BASE_URL) =>
-      emulator.getJSON(
-        origin,
-        options as unknown as PublicKeyCredentialRequestOptionsJSON,
-      ) as unknown as AuthenticationCredential,
+    create: (options, origin = BASE_URL) => emulator.createJSON(origin, options) as unknown as RegistrationCredential,
+    get: (options, origin = BASE_URL) => emulator.getJSON(origin, options) as unknown as AuthenticationCredential,
   }
 }
 

@@ -24,4 +24,4 @@ for (const [kind, words] of [['friendly', FRIENDLY] as const, ['hostile', HOSTIL
     }
   }
 }
-console.log(`The screenshots are in ${directory}.`)
+process.stdout.write(`The screenshots are in ${directory}.\n`)
