@@ -1,5 +1,5 @@
-import { createClient, events } from '../sdk/index.ts'
-import type { ChatCompletionChunk, StartedDeviceLogin, SvcClient, TokenSet } from '../sdk/index.ts'
+import { createClient, streamChatCompletion, streamMessage, streamResponse } from '../sdk/index.ts'
+import type { StartedDeviceLogin, SvcClient, TokenSet } from '../sdk/index.ts'
 
 type Needs = {
   readonly baseUrl: string
@@ -77,24 +77,59 @@ async function lookAround(caller: SvcClient, team: string, show: Show): Promise<
 }
 
 async function callModel(caller: SvcClient, show: Show, print: Needs['print']): Promise<void> {
-  show.title('A model answers, whole and as a stream')
+  show.title('A model answers: whole, then streamed in each style')
   const messages = [{ role: 'user', content: QUESTION }]
   const whole = await caller.POST('/v1/chat/completions', { body: { messages } })
   const completion = show.answer(`POST /v1/chat/completions  "${QUESTION}"`, whole, () => undefined)
   show.note(completion.choices[0]?.message.content ?? '')
 
-  const streamed = await caller.POST('/v1/chat/completions', { body: { messages, stream: true }, parseAs: 'stream' })
-  show.status('POST /v1/chat/completions  "stream": true', streamed.response)
-  if (!streamed.data) throw new TourError('The stream has no body.')
-  let words = 0
-  print('  ')
-  for await (const chunk of events<ChatCompletionChunk>(streamed.data)) {
-    const word = chunk.choices[0]?.delta.content ?? ''
-    words += word ? 1 : 0
-    print(word)
+  for (const [request, words] of streams(caller)) {
+    print(`> POST ${request}  "stream": true\n< `)
+    await printWords(request, words, print)
+  }
+}
+
+/** The same question in the three styles; each gives its words as they come. */
+function streams(caller: SvcClient): readonly (readonly [request: string, words: AsyncIterable<string>])[] {
+  const messages = [{ role: 'user', content: QUESTION }]
+  return [
+    [
+      '/v1/chat/completions',
+      wordsOf(streamChatCompletion(caller, { messages }), (chunk) => chunk.choices[0]?.delta.content),
+    ],
+    [
+      '/v1/responses',
+      wordsOf(
+        streamResponse(caller, { input: QUESTION }),
+        ({ type, delta }) => type === 'response.output_text.delta' && delta,
+      ),
+    ],
+    [
+      '/vendorb/v1/messages',
+      wordsOf(streamMessage(caller, { max_tokens: 256, messages }), ({ delta }) => delta?.['text']),
+    ],
+  ]
+}
+
+async function* wordsOf<Event>(events: AsyncIterable<Event>, pick: (event: Event) => unknown): AsyncIterable<string> {
+  for await (const event of events) {
+    const word = pick(event)
+    if (typeof word === 'string') yield word
+  }
+}
+
+async function printWords(request: string, words: AsyncIterable<string>, print: Needs['print']): Promise<void> {
+  let count = 0
+  try {
+    for await (const word of words) {
+      count += 1
+      print(word)
+    }
+  } catch (error) {
+    throw new TourError(`The stream of ${request} broke: ${String(error)}`)
   }
   print('\n')
-  if (words === 0) throw new TourError('The stream had no words.')
+  if (count === 0) throw new TourError(`The stream of ${request} had no words.`)
 }
 
 async function refresh(client: SvcClient, { account, refreshToken }: TokenSet, show: Show): Promise<void> {
