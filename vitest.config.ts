@@ -7,7 +7,8 @@ export default defineConfig({
     pool: 'forks',
     // Files of one worker share its database, which is emptied between services.
     isolate: false,
-    maxWorkers: 2,
+    // One more than two cores: much of a test's time is waiting for real timeouts.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -12,7 +12,7 @@ app.use((req, res) => {
   res.once('close', () => abort?.())
   pool.dispatch(
     {
-      method: req.method as 'POST',
+      method: req.method,
       path: req.originalUrl,
       headers: { 'content-type': 'application/json', 'x-stainless-lang': String(req.headers['x-stainless-lang']) },
       body: req.body as Buffer,

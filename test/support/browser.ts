@@ -1,5 +1,6 @@
 import chromium from '@sparticuz/chromium'
 import axe from 'axe-core'
+import type { AxeResults, RunOptions } from 'axe-core'
 import { chromium as playwright, type Browser, type Page } from 'playwright-core'
 
 /** How a page is looked at. Scripts run unless `javaScript` is false. */
@@ -79,5 +80,5 @@ export function findOverflow(page: Page): Promise<number> {
 
 declare global {
   // What the evaluated source puts there.
-  var axe: { run(options: import('axe-core').RunOptions): Promise<import('axe-core').AxeResults> }
+  var axe: { run(options: RunOptions): Promise<AxeResults> }
 }

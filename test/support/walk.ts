@@ -10,10 +10,8 @@ export async function startAtOwnAddress(env: Readonly<Record<string, string>> = 
   return startService({ env: { SVC_PORT: String(port), SVC_BASE_URL: `http://localhost:${port}`, ...env } })
 }
 
-/** An authenticator of the browser's own, with which the person says yes or lets it wait. */
+/** An authenticator of the browser's own; the person says yes whenever they are asked. */
 export type VirtualAuthenticator = {
-  /** Whether the person answers when they are asked. */
-  answer(yes: boolean): Promise<void>
   /** How many passkeys it holds. */
   count(): Promise<number>
 }
@@ -33,9 +31,6 @@ export async function addAuthenticator(page: Page): Promise<VirtualAuthenticator
     },
   })
   return {
-    async answer(enabled) {
-      await session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
-    },
     async count() {
       const { credentials } = await session.send('WebAuthn.getCredentials', { authenticatorId })
       return credentials.length
