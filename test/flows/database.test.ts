@@ -268,11 +268,13 @@ describe('a Postgres server', () => {
 
   it('keeps times whatever its own time zone is', async () => {
     const url = await server.newDatabase()
-    const database = await openDatabase({ kind: 'postgres', url })
-    await database.prisma.$executeRawUnsafe(
+    const before = await openDatabase({ kind: 'postgres', url })
+    await before.prisma.$executeRawUnsafe(
       `ALTER DATABASE ${new URL(url.reveal()).pathname.slice(1)} SET timezone = 'America/New_York'`,
     )
-    await server.breakConnections()
+    await before.close()
+    // Connections that are opened from now on would have that time zone.
+    const database = await openDatabase({ kind: 'postgres', url })
     const at = new Date('2026-07-01T12:34:56.789Z')
     await database.prisma.auditEvent.create({ data: { kind: 'test', at } })
     expect((await database.prisma.auditEvent.findFirstOrThrow()).at).toEqual(at)
