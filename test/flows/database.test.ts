@@ -392,7 +392,7 @@ describe('a Postgres server', () => {
     await expectAvailable(database)
     await server.breakConnections()
     await expect.poll(() => database.ping()).toBe(true)
-    await expectAvailable(database)
+    await expect.poll(() => expectAvailable(database).then(() => 'available', String)).toBe('available')
 
     const broken: unknown = await database.prisma
       .$transaction(async (tx) => {
