@@ -111,7 +111,7 @@ export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts:
     contract: contractOf(readContract(), 'gateway'),
     handlers: gatewayHandlers({
       ...gateway,
-      teams: { find: (_organization, team) => basis.findTeam(team) },
+      findTeam: basis.findTeam,
       watchSession: basis.watchSession,
       noteCall: noteCalls({ clock, record }),
       streams,

@@ -52,17 +52,15 @@ export function openGateway(settings: Settings): Gateway {
   }
 }
 
-type Teams = {
-  /** A team and the models of its allow-list; null when there is no such team (any more). */
-  find(organization: string, team: string): Promise<ModelTeam | null> | ModelTeam | null
-}
-
 type Needs = Omit<Parameters<typeof callRoutes>[0], 'teamOf'> &
-  Parameters<typeof healthRoutes>[0] & { readonly teams: Teams }
+  Parameters<typeof healthRoutes>[0] & {
+    /** A team and the models of its allow-list, by `@organization/name`; null when there is no such team (any more). */
+    readonly findTeam: (name: string) => Promise<ModelTeam | null> | ModelTeam | null
+  }
 
 /** The handlers of the gateway, by operation. */
-export function gatewayHandlers({ teams, ...needs }: Needs) {
-  const teamOf = ({ organization, team }: Caller) => teams.find(organization, team)
+export function gatewayHandlers({ findTeam, ...needs }: Needs) {
+  const teamOf = ({ team }: Caller) => findTeam(team)
   return {
     ...healthRoutes(needs),
     ...callRoutes({ ...needs, teamOf }),

@@ -67,7 +67,7 @@ export async function startGateway({
           ...docsRoutes({ contract: readContract(), baseUrl: '', gatewayUrl: '', secure: false }),
           ...gatewayHandlers({
             ...gateway,
-            teams: { find: () => known.team },
+            findTeam: () => known.team,
             watchSession(_sessionId, onEnd) {
               watchers.add(onEnd)
               return () => void watchers.delete(onEnd)
