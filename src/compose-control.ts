@@ -30,7 +30,8 @@ import type { Part } from './http/app.ts'
 import { authenticator } from './http/authenticate.ts'
 import type { Identify } from './http/authenticate.ts'
 import { smallBody } from './http/body.ts'
-import { contractOf, readContract } from './http/contract.ts'
+import { contractOf } from './http/contract.ts'
+import type { Contract } from './http/contract.ts'
 import { rateLimits, together } from './http/rate-limit.ts'
 import { sameOrigin } from './http/same-origin.ts'
 import { verifyAccessToken } from './kernel/access-token.ts'
@@ -46,6 +47,8 @@ const WEBAUTHN_BODIES = {
 }
 
 type Parts = {
+  /** The published document. */
+  readonly contract: Contract
   readonly access: AccessStore
   readonly keys: Keyring
   readonly live: LiveSessions
@@ -57,11 +60,11 @@ type Parts = {
 /** The control plane, with all that its flows need of each other. */
 export function controlPart(config: Config, edges: Edges, parts: Parts): Part {
   const { clock, log } = edges
-  const { access, keys } = parts
+  const { contract, access, keys } = parts
   const stores = openStores(edges)
   const secure = config.baseUrl.startsWith('https://')
   return {
-    contract: contractOf(readContract(), 'control-plane'),
+    contract: contractOf(contract, 'control-plane'),
     handlers: controlHandlers({
       ...stores,
       ...flowsOf(config, edges, parts, stores, secure),

@@ -23,7 +23,8 @@ import type { Part } from './http/app.ts'
 import { authenticator } from './http/authenticate.ts'
 import type { Identify } from './http/authenticate.ts'
 import { callBody } from './http/body.ts'
-import { contractOf, readContract } from './http/contract.ts'
+import { contractOf } from './http/contract.ts'
+import type { Contract } from './http/contract.ts'
 import { rateLimits } from './http/rate-limit.ts'
 
 /** What a gateway knows of the rest of the deployment: from the database, or without one. */
@@ -88,6 +89,8 @@ export async function basisWithoutDatabase(
 }
 
 type Parts = {
+  /** The published document. */
+  readonly contract: Contract
   readonly basis: GatewayBasis
   readonly gateway: Gateway
   /** Null: each process counts for itself. */
@@ -98,7 +101,7 @@ type Parts = {
 
 /** The gateway, with all that its calls need. */
 export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts: Parts): Part {
-  const { basis, gateway, redis, metrics } = parts
+  const { contract, basis, gateway, redis, metrics } = parts
   const { requestsPerMinute, streams: mostStreams } = config.callLimits
   const streams = streamSlots(mostStreams)
   const count = metrics && callMetrics(metrics, streams.open)
@@ -108,7 +111,7 @@ export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts:
   }
   const requests = rateLimits(redis)('calls', { points: requestsPerMinute, seconds: 60 })
   return {
-    contract: contractOf(readContract(), 'gateway'),
+    contract: contractOf(contract, 'gateway'),
     handlers: gatewayHandlers({
       ...gateway,
       findTeam: basis.findTeam,

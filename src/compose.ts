@@ -18,6 +18,7 @@ import { openGateway } from './gateway/app.ts'
 import { docsRoutes } from './docs/routes.ts'
 import { createApp } from './http/app.ts'
 import { readContract } from './http/contract.ts'
+import type { Contract } from './http/contract.ts'
 import type { Part } from './http/app.ts'
 import { requestMetrics } from './http/metrics.ts'
 import type { Clock } from './kernel/clock.ts'
@@ -60,11 +61,14 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
     : await composeWithoutDatabase(config, edges)
 
   const secure = config.baseUrl.startsWith('https://')
-  const docs = docsRoutes({ contract: readContract(), ...config, secure })
+  const contract = readContract()
+  const docs = docsRoutes({ contract, ...config, secure })
   const app = await createApp({
     parts: [
-      ...(config.role === 'control-plane' ? [] : [gatewayPart(config, edges, { basis, gateway, redis, metrics })]),
-      ...(config.role === 'gateway' ? [] : [control()]),
+      ...(config.role === 'control-plane'
+        ? []
+        : [gatewayPart(config, edges, { contract, basis, gateway, redis, metrics })]),
+      ...(config.role === 'gateway' ? [] : [control(contract)]),
     ].map((part) => ({ ...part, handlers: { ...part.handlers, ...docs } })),
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
@@ -90,7 +94,7 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
 type Composed = {
   readonly basis: GatewayBasis
   /** Builds the control plane. */
-  readonly control: () => Part
+  readonly control: (contract: Contract) => Part
   readonly close: () => Promise<void>
 }
 
@@ -105,7 +109,7 @@ async function composeWithDatabase(config: Config, edges: Edges, redis: Redis | 
   const stopHousekeeping = keepHouse({ turnKeys: keys.turn, housekeeping, clock, log })
   return {
     basis,
-    control: () => controlPart(config, edges, { access, keys, live, notify, redis }),
+    control: (contract) => controlPart(config, edges, { contract, access, keys, live, notify, redis }),
     async close() {
       live.close()
       await stopHousekeeping()

@@ -62,6 +62,24 @@ export function contractOf(contract: Contract, part: PartName): Contract {
   return { ...contract, paths: Object.fromEntries(paths.filter(([, item]) => Object.keys(item).length > 0)) }
 }
 
+/**
+ * The document as far as it is about requests: no answers, and only the schemas that requests refer to. Whoever checks requests by it
+ * compiles a quarter of the whole.
+ */
+export function requestsOf(contract: Contract): Contract {
+  const paths = mapValues(contract.paths, (item) => mapValues(item, (operation) => ({ ...operation, responses: {} })))
+  const { schemas } = contract.components
+  const referred = new Set<string>()
+  for (const found = schemasIn(paths); found.length > 0;) {
+    const name = found.pop() ?? ''
+    if (referred.has(name)) continue
+    referred.add(name)
+    found.push(...schemasIn(schemas[name]))
+  }
+  const kept = Object.entries(schemas).filter(([name]) => referred.has(name))
+  return { ...contract, paths, components: { ...contract.components, schemas: Object.fromEntries(kept) } }
+}
+
 /** Every operation of a document. */
 export function routesOf(contract: Contract): Route[] {
   return Object.entries(contract.paths).flatMap(([path, item]) =>
@@ -76,4 +94,14 @@ function partsOf(operation: OperationObject): readonly PartName[] {
       throw new Error(`The tag "${tag}" of ${operation.operationId} belongs to no part; list it in PARTS_OF_TAG.`)
     return parts
   })
+}
+
+/** The names of the schemas that a part of the document refers to. */
+function schemasIn(part: unknown): string[] {
+  const references = JSON.stringify([part]).matchAll(/"#\/components\/schemas\/([^"]+)"/g)
+  return Array.from(references, ([, name = '']) => name)
+}
+
+function mapValues<From, To>(of: Readonly<Record<string, From>>, to: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, to(value)]))
 }

@@ -1,11 +1,12 @@
-import { createRequire } from 'node:module'
 import express from 'express'
 import type { NextFunction, Request, RequestHandler } from 'express'
 import { middleware as openApiValidator } from 'express-openapi-validator'
+import { requestsOf } from './contract.ts'
 import type { Contract, OperationObject } from './contract.ts'
 import type { Authenticate } from './authenticate.ts'
 import { hasBody } from './body.ts'
 import { ApiError } from './errors.ts'
+import { spareValidatorWork } from './spare-validator-work.ts'
 
 type Needs = {
   readonly contract: Contract
@@ -29,11 +30,11 @@ export async function guard({
   parseBody,
   nameAllMistakes,
 }: Needs): Promise<RequestHandler[]> {
-  rememberPathPatterns()
+  spareValidatorWork()
   const steps = openApiValidator({
     // The validator's own type of a 3.1 document asks for fields that the standard does not.
     // Under a server with a path it would check nothing outside that path, and let everybody in there: so it sees no servers.
-    apiSpec: { ...contract, servers: [{ url: '/' }] } as never,
+    apiSpec: { ...requestsOf(contract), servers: [{ url: '/' }] } as never,
     validateApiSpec: false,
     // A query parameter that nobody reads changes nothing; an operation without any documents no 400.
     validateRequests: { allErrors: nameAllMistakes, allowUnknownQueryParameters: true },
@@ -137,22 +138,3 @@ function bodyOf(req: Request): OperationObject['requestBody'] {
   const { openapi } = req as { openapi?: { schema?: OperationObject } }
   return openapi?.schema?.requestBody
 }
-
-/**
- * The validator compiles the pattern of every route again for each request. Its module reads `pathToRegexp` when it calls it, so
- * remembering the result there is enough; routes are few and fixed.
- */
-function rememberPathPatterns(): void {
-  const require = createRequire(createRequire(import.meta.url).resolve('express-openapi-validator'))
-  const module = require('path-to-regexp') as PathModule
-  if (module.pathToRegexp.name === 'remembered') return
-  const compile = module.pathToRegexp
-  const compiled = new Map<string, unknown>()
-  module.pathToRegexp = function remembered(path: string, options: { sensitive?: boolean; strict?: boolean }) {
-    const key = `${path} ${options.sensitive} ${options.strict}`
-    if (!compiled.has(key)) compiled.set(key, compile(path, options))
-    return compiled.get(key)
-  }
-}
-
-type PathModule = { pathToRegexp: (path: string, options: { sensitive?: boolean; strict?: boolean }) => unknown }

@@ -43,7 +43,10 @@ describe('createInvitation', () => {
 
     it('is written down, with who did it', async () => {
       const id = await team.invite('written@example.com')
-      const rows = await team.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+      const rows = await team.service.database.prisma.auditEvent.findMany({
+        where: { subjectId: id },
+        orderBy: { id: 'asc' },
+      })
       expect(rows).toMatchObject([{ kind: 'invitation.created', details: { by: 'admin', role: 'member' } }])
     })
   })

@@ -32,7 +32,10 @@ describe('deletePasskey', () => {
       expect(await outcomeOf(await signInWithPasskey(service, authenticator))).toBe('401 unauthorized')
       const [mail] = await service.mailbox.waitFor(email, 'A passkey was removed')
       expect(mail?.text).toContain('Kitchen')
-      const rows = await service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+      const rows = await service.database.prisma.auditEvent.findMany({
+        where: { subjectId: id },
+        orderBy: { id: 'asc' },
+      })
       expect(rows.map(({ kind }) => kind)).toEqual(['passkey.added', 'passkey.removed'])
     })
   })

@@ -232,7 +232,10 @@ describe('finishPasskeyLogin', () => {
       await signInWithPasskey(service, authenticator)
       await service.database.prisma.passkey.update({ where: { id: passkeyId }, data: { counter: 99 } })
       await expectRefused(await signInWithPasskey(service, authenticator))
-      const rows = await service.database.prisma.auditEvent.findMany({ where: { subjectId: passkeyId } })
+      const rows = await service.database.prisma.auditEvent.findMany({
+        where: { subjectId: passkeyId },
+        orderBy: { id: 'asc' },
+      })
       expect(rows.map(({ kind }) => kind)).toEqual(['passkey.added', 'passkey.counter_regressed'])
       expect(await service.database.prisma.passkey.count({ where: { id: passkeyId } })).toBe(1)
     })

@@ -56,7 +56,10 @@ describe('finishPasskeyRegistration', () => {
     it('writes one audit row, without a secret', async () => {
       const email = persons.next()
       const id = await addPasskey(service, await signIn(email), newAuthenticator())
-      const rows = await service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+      const rows = await service.database.prisma.auditEvent.findMany({
+        where: { subjectId: id },
+        orderBy: { id: 'asc' },
+      })
       expect(rows.map(({ kind }) => kind)).toEqual(['passkey.added'])
     })
 

@@ -47,7 +47,10 @@ describe('revokeDevice', () => {
     it('is written down once', async () => {
       const own = await device(persons.next())
       await revoke(own.id, own.authorization)
-      const rows = await service.database.prisma.auditEvent.findMany({ where: { subjectId: own.id } })
+      const rows = await service.database.prisma.auditEvent.findMany({
+        where: { subjectId: own.id },
+        orderBy: { id: 'asc' },
+      })
       expect(rows.map(({ kind }) => kind)).toEqual(['device_session.opened', 'device_session.revoked'])
     })
   })

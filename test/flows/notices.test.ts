@@ -48,7 +48,10 @@ describe('the owner of an account', () => {
     expect((await refresh(email, first.refreshToken)).response.status).toBe(401)
 
     await service.mailbox.waitFor(email, 'We signed out one of your devices')
-    const rows = await service.database.prisma.auditEvent.findMany({ where: { kind: 'device_session.revoked' } })
+    const rows = await service.database.prisma.auditEvent.findMany({
+      where: { kind: 'device_session.revoked' },
+      orderBy: { id: 'asc' },
+    })
     expect(rows.filter(({ details }) => JSON.stringify(details) === '{"reason":"refresh_reuse"}')).toHaveLength(1)
   })
 
