@@ -4,6 +4,7 @@ import type { Express, RequestHandler, Router } from 'express'
 import type { Logger } from '../log.ts'
 import type { Authenticate } from './authenticate.ts'
 import { plainContentType } from './body.ts'
+import { signInFirstIn } from './contract.ts'
 import type { Contract } from './contract.ts'
 import { readCookies } from './cookies.ts'
 import { errorHandler } from './error-handler.ts'
@@ -51,7 +52,8 @@ export async function createApp(needs: Needs): Promise<Express> {
 
   app.use(identify, logRequests(needs), plainContentType, headAsGet, cookies(needs.secure))
   app.use(await dispatch(needs.parts))
-  app.use(errorHandler(needs))
+  const signInFirst = new Set(needs.parts.flatMap(({ contract }) => signInFirstIn(contract)))
+  app.use(errorHandler({ ...needs, signInFirst }))
   return app
 }
 

@@ -87,6 +87,16 @@ export function routesOf(contract: Contract): Route[] {
   )
 }
 
+/** The operations whose 401 says where to sign in. */
+export function signInFirstIn(contract: Contract): OperationId[] {
+  const { schemas } = contract.components
+  const saysSo = ({ operation: { responses } }: Route) =>
+    JSON.stringify(schemasIn(responses['401']).map((name) => schemas[name])).includes('"authenticate_first"')
+  return routesOf(contract)
+    .filter(saysSo)
+    .map(({ id }) => id)
+}
+
 function partsOf(operation: OperationObject): readonly PartName[] {
   return operation.tags.flatMap((tag) => {
     const parts = PARTS_OF_TAG[tag]

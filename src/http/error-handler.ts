@@ -2,6 +2,7 @@ import type { ErrorRequestHandler, Request, Response } from 'express'
 import type { Logger } from '../log.ts'
 import { ApiError, ERRORS } from './errors.ts'
 import type { ErrorCode } from './errors.ts'
+import type { OperationId } from './operation.ts'
 
 /** Writes an error that has the request's answer to itself; false leaves it to the JSON writer. */
 export type WriteErrorPage = (req: Request, res: Response, error: ApiError) => boolean
@@ -10,14 +11,17 @@ type Needs = {
   readonly log: Logger
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   readonly writeErrorPage: WriteErrorPage
-  /** Where to sign in, for `authenticate_first`. */
+  /** The operations that say where to sign in when nobody is: `authenticate_first` is their 401. */
+  readonly signInFirst: ReadonlySet<OperationId>
+  /** Where to sign in. */
   readonly loginRoutes: { readonly deviceStart: string; readonly page: string }
 }
 
 /** The one place that writes errors. What is thrown and is not a refusal is a bug: logged in full, shown as `internal`. */
-export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, loginRoutes }: Needs): ErrorRequestHandler {
+export function errorHandler(needs: Needs): ErrorRequestHandler {
+  const { log, writeErrorPage, loginRoutes } = needs
   return (thrown: unknown, req, res, _next) => {
-    const error = toApiError(thrown, req, isDatabaseUnavailable)
+    const error = toApiError(thrown, req, needs)
     if (ERRORS[error.code].status >= 500) log.error({ requestId: req.id, code: error.code, err: thrown }, 'http.failed')
     // After the first byte no envelope can follow: a broken connection is the only honest end.
     if (res.headersSent) return void res.destroy()
@@ -47,10 +51,10 @@ function writeHeaders(res: Response, error: ApiError): void {
   if (error.allow !== undefined) res.set('Allow', error.allow)
 }
 
-function toApiError(thrown: unknown, req: Request, isDatabaseUnavailable: (error: unknown) => boolean): ApiError {
+function toApiError(thrown: unknown, req: Request, { isDatabaseUnavailable, signInFirst }: Needs): ApiError {
   if (thrown instanceof ApiError) return thrown
   if (isDatabaseUnavailable(thrown)) return new ApiError('service_unavailable', { cause: thrown })
-  return fromMiddleware(thrown, req) ?? new ApiError('internal', { cause: thrown })
+  return fromMiddleware(thrown, req, signInFirst) ?? new ApiError('internal', { cause: thrown })
 }
 
 /** What the validator and the body parsers throw: an Error with a status. */
@@ -62,13 +66,13 @@ type MiddlewareError = {
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
 }
 
-function fromMiddleware(thrown: unknown, req: Request): ApiError | undefined {
+function fromMiddleware(thrown: unknown, req: Request, signInFirst: Needs['signInFirst']): ApiError | undefined {
   if (!isMiddlewareError(thrown)) return undefined
   switch (thrown.status) {
     case 400:
       return new ApiError('invalid_request', { message: messageOf(thrown), cause: thrown })
     case 401:
-      return new ApiError(unauthorizedCodeOf(req), { cause: thrown })
+      return new ApiError(isIn(signInFirst, req) ? 'authenticate_first' : 'unauthorized', { cause: thrown })
     case 404:
       return new ApiError('not_found')
     case 405:
@@ -103,17 +107,12 @@ function mistakeOf({ path, message }: { path: string; message: string }): string
   return `${field} ${message.replace(/^must have required property '.*'$/, 'is missing')}`
 }
 
-/** Which of the two 401 codes an operation has, its own document says. */
-function unauthorizedCodeOf(req: Request): 'unauthorized' | 'authenticate_first' {
-  // The validator leaves the operation, its references resolved, on the request.
-  const { openapi } = req as { openapi?: { schema?: { responses?: Record<string, Documented | undefined> } } }
-  const schema = openapi?.schema?.responses?.['401']?.content?.['application/json']?.schema
-  const isFirst = schema?.properties?.error?.properties?.code?.enum?.includes('authenticate_first')
-  return isFirst ? 'authenticate_first' : 'unauthorized'
+function isIn(operations: ReadonlySet<OperationId>, req: Request): boolean {
+  // The validator leaves the operation on the request.
+  const { openapi } = req as { openapi?: { schema?: { operationId?: OperationId } } }
+  const id = openapi?.schema?.operationId
+  return id !== undefined && operations.has(id)
 }
-
-type Documented = { content?: Record<string, { schema?: Schema } | undefined> }
-type Schema = { properties?: Record<string, Schema | undefined>; enum?: readonly string[] }
 
 function allowOf(allow: string | undefined): string {
   const methods = (allow ?? '').toUpperCase().split(', ')

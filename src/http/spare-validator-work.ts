@@ -9,6 +9,7 @@ export function spareValidatorWork(): void {
   const requireThere = createRequire(own.resolve('express-openapi-validator'))
   rememberPathPatterns(requireThere('path-to-regexp') as PathModule)
   skipDocumentSchema(requireThere('./framework/openapi.schema.validator') as DocumentModule)
+  skipEmptyQuery(requireThere('./middlewares/parsers/req.parameter.mutator') as MutatorModule)
 }
 
 type PathModule = { pathToRegexp: (path: string, options: { sensitive?: boolean; strict?: boolean }) => unknown }
@@ -17,11 +18,17 @@ type PathModule = { pathToRegexp: (path: string, options: { sensitive?: boolean;
 function rememberPathPatterns(module: PathModule): void {
   if (module.pathToRegexp.name === 'remembered') return
   const compile = module.pathToRegexp
-  const compiled = new Map<string, unknown>()
+  const compiled = new Map<
+    string,
+    { readonly isSensitive: boolean; readonly isStrict: boolean; readonly pattern: unknown }
+  >()
   module.pathToRegexp = function remembered(path, options) {
-    const key = `${path} ${options.sensitive} ${options.strict}`
-    if (!compiled.has(key)) compiled.set(key, compile(path, options))
-    return compiled.get(key)
+    const { sensitive: isSensitive = false, strict: isStrict = false } = options
+    const known = compiled.get(path)
+    if (known?.isSensitive === isSensitive && known.isStrict === isStrict) return known.pattern
+    const pattern = compile(path, options)
+    compiled.set(path, { isSensitive, isStrict, pattern })
+    return pattern
   }
 }
 
@@ -31,5 +38,20 @@ type DocumentModule = { OpenAPISchemaValidator: new () => object }
 function skipDocumentSchema(module: DocumentModule): void {
   module.OpenAPISchemaValidator = class {
     validate = () => ({ errors: [] })
+  }
+}
+
+type MutatorModule = { RequestParameterMutator: { prototype: { modifyRequest: ModifyRequest } } }
+type ModifyRequest = (this: object, req: { readonly originalUrl: string }) => void
+
+/**
+ * It takes the address apart, slowly, to turn query parameters into arrays and objects, which the contract's are not; and it looks at
+ * headers, cookies and path parameters in the same way, which are single values too. Where there is no query, nothing is to do.
+ */
+function skipEmptyQuery({ RequestParameterMutator: { prototype } }: MutatorModule): void {
+  const { modifyRequest } = prototype
+  if (modifyRequest.name === 'modifyWithQuery') return
+  prototype.modifyRequest = function modifyWithQuery(req) {
+    if (req.originalUrl.includes('?')) modifyRequest.call(this, req)
   }
 }
