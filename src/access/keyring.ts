@@ -70,7 +70,7 @@ export async function openKeyring(store: AccessStore, clock: Clock, accessTokenS
   }
 
   return {
-    signingKey: () => newest(keys.access.filter(({ signsFrom }) => signsFrom <= clock.now())),
+    signingKey: () => newest(begun(keys.access, clock.now())),
     refreshKey: () => newest(keys.refresh),
     findRefreshKey: (keyNumber) => keys.refresh.find(({ number }) => number === keyNumber),
     async findPublicKey(kid) {
@@ -84,6 +84,11 @@ export async function openKeyring(store: AccessStore, clock: Clock, accessTokenS
       keys = await loadKeys(store, clock.now())
     },
   }
+}
+
+/** The keys that sign. The very first one does at once, also where the clock is behind that of the process which made it. */
+function begun(keys: readonly AccessKey[], now: Date): readonly AccessKey[] {
+  return keys.filter(({ signsFrom }, at) => at === 0 || signsFrom <= now)
 }
 
 function newest<Key>(keys: readonly Key[]): Key {

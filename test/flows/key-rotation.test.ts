@@ -54,6 +54,14 @@ describe('rotation of the signing key', () => {
     expect(service.kids(one)).toEqual(['access-2'])
   })
 
+  it('signs with the first key at once, on a machine too whose clock is behind the one that made it', async () => {
+    await using database = await freshDatabase()
+    const store = accessStore(database.prisma)
+    await openKeyring(store, testClock(new Date('2026-11-21T10:00:03Z')), ACCESS_TOKEN_SECONDS)
+    const behind = await openKeyring(store, testClock(new Date('2026-11-21T10:00:00Z')), ACCESS_TOKEN_SECONDS)
+    expect(behind.signingKey().kid).toBe('access-1')
+  })
+
   it('makes one next key, though both processes turn at once', async () => {
     await using service = await deployment()
     const { one, two, clock } = service
