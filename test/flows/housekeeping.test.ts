@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { housekeepingStore } from '../../src/control/housekeeping/store.ts'
 import { startSignIn } from '../support/passkeys.ts'
 import { signInBrowser } from '../support/people.ts'
+import { freshDatabase } from '../support/database.ts'
 import { startService } from '../support/service.ts'
 
 describe('housekeeping', () => {
@@ -36,4 +38,58 @@ describe('housekeeping', () => {
     expect(await rows()).toEqual({ challenges: 0, logins: 0, devices: 0, browsers: 0 })
     expect(await audited()).toBe(before)
   })
+
+  it('deletes the events of calls after 90 days, however many there are', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    const { sweep } = housekeepingStore(prisma)
+    const now = new Date('2026-11-21T10:00:00Z')
+    await writeEvents(prisma, { count: 2500, at: '2026-08-23T10:00:00Z' })
+    await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:01Z' })
+    expect(await sweep(now)).toBe(2500)
+    expect(await prisma.callEvent.count()).toBe(10)
+  })
+
+  it('begins the log of an embedded database anew when much has been written, and not before', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    const begun = async () => {
+      const [log] = await prisma.$queryRaw<{ at: string }[]>`SELECT redo_lsn::text AS at FROM pg_control_checkpoint()`
+      return log?.at
+    }
+    const { tidy } = housekeepingStore(prisma, { rows: 1, logBytes: 128 * 1024 })
+    await prisma.$executeRaw`CHECKPOINT`
+    const before = await begun()
+    await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:00Z' })
+    await tidy()
+    expect(await begun()).toBe(before)
+    await writeEvents(prisma, { count: 500, at: '2026-08-23T10:00:00Z' })
+    await tidy()
+    expect(await begun()).not.toBe(before)
+  })
+
+  it('has an embedded database use the space of deleted rows again', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    const { sweep, tidy } = housekeepingStore(prisma, { rows: 1000, logBytes: 256 * 1024 })
+    const bytes = async () => {
+      const [size] = await prisma.$queryRaw<{ bytes: number }[]>`SELECT pg_relation_size('call_events')::int AS bytes`
+      return size?.bytes
+    }
+    const round = async () => {
+      await writeEvents(prisma, { count: 1000, at: '2026-08-23T10:00:00Z' })
+      await sweep(new Date('2026-11-21T10:00:00Z'))
+      await tidy()
+      return bytes()
+    }
+    const once = await round()
+    expect(await round()).toBe(once)
+  })
 })
+
+function writeEvents(prisma: PrismaClient, { count, at }: { count: number; at: string }): Promise<number> {
+  return prisma.$executeRaw`
+    INSERT INTO call_events (kind, at, request_id, account_id, team, device_session_id, style, model, served_by)
+    SELECT 'finished', ${at}::timestamptz, gen_random_uuid(), gen_random_uuid(), '@acme/core', gen_random_uuid(), 'chat', 'm', 'vendora'
+    FROM generate_series(1, ${count}::int)`
+}

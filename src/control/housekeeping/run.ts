@@ -22,6 +22,7 @@ export function keepHouse({ turnKeys, housekeeping, clock, log }: Needs): () => 
       await turnKeys()
       const rows = await housekeeping.sweep(clock.now())
       if (rows > 0) log.debug({ rows }, 'housekeeping.swept')
+      await housekeeping.tidy()
     } catch (err) {
       // The next round does it.
       log.warn({ err }, 'housekeeping.failed')
