@@ -299,17 +299,39 @@ describe('a client that leaves', () => {
   })
 
   it('while it reads nothing closes the upstream call too', async () => {
-    const gateway = await startRelay(({ res }) => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' })
-      for (let at = 0; at < 2000; at++) res.write(`data: ${'x'.repeat(16_000)}\n\n`)
-    })
+    const gateway = await startRelay(floods(2_000))
     const client = gateway.open()
     const answer = await answerOf(client)
     answer.pause()
-    await until(() => gateway.upstream.last().res.writableNeedDrain)
+    await until(() => gateway.connection()?.writableNeedDrain === true)
     client.destroy()
     await until(() => gateway.upstream.openCalls() === 0)
     expect(await gateway.outcome()).toMatchObject({ kind: 'left' })
+  })
+
+  it('without saying so, its answer unread, has the upstream call closed after the idle time', async () => {
+    const gateway = await startRelay(floods(2_000), { idleTimeoutMs: 200 })
+    const answer = await gateway.post()
+    answer.pause()
+    await until(() => gateway.upstream.calls.length > 0 && gateway.upstream.openCalls() === 0)
+    expect(await gateway.outcome()).toMatchObject({ kind: 'left', answered: true, reason: 'unread' })
+    expect((await read(answer)).ended).toBe('broken')
+  })
+
+  it('is not what one does that reads slowly', async () => {
+    const gateway = await startRelay(floods(1_000), { idleTimeoutMs: 300 })
+    let bytes = 0
+    let taken = 0
+    for await (const chunk of await gateway.post()) {
+      taken += (chunk as Buffer).length
+      // What a connection holds is megabytes, and only when much of it is gone does a system take more.
+      if (taken < 2_000_000) continue
+      bytes += taken
+      taken = 0
+      await new Promise((later) => setTimeout(later, 100))
+    }
+    expect(bytes + taken).toBe(1_000 * 16_008)
+    expect((await gateway.outcome()).kind).toBe('whole')
   })
 
   it('while the connection is still being made never has its call sent', async () => {
@@ -369,6 +391,20 @@ describe('a call that is ended from this side', () => {
     expect(await gateway.outcome()).toMatchObject({ kind: 'ended', answered: true })
   })
 
+  it('in the middle of a stream that nobody reads: its connection closes after the idle time', async () => {
+    let handed = 0
+    const gateway = await startRelay(floods(2_000), {
+      idleTimeoutMs: 500,
+      tap: (chunk) => void (handed += chunk.length),
+    })
+    const answer = await gateway.post()
+    answer.pause()
+    await settled(() => handed)
+    gateway.relays[0]?.end(revoked)
+    expect(await gateway.outcome()).toMatchObject({ kind: 'ended', answered: true })
+    await until(() => gateway.connection()?.destroyed === true)
+  })
+
   it('before the first byte: the answer is left to the handler', async () => {
     const gateway = await startRelay(neverAnswers)
     const answer = gateway.post()
@@ -405,7 +441,7 @@ describe('a relay', () => {
     ['no answer', ({ socket }) => socket.destroySoon()],
   ])('leaves no listener behind after %s', async (_name, script) => {
     const gateway = await startRelay(script)
-    const before = { close: 0, drain: 0, error: 0 }
+    const before = { close: 0, drain: 0, timeout: 0, error: 0 }
     await gateway.post().then(read)
     await gateway.outcome()
     expect(gateway.listenersLeft()).toEqual(before)
@@ -549,8 +585,9 @@ async function startRelay(
   )
   const relays: Relay[] = []
   const responses: ServerResponse[] = []
+  const connections: Socket[] = []
   const listeners = (res: ServerResponse | undefined) =>
-    Object.fromEntries(['close', 'drain', 'error'].map((name) => [name, res?.listenerCount(name) ?? 0]))
+    Object.fromEntries(['close', 'drain', 'timeout', 'error'].map((name) => [name, res?.listenerCount(name) ?? 0]))
   let before: Record<string, number> = {}
 
   const server = createServer(async (req, res) => {
@@ -559,6 +596,7 @@ async function startRelay(
     if (leavesFirst) res.destroy()
     before = listeners(res)
     responses.push(res)
+    connections.push(req.socket)
     res.setHeader('x-svc-served-by', 'vendora')
     res.setHeader('request-id', 'req_ours')
     const call = {
@@ -610,11 +648,22 @@ async function startRelay(
       if (!first) throw new Error('nothing was relayed')
       return first.outcome
     },
+    /** That the first call came by. */
+    connection: () => connections[0],
     /** More listeners than before the relay, by event. */
     listenersLeft: () => {
       const after = listeners(responses[0])
       return Object.fromEntries(Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]))
     },
+  }
+}
+
+/** Events of 16 KB, written at once: more than the buffers of a connection hold. */
+function floods(events: number): Script {
+  return ({ res }) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (let at = 0; at < events; at++) res.write(`data: ${'x'.repeat(16_000)}\n\n`)
+    res.end()
   }
 }
 

@@ -53,7 +53,8 @@ export type StreamRewrite = {
 
 /**
  * How a call ended. `whole`: the answer has been handed on; `cut`: it broke in the middle, and so did the caller's connection; `left`: the
- * caller went away; `ended`: this side ended it; `refused`: the answer cannot be handed on. The others say why there is no answer.
+ * caller went away, or takes nothing any more; `ended`: this side ended it; `refused`: the answer cannot be handed on. The others say
+ * why there is no answer.
  */
 export type Outcome = {
   readonly kind: 'whole' | 'cut' | 'left' | 'ended' | 'refused' | NoAnswer
@@ -80,6 +81,9 @@ export type Relay = {
 /** A JSON answer up to this size leaves in one piece; a larger one passes through. */
 const HOLD_BYTES = 1024 * 1024
 
+/** A piece up to this size fits into the buffers of a connection, whether anybody reads it or not. */
+const UNREAD_BYTES = 16 * 1024
+
 /** An answer that is changed must be held whole. */
 const HOLD_TO_CHANGE_BYTES = 64 * 1024 * 1024
 
@@ -95,13 +99,14 @@ const FELL_SILENT: Failure = {
 }
 
 /**
- * Sends a call to a target and hands its answer back on `res`, beside the headers that are set there: a stream chunk by chunk as it comes, any other answer in one piece. When either
- * side leaves, the other is closed: at once, in every phase. Before the first byte to the caller a failure is only reported, so
- * that the handler can answer; after it the caller's connection breaks, because no later byte can take the status back, and
- * a clean end would read as success.
+ * Sends a call to a target and hands its answer back on `res`, beside the headers that are set there: a stream chunk by chunk as it comes,
+ * any other answer in one piece. When either side leaves, the other is closed: at once, in every phase. A caller whose connection takes no
+ * byte for as long as the target may be silent counts as one that has left. Before the first byte to the caller a failure is only
+ * reported, so that the handler can answer; after it the caller's connection breaks, because no later byte can take the status back,
+ * and a clean end would read as success.
  */
 export function relay(target: Target, call: UpstreamCall, res: ServerResponse, options: RelayOptions): Relay {
-  const relaying = new Relaying(res, options)
+  const relaying = new Relaying(res, target.idleTimeoutMs, options)
   if (!relaying.over) send(target, call, relaying)
   return relaying
 }
@@ -112,6 +117,7 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
   over = false
 
   readonly #res: ServerResponse
+  readonly #idleTimeoutMs: number
   readonly #options: RelayOptions
   readonly #sentAt: number
   #settle: (outcome: Outcome) => void = () => {}
@@ -123,13 +129,15 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
   /** The chunks that are held back for one piece; null once the answer passes through. */
   #held: Buffer[] | null = []
   #answered = false
+  #isTimed = false
   #watch: StreamWatch | null = null
   #changer: StreamRewrite | null = null
   #silentTicks = 0
   #refusal: ApiError | null = null
 
-  constructor(res: ServerResponse, options: RelayOptions) {
+  constructor(res: ServerResponse, idleTimeoutMs: number, options: RelayOptions) {
     this.#res = res
+    this.#idleTimeoutMs = idleTimeoutMs
     this.#options = options
     this.#sentAt = options.clock.now().getTime()
     this.outcome = new Promise((resolve) => (this.#settle = resolve))
@@ -240,7 +248,27 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     if (chunk.length === 0) return
     this.#silentTicks = 0
     this.#watch?.see(chunk)
-    if (!this.#res.write(chunk)) controller?.pause()
+    if (this.#res.write(chunk)) return
+    controller?.pause()
+    this.#timeReader()
+  }
+
+  /**
+   * From here to the end of the answer, the connection's own timer sees to it that bytes which wait for the caller go out. The caller may
+   * be slow: Node starts the timer anew when some of them have gone. Begun once and not at each chunk; most calls never need it.
+   */
+  #timeReader(): void {
+    if (this.#isTimed) return
+    this.#isTimed = true
+    this.#res.setTimeout(this.#idleTimeoutMs).on('timeout', this.#unread)
+  }
+
+  readonly #unread = (): void => {
+    // Nothing waits for the caller: it is the target that is silent.
+    if (!this.#res.writableNeedDrain) return
+    this.#finish('left', 'unread')
+    this.#controller?.abort(NOT_WANTED)
+    this.#res.destroy()
   }
 
   #answerWhole(held: Buffer[]): void {
@@ -255,6 +283,7 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     if (contentType !== undefined) this.#head = { ...this.#head, 'content-type': contentType }
     this.#writeHead(status, status === 204 || status === 304 ? [] : ['content-length', String(body.length)])
     this.#res.end(body)
+    if (body.length > UNREAD_BYTES) this.#timeReader()
     this.#finish('whole', null)
   }
 
@@ -287,6 +316,8 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     this.over = true
     this.#res.off('close', this.#callerLeft)
     this.#res.off('drain', this.#drained)
+    // Without a listener, the timer closes a connection on which the rest of an answer stays unread.
+    this.#res.off('timeout', this.#unread)
     if (this.#changer) this.#options.keepAlive?.remove(this)
     this.#held = null
     this.#settle({

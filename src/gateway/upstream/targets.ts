@@ -22,6 +22,8 @@ export type Target = {
   readonly bearer: Secret | null
   /** Sent as `x-api-key`; the bearer then stays home. */
   readonly apiKey: Secret | null
+  /** No byte from it, or none that its caller takes, for that long ends a call. */
+  readonly idleTimeoutMs: number
   readonly pool: Pool
 }
 
@@ -49,7 +51,8 @@ export function openUpstreams({ upstreams, ...timeouts }: Needs): Upstreams {
 /** A target with connections of its own. It connects when the first call needs it. */
 export function openTarget(name: TargetName, { url, bearer, apiKey }: Address, timeouts: Timeouts): Target {
   const prefix = url.pathname.replace(/\/+$/, '')
-  return { name, origin: url.origin, prefix, bearer, apiKey, pool: openPool(url.origin, timeouts) }
+  const { idleTimeoutMs } = timeouts
+  return { name, origin: url.origin, prefix, bearer, apiKey, idleTimeoutMs, pool: openPool(url.origin, timeouts) }
 }
 
 /** Breaks off every call of a target and closes its connections. */
