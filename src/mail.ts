@@ -17,7 +17,10 @@ export type Mail = {
 }
 
 export type Mailer = {
-  /** Resolves when the mail was accepted for delivery, within ten seconds; throws a `MailError` otherwise. */
+  /**
+   * Resolves when the mail was accepted for delivery, within ten seconds; throws a `MailError` otherwise. A mail whose turn has not come
+   * by then is never sent.
+   */
   send(mail: Mail): Promise<void>
   close(): void
 }
@@ -54,8 +57,14 @@ function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
     greetingTimeout: CONNECT_MS,
     socketTimeout: SOCKET_MS,
   })
+  // The transport has a line of its own, but nobody can leave that one: a burst would delay everybody's mails by mails that are too late.
+  const enter = line(MOST_CONNECTIONS)
   return {
-    send: (mail) => inTime(transport.sendMail(toMessage(mail, from))),
+    send: (mail) =>
+      inTime(async (tooLate) => {
+        const leave = await enter(tooLate)
+        await transport.sendMail(toMessage(mail, from)).finally(leave)
+      }),
     close: () => transport.close(),
   }
 }
@@ -86,10 +95,43 @@ function toMessage({ to, subject, text, html }: Mail, from: string) {
   return { from: { name: 'svc', address: from }, to: { name: '', address: to }, subject, text, html }
 }
 
-/** One deadline for the whole conversation: a server can be slow at every step. */
-async function inTime(sending: Promise<unknown>): Promise<void> {
+/** So many are inside at once, the others wait in the order of their coming; who has waited too long is not let in. */
+function line(places: number): (tooLate: AbortSignal) => Promise<() => void> {
+  const waiting = new Set<() => void>()
+  let free = places
+  const leave = () => {
+    const [next] = waiting
+    if (next) next()
+    else free += 1
+  }
+  return async (tooLate) => {
+    if (free > 0) free -= 1
+    else await turn(tooLate)
+    return leave
+  }
+
+  function turn(tooLate: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const next = () => {
+        waiting.delete(next)
+        resolve()
+      }
+      waiting.add(next)
+      const giveUp = () => waiting.delete(next) && reject(new Error('It was too late.'))
+      tooLate.addEventListener('abort', giveUp, { once: true })
+    })
+  }
+}
+
+/** One deadline for the wait and the whole conversation: a server can be slow at every step. */
+async function inTime(send: (tooLate: AbortSignal) => Promise<void>): Promise<void> {
   const deadline = Promise.withResolvers<never>()
-  const timer = setTimeout(() => deadline.reject(Object.assign(new Error(), { code: 'EDEADLINE' })), DEADLINE_MS)
+  const ending = new AbortController()
+  const timer = setTimeout(() => {
+    deadline.reject(Object.assign(new Error(), { code: 'EDEADLINE' }))
+    ending.abort()
+  }, DEADLINE_MS)
+  const sending = send(ending.signal)
   try {
     await Promise.race([sending, deadline.promise])
   } catch (error) {

@@ -106,6 +106,9 @@ const SERVER_OPTIONS = {
   requestTimeout: 300_000,
 }
 
+/** So many may connect in one moment; Node's own 511 refuses some of a team whose agents all start at once. The kernel may allow fewer. */
+const BACKLOG = 4096
+
 async function applyDirectoryFile(config: Config, service: Service): Promise<void> {
   if (!config.directoryFile) return
   const file = config.directoryFile
@@ -120,18 +123,21 @@ async function applyDirectoryFile(config: Config, service: Service): Promise<voi
 function listening(server: Server, { host, port }: Config): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(new AddressError(host, port, 'SVC_PORT', error.code)))
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.removeAllListeners('error')
       resolve()
     })
   })
 }
 
+/** Connections whose last answer ends only now become idle one by one; Node itself closes those that are idle at once, and waits for the others. */
 function closed(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS)
+    const impatience = setInterval(() => server.closeIdleConnections(), 100)
+    const patience = setTimeout(() => server.closeAllConnections(), GRACE_MS)
     server.close(() => {
-      clearTimeout(timer)
+      clearInterval(impatience)
+      clearTimeout(patience)
       resolve()
     })
     server.closeIdleConnections()

@@ -36,18 +36,25 @@ export function isForm(req: Pick<Request, 'headers'>): boolean {
   return req.headers['content-type'] === FORM_TYPE
 }
 
-/** Reads a small JSON or form body; `larger` names the paths whose JSON may be that much larger. */
+/** How long a caller may take to send a small body. */
+const SMALL_BODY_MS = 10_000
+
+/**
+ * Reads a small JSON or form body; `larger` names the paths whose JSON may be that much larger. A body that has not arrived in
+ * `timeoutMs` is refused and its connection closed: nobody holds one open a byte at a time.
+ */
 export function smallBody(
   limitBytes: number,
   larger: { readonly paths: readonly string[]; readonly limitBytes: number } = { paths: [], limitBytes },
+  timeoutMs: number = SMALL_BODY_MS,
 ): RequestHandler {
   const json = within(limitBytes, express.json({ limit: limitBytes, type: JSON_TYPE }))
   const largerJson = within(larger.limitBytes, express.json({ limit: larger.limitBytes, type: JSON_TYPE }))
   const form = within(limitBytes, express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE }))
-  return (req, res, next) => {
+  return inTime(timeoutMs, (req, res, next) => {
     const read = isForm(req) ? form : larger.paths.includes(req.path) ? largerJson : json
-    read(req, res, next)
-  }
+    return read(req, res, next)
+  })
 }
 
 /**
@@ -79,5 +86,23 @@ function within(limitBytes: number, read: RequestHandler): RequestHandler {
     const isTooLarge = Number(req.headers['content-length'] ?? 0) > limitBytes
     if (isTooLarge) next(new ApiError('payload_too_large'))
     else read(req, res, next)
+  }
+}
+
+/** Refuses a body that does not arrive in time, and hangs up: the rest of it could come for ever. */
+function inTime(timeoutMs: number, read: RequestHandler): RequestHandler {
+  return (req, res, next) => {
+    let isOver = false
+    const goOn = (error?: unknown) => {
+      clearTimeout(timer)
+      // The parser speaks up again when the connection closes.
+      if (!isOver) next(error)
+      isOver = true
+    }
+    const timer = setTimeout(() => {
+      res.set('Connection', 'close')
+      goOn(new ApiError('invalid_request', { message: 'The body did not arrive in time.' }))
+    }, timeoutMs)
+    return read(req, res, goOn)
   }
 }

@@ -53,8 +53,10 @@ function writeHeaders(res: Response, error: ApiError): void {
 
 function toApiError(thrown: unknown, req: Request, { isDatabaseUnavailable, signInFirst }: Needs): ApiError {
   if (thrown instanceof ApiError) return thrown
-  if (isDatabaseUnavailable(thrown)) return new ApiError('service_unavailable', { cause: thrown })
-  return fromMiddleware(thrown, req, signInFirst) ?? new ApiError('internal', { cause: thrown })
+  // Before the database: a caller that hangs up in the middle of its body is told by a code that connections to databases end with too.
+  const refused = fromMiddleware(thrown, req, signInFirst)
+  if (refused) return refused
+  return new ApiError(isDatabaseUnavailable(thrown) ? 'service_unavailable' : 'internal', { cause: thrown })
 }
 
 /** What the validator and the body parsers throw: an Error with a status. */

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openDatabase } from '../../src/database.ts'
+import type { Secret } from '../../src/kernel/secret.ts'
+import { startCuttingProxy } from '../support/cutting-proxy.ts'
+import type { Cut, CuttingProxy } from '../support/cutting-proxy.ts'
+import { mailTokenOf, people } from '../support/people.ts'
+import { startPostgres } from '../support/postgres.ts'
+import type { TestPostgres } from '../support/postgres.ts'
+import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { lockTable } from '../support/table-lock.ts'
+
+const persons = people()
+let postgres: TestPostgres
+let proxy: CuttingProxy
+let service: TestService
+let direct: Secret
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  direct = await postgres.newDatabase()
+  proxy = await startCuttingProxy(direct)
+  service = await startService({
+    directory: persons.directory,
+    database: await openDatabase({ kind: 'postgres', url: proxy.url }),
+  })
+})
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await proxy[Symbol.asyncDispose]()
+  await postgres.stop()
+})
+
+const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+  service.fetch(path, json(body, headers))
+const consume = (token: string) => post('/v1/auth/magic/consume', { token })
+const poll = (deviceCode: string) => post('/v1/auth/device/poll', { deviceCode })
+const refresh = (account: string, refreshToken: string) => post('/v1/auth/token/refresh', { account, refreshToken })
+const tokensOf = async (response: Response) =>
+  (await response.json()) as { accessToken: string; refreshToken: string; account: string }
+
+async function started(email = persons.next()) {
+  const { deviceCode } = await service.startLogin(email)
+  return { email, deviceCode, token: mailTokenOf(service, email) }
+}
+async function approved() {
+  const login = await started()
+  expect((await consume(login.token)).status).toBe(200)
+  return login
+}
+const sessionsOf = (email: string) =>
+  service.database.prisma.deviceSession.findMany({ where: { invitation: { account: { email } } } })
+const browsersOf = (email: string) =>
+  service.database.prisma.browserSession.count({ where: { invitation: { account: { email } } } })
+const auditOf = (email: string, kind: string) =>
+  service.database.prisma.auditEvent.findMany({ where: { kind } }).then(async (events) => {
+    const { id } = await service.database.prisma.account.findUniqueOrThrow({ where: { email } })
+    return events.filter(({ accountId }) => accountId === id).length
+  })
+
+/** The outcome of a request whose COMMIT, the next that comes, loses its connection. */
+async function cutDuring(when: Cut, ask: () => Promise<Response>): Promise<string> {
+  const cut = proxy.cutNextCommit(when)
+  const [response] = await Promise.all([ask(), cut])
+  return outcomeOf(response)
+}
+
+describe.each([['before' as const], ['after' as const]])('a connection that is cut %s the COMMIT', (when) => {
+  const isDone = when === 'after'
+
+  it('of an approval: 503, all of it or nothing, and the device gets its tokens', async () => {
+    const { email, token, deviceCode } = await started()
+    expect(await cutDuring(when, () => consume(token))).toBe('503 service_unavailable')
+
+    const [login] = await service.database.prisma.deviceLogin.findMany({
+      where: { invitation: { account: { email } } },
+    })
+    expect(login).toMatchObject(isDone ? { status: 'approved' } : { status: 'pending', mailUsedAt: null })
+    expect(await browsersOf(email)).toBe(isDone ? 1 : 0)
+    expect(await auditOf(email, 'device_login.approved')).toBe(isDone ? 1 : 0)
+    // A link counts once, also for whoever did not hear that it did.
+    expect(await outcomeOf(await consume(token))).toBe(isDone ? '401 unauthorized' : '200')
+    expect(await outcomeOf(await poll(deviceCode))).toBe('200')
+    expect(await browsersOf(email)).toBe(1)
+    expect(await auditOf(email, 'device_login.approved')).toBe(1)
+  })
+
+  it('of a first poll: 503, and the next one has the one session', async () => {
+    const { email, deviceCode } = await approved()
+    expect(await cutDuring(when, () => poll(deviceCode))).toBe('503 service_unavailable')
+
+    const [made] = await sessionsOf(email)
+    expect(made !== undefined).toBe(isDone)
+    const tokens = await tokensOf(await poll(deviceCode))
+    const sessions = await sessionsOf(email)
+    expect(sessions).toMatchObject([{ revokedAt: null, generation: 0 }])
+    if (made) expect(sessions[0]?.id).toBe(made.id)
+    expect((await tokensOf(await poll(deviceCode))).refreshToken).toBe(tokens.refreshToken)
+    expect((await service.clientOf(tokens.accessToken).GET('/v1/models')).response.status).toBe(200)
+    expect(await outcomeOf(await refresh(email, tokens.refreshToken))).toBe('200')
+  })
+
+  it('of a refresh: 503, and the same token refreshes, to one successor', async () => {
+    const email = persons.next()
+    const { refreshToken } = await service.signIn(email)
+    expect(await cutDuring(when, () => refresh(email, refreshToken))).toBe('503 service_unavailable')
+    expect(await sessionsOf(email)).toMatchObject([{ generation: isDone ? 1 : 0, revokedAt: null }])
+
+    const successors = await Promise.all([refresh(email, refreshToken), refresh(email, refreshToken)])
+    expect(successors.map(({ status }) => status)).toEqual([200, 200])
+    const [one, other] = await Promise.all(successors.map(tokensOf))
+    expect(one?.refreshToken).toBe(other?.refreshToken)
+    expect(await sessionsOf(email)).toMatchObject([{ generation: 1, revokedAt: null }])
+    expect(await outcomeOf(await refresh(email, one?.refreshToken ?? ''))).toBe('200')
+  })
+
+  it('of twenty refreshes at once: none is told that its token is bad, and one successor comes of them', async () => {
+    const email = persons.next()
+    const { refreshToken } = await service.signIn(email)
+    const cut = proxy.cutNextCommit(when)
+    const answers = await atOnce(20, () => refresh(email, refreshToken))
+    await cut
+    const counted = tally(answers.map(({ status }) => String(status)))
+    expect(counted).toEqual({ '200': 19, '503': 1 })
+    const tokens = await Promise.all(answers.filter(({ ok }) => ok).map(tokensOf))
+    expect(new Set(tokens.map((pair) => pair.refreshToken)).size).toBe(1)
+    expect(await sessionsOf(email)).toMatchObject([{ generation: 1, revokedAt: null }])
+  })
+
+  it('of a start: 503, and starting again works', async () => {
+    const email = persons.next()
+    const mails = () => service.mailbox.mails.filter(({ to }) => to.includes(email)).length
+    const body = { email, deviceId: 'laptop-1' }
+    expect(await cutDuring(when, () => post('/v1/auth/device/start', body))).toBe('503 service_unavailable')
+    expect(mails()).toBe(0)
+    expect((await service.signIn(email)).account).toBe(email)
+  })
+
+  it('of a sign-out: 503, and signing out again ends the session', async () => {
+    const email = persons.next()
+    const { accessToken, refreshToken } = await service.signIn(email)
+    const signOut = () => post('/v1/auth/logout', {}, { authorization: `Bearer ${accessToken}` })
+    expect(await cutDuring(when, signOut)).toBe('503 service_unavailable')
+    expect(await outcomeOf(await signOut())).toBe('200')
+    expect(await outcomeOf(await refresh(email, refreshToken))).toBe('401 unauthorized')
+    expect((await service.clientOf(accessToken).GET('/v1/models')).response.status).toBe(401)
+  })
+})
+
+describe('while every connection waits for a lock', () => {
+  it('auth routes give up in a few seconds, callers who are known are served as ever, and all goes on afterwards', async () => {
+    const email = persons.next()
+    const { accessToken, refreshToken } = await service.signIn(email)
+    const other = persons.next()
+    const { deviceCode, token } = await started(other)
+    const models = () => service.clientOf(accessToken).GET('/v1/models')
+    expect((await models()).response.status).toBe(200)
+
+    const times: number[] = []
+    const statuses: number[] = []
+    const lock = await lockTable(direct, 'device_sessions', 'ACCESS EXCLUSIVE')
+    try {
+      const auth = timed({
+        // More than there are connections, which hang until the lock is gone or they are given up.
+        ...Object.fromEntries(
+          Array.from({ length: 20 }, (_, index) => [`refresh ${index}`, () => refresh(email, refreshToken)]),
+        ),
+        poll: () => poll(deviceCode),
+        start: () => post('/v1/auth/device/start', { email: persons.next(), deviceId: 'laptop-1' }),
+        'consume a link': () => consume(token),
+        'a passkey’s start': () => post('/v1/auth/passkeys/login/start', {}),
+        'device status': () => service.fetch('/device', { headers: { authorization: `Bearer ${accessToken}` } }),
+      })
+      const state = { isOver: false }
+      void auth.finally(() => (state.isOver = true))
+      while (!state.isOver) {
+        const startedAt = performance.now()
+        statuses.push((await models()).response.status)
+        times.push(performance.now() - startedAt)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      const answered = await auth
+      // Three seconds, and what a busy machine needs to say so. Whoever succeeds may have waited longer, and whoever asks for the table
+      // only after another statement has waited twice.
+      const most = (name: string) => (name.startsWith('refresh') ? 3300 : 5500)
+      const slow = answered.filter(({ name, outcome, ms }) => outcome.startsWith('503') && ms > most(name))
+      expect(slow).toEqual([])
+      const refused = answered.filter(
+        ({ outcome }) => !/^(200|202|428 authorization_pending|503 service_unavailable)$/.test(outcome),
+      )
+      expect(refused).toEqual([])
+      expect(answered.filter(({ name, outcome }) => name.startsWith('refresh') && outcome === '200')).toEqual([])
+    } finally {
+      await lock.release()
+    }
+    expect(tally(statuses.map(String))).toEqual({ '200': statuses.length })
+    expect(statuses.length).toBeGreaterThan(10)
+    expect(Math.max(...times)).toBeLessThan(500)
+
+    expect((await service.fetch('/readyz')).status).toBe(200)
+    expect(await outcomeOf(await refresh(email, refreshToken))).toBe('200')
+    expect(await sessionsOf(email)).toMatchObject([{ generation: 1, revokedAt: null }])
+  })
+})
+
+/** Asks everything at once. */
+function timed(requests: Record<string, () => Promise<Response>>) {
+  return Promise.all(
+    Object.entries(requests).map(async ([name, ask]) => {
+      const startedAt = performance.now()
+      const outcome = await outcomeOf(await ask())
+      return { name, outcome, ms: performance.now() - startedAt }
+    }),
+  )
+}

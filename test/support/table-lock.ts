@@ -1,0 +1,33 @@
+import pg from 'pg'
+import type { Secret } from '../../src/kernel/secret.ts'
+
+/** A table of a real Postgres that somebody else keeps for themselves. */
+export type TableLock = {
+  /** How many statements wait for it. */
+  waiting(): Promise<number>
+  release(): Promise<void>
+}
+
+/** Keeps others from changing a table, or with `ACCESS EXCLUSIVE` from reading it too (PostgreSQL, "Explicit Locking"). */
+export async function lockTable(
+  url: Secret,
+  table: string,
+  mode: 'EXCLUSIVE' | 'ACCESS EXCLUSIVE',
+): Promise<TableLock> {
+  const client = new pg.Client(url.reveal())
+  await client.connect()
+  await client.query(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`)
+  return {
+    async waiting() {
+      const { rows } = await client.query<{ count: number }>(
+        'SELECT count(*)::int AS count FROM pg_locks WHERE relation = $1::regclass AND NOT granted',
+        [table],
+      )
+      return rows[0]?.count ?? 0
+    },
+    async release() {
+      await client.query('ROLLBACK')
+      await client.end()
+    },
+  }
+}
