@@ -32,6 +32,7 @@ import type { Identify } from './http/authenticate.ts'
 import { smallBody } from './http/body.ts'
 import { contractOf } from './http/contract.ts'
 import type { Contract } from './http/contract.ts'
+import { CONTROL_ACCESS, cors } from './http/cors.ts'
 import { rateLimits, together } from './http/rate-limit.ts'
 import { sameOrigin } from './http/same-origin.ts'
 import { verifyAccessToken } from './kernel/access-token.ts'
@@ -60,11 +61,12 @@ type Parts = {
 /** The control plane, with all that its flows need of each other. */
 export function controlPart(config: Config, edges: Edges, parts: Parts): Part {
   const { clock, log } = edges
-  const { contract, access, keys } = parts
+  const { access, keys } = parts
+  const contract = contractOf(parts.contract, 'control-plane')
   const stores = openStores(edges)
   const secure = config.baseUrl.startsWith('https://')
   return {
-    contract: contractOf(contract, 'control-plane'),
+    contract,
     handlers: controlHandlers({
       ...stores,
       ...flowsOf(config, edges, parts, stores, secure),
@@ -91,7 +93,11 @@ export function controlPart(config: Config, edges: Edges, parts: Parts): Part {
     }),
     parseBody: smallBody(SMALL_BODY_BYTES, WEBAUTHN_BODIES),
     nameAllMistakes: true,
-    before: [sameOrigin([new URL(config.baseUrl).origin, ...config.allowedOrigins])],
+    before: [
+      // First, so that what the next refuses can be read too.
+      ...cors(contract, config.allowedOrigins, CONTROL_ACCESS),
+      sameOrigin([new URL(config.baseUrl).origin, ...config.allowedOrigins]),
+    ],
   }
 }
 
@@ -122,7 +128,7 @@ function flowsOf(config: Config, edges: Edges, parts: Parts, stores: Stores, sec
   const everywhere = signOutEverywhere({ ...shared, signOut: here })
   const codes = decideByCode({ ...shared, codeLimits: limits.codes })
   const changes = passkeyChanges(shared)
-  const drawDevicePage = deviceDrawer({ ...shared, signOut: here, findEmail: stores.teams.findEmail })
+  const drawDevicePage = deviceDrawer({ ...shared, signOut: here, rpId: config.rpId })
   return {
     startLogin: loginStarter({
       ...shared,

@@ -25,6 +25,7 @@ import type { Identify } from './http/authenticate.ts'
 import { callBody } from './http/body.ts'
 import { contractOf } from './http/contract.ts'
 import type { Contract } from './http/contract.ts'
+import { cors, GATEWAY_ACCESS } from './http/cors.ts'
 import { rateLimits } from './http/rate-limit.ts'
 
 /** What a gateway knows of the rest of the deployment: from the database, or without one. */
@@ -110,8 +111,9 @@ export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts:
     basis.record(event)
   }
   const requests = rateLimits(redis)('calls', { points: requestsPerMinute, seconds: 60 })
+  const own = contractOf(contract, 'gateway')
   return {
-    contract: contractOf(contract, 'gateway'),
+    contract: own,
     handlers: gatewayHandlers({
       ...gateway,
       findTeam: basis.findTeam,
@@ -130,6 +132,6 @@ export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts:
     }),
     parseBody: callBody(config.maxBodyBytes),
     nameAllMistakes: false,
-    before: [],
+    before: cors(own, config.allowedOrigins, GATEWAY_ACCESS),
   }
 }

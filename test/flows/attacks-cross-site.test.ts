@@ -88,6 +88,101 @@ describe('a request that another site’s page makes', () => {
   })
 })
 
+describe('without allowed origins', () => {
+  it('no answer has any header of CORS, whatever the origin', async () => {
+    const asked = [{}, { origin: BASE_URL }, { origin: 'https://evil.example' }] as Record<string, string>[]
+    for (const headers of asked) {
+      for (const path of ['/healthz', '/v1/devices', '/.well-known/jwks.json']) {
+        const { headers: got } = await service.fetch(path, { headers })
+        expect([corsOf(got), got.get('vary')], path).toEqual([{}, null])
+      }
+    }
+  })
+})
+
+describe('with allowed origins', () => {
+  let friend: Site
+  let evil: Site
+  let open: TestService
+
+  beforeAll(async () => {
+    ;[friend, evil] = await Promise.all([serve('<title>friend</title>'), serve('<title>evil</title>')])
+    const env = { SVC_ALLOWED_ORIGINS: `https://app.example.com,${friend.origin}` }
+    open = await startService({ directory: persons.directory, env })
+  })
+  afterAll(() => Promise.all([friend, evil, open].map((part) => part[Symbol.asyncDispose]())))
+
+  const ORIGIN = 'https://app.example.com'
+  const READABLE = {
+    'access-control-allow-origin': ORIGIN,
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'x-request-id, retry-after',
+  }
+  const preflight = (path: string, origin: string, method = 'POST') =>
+    open.fetch(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': method } })
+
+  it.each([
+    ['/v1/auth/device/poll', 'POST'],
+    ['/device', 'GET, POST'],
+    ['/v1/auth/passkeys/some-id', 'PATCH, DELETE'],
+  ])('a preflight to %s names what may be sent: %s', async (path, methods) => {
+    const response = await preflight(path, ORIGIN)
+    expect(response.status).toBe(204)
+    expect(await response.text()).toBe('')
+    expect(corsOf(response.headers)).toEqual({
+      ...READABLE,
+      'access-control-allow-methods': methods,
+      'access-control-allow-headers': 'authorization, content-type, x-svc-use-cookies',
+      'access-control-max-age': '600',
+    })
+    expect(response.headers.get('vary')).toBe('Origin')
+  })
+
+  it('answers and errors can be read, and depend on the origin', async () => {
+    for (const [path, init] of [
+      ['/.well-known/jwks.json', {}],
+      ['/v1/devices', {}],
+      ['/device', { method: 'POST', body: '{' }],
+      ['/v1/auth/device/start', { method: 'PUT' }],
+    ] as [string, RequestInit][]) {
+      const { headers } = await open.fetch(path, { ...init, headers: { origin: ORIGIN } })
+      expect([corsOf(headers), headers.get('vary')], path).toEqual([READABLE, 'Origin'])
+    }
+  })
+
+  it.each([
+    'https://evil.example',
+    'null',
+    'https://app.example.com.evil.example',
+    'https://APP.example.com',
+    'https://app.example.com:443',
+    'http://app.example.com',
+    'https://x.app.example.com',
+    `${ORIGIN}, https://evil.example`,
+    BASE_URL,
+  ])('nothing is allowed to %s', async (origin) => {
+    for (const response of [
+      await preflight('/v1/auth/device/poll', origin),
+      await open.fetch('/.well-known/jwks.json', { headers: { origin } }),
+    ]) {
+      expect([corsOf(response.headers), response.headers.get('vary')]).toEqual([{}, 'Origin'])
+    }
+    expect((await preflight('/device', origin)).status).toBe(405)
+  })
+
+  it('their pages can call and read, and pages of others cannot (in a browser)', async () => {
+    await using browser = await startBrowser()
+    const email = persons.next()
+    const calls = async (site: Site) => {
+      const page = await browser.newPage({ width: 360, scheme: 'light' })
+      await page.goto(site.origin)
+      return page.evaluate(startFromPage, { base: `http://localhost:${open.port}`, email })
+    }
+    expect(await calls(friend)).toMatch(/^202 req_[\w-]+ [A-Z]{4}-[A-Z]{4}$/)
+    expect(await calls(evil)).toBe('TypeError')
+  })
+})
+
 describe('names of hosts', () => {
   it('in mails and answers are ours, whatever the request says', async () => {
     const email = persons.next()
@@ -122,6 +217,26 @@ describe('names of hosts', () => {
   })
 })
 
+function corsOf(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')))
+}
+
+/** Runs in a page: what it can read of the start of a login. */
+async function startFromPage({ base, email }: { base: string; email: string }): Promise<string> {
+  return fetch(`${base}/v1/auth/device/start`, {
+    method: 'POST',
+    credentials: 'include',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, deviceId: 'page' }),
+  }).then(
+    async (answer) => {
+      const { userCode } = (await answer.json()) as { userCode: string }
+      return `${answer.status} ${answer.headers.get('x-request-id')} ${userCode}`
+    },
+    (error: unknown) => (error instanceof Error ? error.name : 'failed'),
+  )
+}
+
 function formsPage(port: number, token: string): string {
   const form = (id: string, path: string, fields: Record<string, string>) => {
     const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`)
@@ -135,8 +250,10 @@ function formsPage(port: number, token: string): string {
   ].join('')
 }
 
+type Site = AsyncDisposable & { readonly origin: string }
+
 /** A page of another site: 127.0.0.1 is not localhost. */
-async function serve(page: string): Promise<AsyncDisposable & { readonly origin: string }> {
+async function serve(page: string): Promise<Site> {
   const server = createServer((_req, res) => void res.setHeader('content-type', 'text/html').end(page))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

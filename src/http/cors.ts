@@ -1,0 +1,101 @@
+import express from 'express'
+import type { RequestHandler } from 'express'
+import type { Contract } from './contract.ts'
+import { routesOf } from './contract.ts'
+import { toExpressPath } from './mount.ts'
+
+/** What pages of other origins may send to a part, and read of its answers. */
+export type PageAccess = {
+  /** The browser's cookies may come along. */
+  readonly credentials: boolean
+  readonly requestHeaders: readonly string[]
+  readonly answerHeaders: readonly string[]
+}
+
+/** The control plane, which knows browsers by their cookies too. */
+export const CONTROL_ACCESS: PageAccess = {
+  credentials: true,
+  requestHeaders: ['authorization', 'content-type', 'x-svc-use-cookies'],
+  answerHeaders: ['x-request-id', 'retry-after'],
+}
+
+/** The gateway, which takes bearer tokens and no cookies. The headers are those that vendors' SDKs send from a browser. */
+export const GATEWAY_ACCESS: PageAccess = {
+  credentials: false,
+  requestHeaders: [
+    'authorization',
+    'content-type',
+    'x-api-key',
+    'x-svc-session-id',
+    'anthropic-beta',
+    'anthropic-dangerous-direct-browser-access',
+    'anthropic-version',
+    'idempotency-key',
+    'openai-beta',
+    'openai-organization',
+    'openai-project',
+    'x-stainless-arch',
+    'x-stainless-helper',
+    'x-stainless-helper-method',
+    'x-stainless-lang',
+    'x-stainless-os',
+    'x-stainless-package-version',
+    'x-stainless-retry-count',
+    'x-stainless-runtime',
+    'x-stainless-runtime-version',
+    'x-stainless-timeout',
+  ],
+  answerHeaders: ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', 'x-svc-served-by'],
+}
+
+/** For how long a browser remembers a preflight. Chromium keeps none longer than two hours. */
+const MAX_AGE_SECONDS = 600
+
+/**
+ * Lets pages of exactly these origins call the operations of a contract from a browser (Fetch, section 3.2: the CORS protocol), errors
+ * included; preflights are answered here. No origin, no step: then no answer has any header of the protocol. An origin is compared and
+ * written from our own list, so that none is ever taken from a request.
+ */
+export function cors(contract: Contract, origins: readonly string[], access: PageAccess): RequestHandler[] {
+  if (origins.length === 0) return []
+  return [allow(origins, access), preflights(contract, access)]
+}
+
+function allow(origins: readonly string[], { credentials, answerHeaders }: PageAccess): RequestHandler {
+  return (req, res, next) => {
+    // Also where nothing is allowed: a cache must not give that answer to an origin that may read it.
+    res.vary('Origin')
+    const origin = origins.find((one) => one === req.headers.origin)
+    if (origin !== undefined) {
+      res.set('Access-Control-Allow-Origin', origin)
+      res.set('Access-Control-Expose-Headers', answerHeaders.join(', '))
+      if (credentials) res.set('Access-Control-Allow-Credentials', 'true')
+    }
+    next()
+  }
+}
+
+function preflights(contract: Contract, { requestHeaders }: PageAccess): RequestHandler {
+  const router = express.Router({ caseSensitive: true })
+  for (const [path, methods] of methodsByPath(contract)) {
+    router.options(toExpressPath(path), (req, res, next) => {
+      const isAllowed = res.hasHeader('Access-Control-Allow-Origin')
+      if (!isAllowed || req.headers['access-control-request-method'] === undefined) return next()
+      res.set({
+        'Access-Control-Allow-Methods': methods.join(', '),
+        'Access-Control-Allow-Headers': requestHeaders.join(', '),
+        'Access-Control-Max-Age': String(MAX_AGE_SECONDS),
+      })
+      res.status(204).end()
+    })
+  }
+  return router
+}
+
+function methodsByPath(contract: Contract): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const { path, method } of routesOf(contract)) {
+    found.set(path, [...(found.get(path) ?? []), method.toUpperCase()])
+  }
+  return found
+}
