@@ -136,6 +136,8 @@ describe('passkeys', () => {
     await page.getByRole('heading', { name: 'Signed out' }).waitFor()
     await page.addInitScript(() => {
       PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)
+      const signalAllAcceptedCredentials = (accepted: Told) => Promise.resolve(void (globalThis.told = accepted))
+      Object.assign(PublicKeyCredential, { signalAllAcceptedCredentials })
     })
     await page.goto(`${base}/sign-in`)
     await page.getByLabel('E-mail address').fill(ADA)
@@ -150,8 +152,13 @@ describe('passkeys', () => {
     await row().getByRole('button', { name: 'Rename' }).click()
     await page.getByRole('status').filter({ hasText: 'new name' }).waitFor()
     await page.locator('.row').filter({ hasText: 'Renamed' }).locator('summary').click()
+    expect(await toldCredentials(page)).toHaveLength(1)
     await page.getByRole('button', { name: 'Delete this passkey' }).click()
     await page.getByRole('status').filter({ hasText: 'is deleted' }).waitFor()
+    // The password manager hears that the passkey is gone, and whose and where it was.
+    expect(await toldCredentials(page)).toEqual([])
+    expect(await page.evaluate(() => globalThis.told?.rpId)).toBe('localhost')
+    expect(await page.evaluate(() => globalThis.told?.userId)).toMatch(/^[\w-]{22}$/)
 
     // The authenticator still has it; the service does not take it any more.
     await page.getByRole('button', { name: 'Here', exact: true }).click()
@@ -159,6 +166,31 @@ describe('passkeys', () => {
     await page.goto(`${base}/sign-in`)
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await page.getByText('This passkey did not sign you in').waitFor()
+    // The service does not say why, and a passkey that only waited too long must not be forgotten.
+    expect(await page.evaluate(() => globalThis.told)).toBeUndefined()
+  })
+
+  it('sign in by the button while the browser’s own offer waits, which is withdrawn first', async () => {
+    const page = await signedIn()
+    const authenticator = await addAuthenticator(page)
+    await page.goto(`${base}/device`)
+    await page.getByLabel('Name of a new passkey').fill('Pressed')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.locator('.row').filter({ hasText: 'Pressed' }).waitFor()
+    await page.getByRole('button', { name: 'Here', exact: true }).click()
+    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+
+    const ceremonies = await watchCeremonies(page)
+    await authenticator.lookAt(false)
+    await page.goto(`${base}/sign-in`)
+    await expect.poll(() => ceremonies, { timeout: PATIENCE_MS }).toEqual(['conditional asked'])
+    await authenticator.lookAt(true)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.waitForURL(`${base}/device`)
+    expect(ceremonies).toHaveLength(4)
+    expect(ceremonies).toEqual(
+      expect.arrayContaining(['conditional asked', 'conditional AbortError', 'button asked', 'button answered']),
+    )
   })
 
   it('sign in on the waiting page, which then lets the same person decide', async () => {
@@ -246,9 +278,14 @@ describe('a scanner that opens the link', () => {
     const page = await openPage(VIEW)
     const posts: string[] = []
     page.on('request', (request) => request.method() === 'POST' && posts.push(request.url()))
-    await page.goto(link, { waitUntil: 'networkidle' })
+    await page.clock.install()
+    const answer = await page.goto(link, { waitUntil: 'networkidle' })
     // Whatever would go off by itself, later.
     await page.clock.runFor(10_000)
+    // And nothing on the page can: no script may run on it, and it goes nowhere by itself.
+    expect(await answer?.headerValue('content-security-policy')).toMatch(/^default-src 'none';(?!.*script-src)/)
+    expect(await answer?.headerValue('refresh')).toBeNull()
+    expect(await page.locator('script, iframe, object, embed, meta[http-equiv="refresh" i]').count()).toBe(0)
     await page.close()
     expect(posts).toEqual([])
     expect(await poll()).toBe(428)
@@ -260,11 +297,58 @@ describe('a scanner that opens the link', () => {
     const link = linkOf(strict.mailbox.newest(ADA)).href
     const page = await openPage(VIEW)
     await page.goto(link)
-    for (const button of await page.getByRole('button').all()) await button.click()
+    const buttons = await page.getByRole('button').all()
+    expect(buttons).toHaveLength(2)
+    for (const button of buttons) await button.click()
+    // Past the browser's own check of the fields too.
+    const [refused] = await Promise.all([
+      page.waitForResponse((answer) => answer.request().method() === 'POST'),
+      page.locator('form').first().evaluate(submitUnchecked),
+    ])
+    expect(refused.status()).toBe(400)
     const { response } = await strict.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
     expect(response.status).toBe(428)
   })
 })
+
+/** What a page says of an account's passkeys. */
+type Told = { readonly rpId: string; readonly userId: string; readonly allAcceptedCredentialIds: string[] }
+
+declare global {
+  var told: Told | undefined
+}
+
+function toldCredentials(page: Page): Promise<string[] | undefined> {
+  return page.evaluate(() => globalThis.told?.allAcceptedCredentialIds)
+}
+
+/** What the page's next documents ask of the authenticator, and how each of it ends, as it happens. */
+async function watchCeremonies(page: Page): Promise<string[]> {
+  const seen: string[] = []
+  await page.exposeFunction('noteCeremony', (line: string) => void seen.push(line))
+  await page.addInitScript(() => {
+    const note = (line: string) => (globalThis as unknown as { noteCeremony(line: string): void }).noteCeremony(line)
+    const get = navigator.credentials.get.bind(navigator.credentials)
+    navigator.credentials.get = (options) => {
+      const name = options?.mediation ?? 'button'
+      note(`${name} asked`)
+      const answer = get(options)
+      answer.then(
+        () => note(`${name} answered`),
+        (error: unknown) => note(`${name} ${error instanceof Error ? error.name : 'failed'}`),
+      )
+      return answer
+    }
+  })
+  return seen
+}
+
+/** As a program does that fills in nothing and presses Approve. */
+function submitUnchecked(form: HTMLElement | SVGElement): void {
+  if (!(form instanceof HTMLFormElement)) throw new Error('not a form')
+  form.noValidate = true
+  form.querySelector('button')?.click()
+}
 
 function submitForm({ action, fields }: { action: string; fields: Record<string, string> }): void {
   const form = document.createElement('form')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPasskey, newAuthenticator } from '../support/passkeys.ts'
-import { people, signInBrowser } from '../support/people.ts'
+import { cookiesOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { form, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -114,6 +114,64 @@ describe('approving by code', () => {
     own.clock.advance({ seconds: 600 })
     const response = await own.fetch('/device', form({ action: 'approve', userCode }, { cookie }))
     expect(await said(response)).toMatch(/^410 This code has expired/)
+  })
+})
+
+describe('the link in the mail of a device that was approved by its code', () => {
+  const open = (token: string) =>
+    service.fetch(`/v1/auth/magic/consume?token=${token}`, { headers: { accept: 'text/html' } })
+
+  it('has nothing to compare any more, says so, and still signs its reader in', async () => {
+    const { email, post, waiting } = await somebody()
+    const { userCode, poll } = await waiting()
+    const token = mailTokenOf(service, email)
+    await post({ action: 'approve', userCode })
+    for (const _ of ['before and', 'after the device has its tokens']) {
+      const response = await open(token)
+      expect(response.status).toBe(200)
+      const page = await response.text()
+      expect(page).toContain('<h1>Already approved</h1>')
+      expect(page).toContain('Kitchen laptop')
+      expect(page).not.toMatch(/class="code"|value="deny"/)
+      await poll()
+    }
+    const consumed = await service.fetch('/v1/auth/magic/consume', form({ token, action: 'approve' }))
+    expect(consumed.status).toBe(200)
+    const cookie = cookiesOf(consumed)
+    expect((await service.fetch('/device', { headers: { accept: 'text/html', cookie } })).status).toBe(200)
+  })
+})
+
+describe('a mail’s link in a browser where somebody else is signed in', () => {
+  // Not checked against the contract, which promises no 500.
+  const consume = (token: string, cookie: string) =>
+    fetch(`${service.origin}/v1/auth/magic/consume`, form({ token }, { cookie }))
+
+  it('ends their session with the same write that begins the new one', async () => {
+    const [theirs, mine] = [await somebody(), await somebody()]
+    const { deviceCode } = await service.startLogin(mine.email)
+    const token = mailTokenOf(service, mine.email)
+    const { prisma } = service.database
+    await prisma.$executeRawUnsafe(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`)
+    await prisma.$executeRawUnsafe(`
+      CREATE TRIGGER refuse BEFORE UPDATE OF revoked_at ON browser_sessions FOR EACH ROW EXECUTE FUNCTION refuse()`)
+    try {
+      expect((await consume(token, theirs.cookie)).status).toBe(500)
+    } finally {
+      await prisma.$executeRawUnsafe('DROP FUNCTION refuse CASCADE')
+    }
+    expect((await theirs.get()).status).toBe(200)
+    const poll = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+    expect(poll.response.status).toBe(428)
+
+    const consumed = await consume(token, theirs.cookie)
+    expect(consumed.status).toBe(200)
+    expect((await theirs.get()).status).toBe(401)
+    expect((await mine.get()).status).toBe(200)
+    const cookie = cookiesOf(consumed)
+    const page = await service.fetch('/device', { headers: { accept: 'text/html', cookie } })
+    expect(await page.text()).toContain(mine.email)
   })
 })
 

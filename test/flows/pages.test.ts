@@ -90,8 +90,8 @@ describe('in a browser', () => {
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false)
   })
 
-  it('Approve and Deny are the same size and look', async () => {
-    const page = await browser.newPage({ width: 360, scheme: 'light' })
+  it.each([320, 1280])('Approve and Deny are the same size and look at %i px', async (width) => {
+    const page = await browser.newPage({ width, scheme: 'light' })
     await page.goto(`${server.url}/confirm`)
     const looks = await page.getByRole('button').evaluateAll((buttons) =>
       buttons.map((button) => {

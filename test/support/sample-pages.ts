@@ -1,5 +1,6 @@
 import type { Html } from '../../src/http/page.ts'
 import {
+  approvedBeforePage,
   approvedPage,
   deniedPage,
   endedLoginPage,
@@ -71,6 +72,8 @@ function plainPages(words: Words): Named[] {
     ['confirm-other-ip', confirmPage({ ...confirmData(words, false), mode: 'click' })],
     ['confirm-code', confirmPage({ ...confirmData(words), mode: 'code' })],
     ['approved', approvedPage(words)],
+    ['approved-before', approvedBeforePage({ ...words, signIn: TOKEN })],
+    ['approved-before-code', approvedBeforePage({ ...words, signIn: null })],
     ['denied', deniedPage(words)],
     ['used', usedLinkPage({ justApproved: false })],
     ['used-just-now', usedLinkPage({ justApproved: true })],
@@ -160,5 +163,6 @@ function deviceData(words: Words): DevicePage {
       },
       { passkeyId: 'p2', name: 'Security key', createdAt: times.firstSeenAt, lastUsedAt: null, synced: false },
     ],
+    accepted: { rpId: 'localhost', userId: 'dXNlcg', credentialIds: ['Y3JlZA'] },
   }
 }

@@ -10,10 +10,12 @@ export async function startAtOwnAddress(env: Readonly<Record<string, string>> = 
   return startService({ env: { SVC_PORT: String(port), SVC_BASE_URL: `http://localhost:${port}`, ...env } })
 }
 
-/** An authenticator of the browser's own; the person says yes whenever they are asked. */
+/** An authenticator of the browser's own; the person says yes whenever they are asked, until they look away. */
 export type VirtualAuthenticator = {
   /** How many passkeys it holds. */
   count(): Promise<number>
+  /** Whether the person answers what is asked from now on; what is asked while they look away waits for ever. */
+  lookAt(attentive: boolean): Promise<void>
 }
 
 /** Gives the page's browser a built-in authenticator with a fingerprint reader. */
@@ -34,6 +36,9 @@ export async function addAuthenticator(page: Page): Promise<VirtualAuthenticator
     async count() {
       const { credentials } = await session.send('WebAuthn.getCredentials', { authenticatorId })
       return credentials.length
+    },
+    async lookAt(attentive) {
+      await session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: attentive })
     },
   }
 }

@@ -57,7 +57,7 @@ export function browserSessionStore(db: PrismaClient) {
     },
 
     /** Ends a session, once, with its audit row; what has ended stays as it ended. */
-    async revoke(id: string, reason: 'logout' | 'replaced', now: Date, ip: string): Promise<void> {
+    async revoke(id: string, reason: 'logout', now: Date, ip: string): Promise<void> {
       await db.$transaction((tx) => endBrowserSessions(tx, { id }, reason, now, ip))
     },
   }

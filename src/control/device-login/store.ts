@@ -3,6 +3,7 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { addMs } from '../../kernel/clock.ts'
 import { withRetry } from '../../kernel/database-errors.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
+import { endBrowserSessions } from '../browser-session/store.ts'
 import type { NewBrowserSession } from '../browser-session/store.ts'
 import type { DeviceLogin, LinkKind } from './rules.ts'
 
@@ -60,6 +61,9 @@ export type Decision = {
   readonly ip: string
 }
 
+/** The browser session that approving begins, and the one of the same browser that it ends; null when there was none. */
+export type SignedInBrowser = { readonly session: NewBrowserSession; readonly replaces: SecretHash | null }
+
 /** More live logins of one account than this are somebody who bombs a mailbox. */
 const MOST_LIVE_LOGINS = 10
 
@@ -86,7 +90,7 @@ export function deviceLoginStore(db: PrismaClient) {
     where: Where,
     changes: Changes,
     audit: { kind: string; at: Date } & Decision,
-    { first, browserSession }: { first?: Changes; browserSession?: NewBrowserSession | null } = {},
+    { first, browser }: { first?: Changes; browser?: SignedInBrowser | null } = {},
   ): Promise<boolean> {
     return inTransaction(async (tx) => {
       // Whoever is first to approve a login that names nobody is whom it names.
@@ -97,7 +101,9 @@ export function deviceLoginStore(db: PrismaClient) {
       })
       if (count === 0) return false
       if (first) await tx.deviceLogin.updateMany({ where: { id: login.id, approvedAt: null }, data: first })
-      if (browserSession) await tx.browserSession.create({ data: browserSession })
+      if (browser) await tx.browserSession.create({ data: browser.session })
+      // With the new one or not at all: whoever was signed in here before is not any more.
+      if (browser?.replaces) await endBrowserSessions(tx, { hash: browser.replaces }, 'replaced', audit.at, audit.ip)
       await tx.auditEvent.create({
         data: {
           at: audit.at,
@@ -252,7 +258,7 @@ export function deviceLoginStore(db: PrismaClient) {
       login: LinkedLogin,
       now: Date,
       decision: Decision,
-      browserSession: NewBrowserSession | null,
+      browser: SignedInBrowser | null,
     ): Promise<boolean> {
       const unused = login.link === 'mail' ? { mailUsedAt: null } : { handleUsedAt: null }
       const used = login.link === 'mail' ? { mailUsedAt: now } : { handleUsedAt: now }
@@ -261,7 +267,7 @@ export function deviceLoginStore(db: PrismaClient) {
         { ...unused, status: { in: ['pending', 'approved'] }, expiresAt: { gt: now } },
         { ...used, status: 'approved' },
         { kind: 'device_login.approved', at: now, ...decision },
-        { first: approval(now, decision), browserSession },
+        { first: approval(now, decision), browser },
       )
     },
 

@@ -25,23 +25,30 @@ type Needs = {
   readonly devices: DeviceStore
   readonly passkeys: PasskeyStore
   readonly signOut: SignOut
-  readonly findEmail: (accountId: string) => Promise<string>
+  /** The domain that passkeys are for. */
+  readonly rpId: string
   readonly clock: Clock
 }
 
-export function deviceDrawer({ devices, passkeys, signOut, findEmail, clock }: Needs): DrawDevicePage {
+export function deviceDrawer({ devices, passkeys, signOut, rpId, clock }: Needs): DrawDevicePage {
   return async (req, { notice, userCode, found }) => {
     const { accountId, team, role } = callerOf(req)
     const listed = await devices.list(accountId, clock.now())
     const own = await passkeys.list(accountId)
+    const { email, userHandle, passkeys: credentials } = await passkeys.findRegistrant(accountId)
     const current = await signOut.findCurrent(req)
     return devicePage({
-      user: { email: await findEmail(accountId), team, role },
+      user: { email, team, role },
       notice: notice ?? null,
       userCode: userCode ?? null,
       found: found ? toPending(found, ipOf(req)) : null,
       devices: listed.map((device) => ({ ...device, current: current.devices.includes(device.sessionId) })),
       passkeys: own.map(({ id, ...passkey }) => ({ ...passkey, passkeyId: id })),
+      accepted: {
+        rpId,
+        userId: Buffer.from(userHandle).toString('base64url'),
+        credentialIds: credentials.map(({ credentialId }) => credentialId),
+      },
     })
   }
 }

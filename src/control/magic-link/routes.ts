@@ -11,11 +11,11 @@ import { plainUserCode, showUserCode } from '../../kernel/user-code.ts'
 import type { Logger } from '../../log.ts'
 import { beginBrowserSession } from '../browser-session/begin.ts'
 import { COOKIE_SECONDS } from '../browser-session/rules.ts'
-import type { BrowserSessionStore } from '../browser-session/store.ts'
 import { judgeLink } from '../device-login/rules.ts'
 import type { LinkVerdict } from '../device-login/rules.ts'
 import type { Decision, DeviceLoginStore, LinkedLogin } from '../device-login/store.ts'
 import {
+  approvedBeforePage,
   approvedPage,
   deniedPage,
   endedLoginPage,
@@ -29,7 +29,6 @@ import { waitingPage } from '../pages/waiting-page.ts'
 
 type Needs = {
   readonly logins: DeviceLoginStore
-  readonly browserSessions: BrowserSessionStore
   readonly approvalMode: 'click' | 'code'
   readonly secure: boolean
   readonly clock: Clock
@@ -41,7 +40,6 @@ const DOUBLE_CLICK_MS = 60_000
 
 export function magicLinkRoutes({
   logins,
-  browserSessions,
   approvalMode,
   secure,
   clock,
@@ -79,8 +77,15 @@ export function magicLinkRoutes({
       sameIp: login.startIp === ipOf(req),
     }
     const decide = { token, email: login.email, login: pending, mode: approvalMode }
-    if (login.link === 'mail') return confirmPage({ ...decide, team: login.team })
-    return waitingPage({ decide: req.caller?.accountId === login.accountId ? decide : null })
+    const mayDecide = login.link === 'mail' || req.caller?.accountId === login.accountId
+    // Nothing is left to decide, and the code is gone. The mail's link still signs its reader in, unless that needs the code.
+    if (mayDecide && login.status === 'approved') {
+      const signIn = login.link === 'mail' && approvalMode === 'click' ? token : null
+      return approvedBeforePage({ deviceName: login.deviceName, signIn })
+    }
+    return login.link === 'mail'
+      ? confirmPage({ ...decide, team: login.team })
+      : waitingPage({ decide: mayDecide ? decide : null })
   }
 
   /** Who decides. The link of the start response is known to whoever started: it counts only for somebody signed in to the account. */
@@ -95,10 +100,9 @@ export function magicLinkRoutes({
     const now = clock.now()
     if (login.link === 'handle') return logins.approveByLink(login, now, decision, null)
     const { cookie, session } = beginBrowserSession(req, login.invitationId, now)
-    if (!(await logins.approveByLink(login, now, decision, session))) return false
     const old = cookieOf(req, 'svc_session')
-    const replaced = old ? await browserSessions.findLinked(hashSecret(new Secret(old))) : null
-    if (replaced) await browserSessions.revoke(replaced.id, 'replaced', now, ipOf(req))
+    const replaces = old ? hashSecret(new Secret(old)) : null
+    if (!(await logins.approveByLink(login, now, decision, { session, replaces }))) return false
     setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
     return true
   }

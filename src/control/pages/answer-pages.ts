@@ -1,7 +1,8 @@
 import { html, type Html } from '../../http/page.ts'
+import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
-import { answer, quoted } from './parts.ts'
+import { answer, quoted, tokenField } from './parts.ts'
 
 /** 200: the login is approved. */
 export function approvedPage({ deviceName }: { readonly deviceName: string }): Html {
@@ -13,6 +14,34 @@ export function approvedPage({ deviceName }: { readonly deviceName: string }): H
     ])}
     ${TO_DEVICES}`,
   )
+}
+
+/**
+ * 200: what the link would decide is decided: the device was approved another way, so no code is left to compare. `signIn` is the link's
+ * token where it can still sign this browser in, so that whoever did not approve the device can sign it out.
+ */
+export function approvedBeforePage({
+  deviceName,
+  signIn,
+}: {
+  readonly deviceName: string
+  readonly signIn: Secret | null
+}): Html {
+  return page(
+    { title: 'Already approved' },
+    html`${answer('good', 'check', 'Already approved', [
+      html`${quoted(deviceName)} was approved another way before. There is nothing left to do here.`,
+      'If that was not you, look at your devices now and sign out what you do not know.',
+    ])}
+    ${signIn ? signInForm(signIn) : TO_DEVICES}`,
+  )
+}
+
+function signInForm(token: Secret): Html {
+  return html`<form method="post" action="${PATHS.consume}" class="more">
+    ${tokenField(token)}
+    <button class="button" name="action" value="approve">Sign in here too</button>
+  </form>`
 }
 
 /** 200: the login is denied. */

@@ -3,7 +3,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { type ApprovalMode, DECISION, loginSlip, type PendingLogin, WARNING } from './parts.ts'
+import { type ApprovalMode, DECISION, loginSlip, type PendingLogin, tokenField, WARNING } from './parts.ts'
 
 export type ConfirmPage = {
   /** The token of the link; it travels in the form's body, never in an address. */
@@ -72,8 +72,4 @@ export function codeInput(userCode = ''): Html {
     autocapitalize="characters"
     spellcheck="false"
   />`
-}
-
-function tokenField(token: Secret): Html {
-  return html`<input type="hidden" name="token" value="${token.reveal()}" />`
 }

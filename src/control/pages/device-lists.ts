@@ -26,6 +26,14 @@ export type OwnPasskey = {
   readonly synced: boolean
 }
 
+/** What the account's passkeys are to the browser: it tells its password manager, which forgets those that are deleted here. */
+export type AcceptedPasskeys = {
+  readonly rpId: string
+  /** The account's user handle, base64url. */
+  readonly userId: string
+  readonly credentialIds: readonly string[]
+}
+
 /** Everything signed in to the account, each with a way to sign it out. */
 export function deviceList(devices: readonly SignedInDevice[]): Html {
   return html`<section class="part" aria-labelledby="devices">
@@ -41,8 +49,15 @@ export function deviceList(devices: readonly SignedInDevice[]): Html {
 }
 
 /** The account's passkeys, and a way to add one. */
-export function passkeyList(passkeys: readonly OwnPasskey[]): Html {
-  return html`<section class="part" aria-labelledby="passkeys">
+export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedPasskeys): Html {
+  return html`<section
+    class="part"
+    aria-labelledby="passkeys"
+    data-passkey="list"
+    data-rp-id="${accepted.rpId}"
+    data-user-id="${accepted.userId}"
+    data-accepted="${accepted.credentialIds.join(' ')}"
+  >
     <h2 id="passkeys">Passkeys ${count(passkeys)}</h2>
     ${
       passkeys.length === 0

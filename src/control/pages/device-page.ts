@@ -1,6 +1,6 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { codeInput } from './confirm-page.ts'
-import { deviceList, passkeyList, type OwnPasskey, type SignedInDevice } from './device-lists.ts'
+import { type AcceptedPasskeys, deviceList, passkeyList, type OwnPasskey, type SignedInDevice } from './device-lists.ts'
 import { DEVICE_NOTICES, type DeviceNotice } from './device-notices.ts'
 import { page } from './document.ts'
 import { type DeviceAction, PATHS } from './forms.ts'
@@ -19,6 +19,7 @@ export type DevicePage = {
   readonly found: PendingLogin | null
   readonly devices: readonly SignedInDevice[]
   readonly passkeys: readonly OwnPasskey[]
+  readonly accepted: AcceptedPasskeys
 }
 
 /** The page of a signed-in person: approve a device by its code, own devices and passkeys, sign out. Needs `scripts: true`. */
@@ -32,7 +33,7 @@ export function devicePage(data: DevicePage): Html {
         </p>
       </div>
       ${data.notice && noticeBar(data.notice)} ${data.found ? decisionPart(data.found) : codePart(data.userCode)}
-      ${deviceList(data.devices)} ${passkeyList(data.passkeys)} ${signOutPart(data.devices)}`,
+      ${deviceList(data.devices)} ${passkeyList(data.passkeys, data.accepted)} ${signOutPart(data.devices)}`,
   )
 }
 

@@ -1,4 +1,5 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
+import type { Secret } from '../../kernel/secret.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
 import { ICONS, type IconName } from './icons.ts'
 
@@ -83,6 +84,11 @@ export const WARNING = html`<p class="warning">
 function ipHint(same: boolean | null): Interpolation {
   if (same === null) return null
   return same ? ' · same as this browser' : html` · <strong>not the one of this browser</strong>`
+}
+
+/** The token of a link, on its way back in a form's body: never in an address. */
+export function tokenField(token: Secret): Html {
+  return html`<input type="hidden" name="token" value="${token.reveal()}" />`
 }
 
 /** Approve and Deny, side by side and of equal weight. The field is named `action`. */

@@ -5,6 +5,7 @@
 //   data-passkey="sign-in"                        button: sign in with whatever passkey the person picks
 //   data-passkey="sign-in-form"                   form: the same, with an optional address and the browser's own list in it
 //   data-passkey="register"                       form: add a passkey to the signed-in account, with an optional name
+//   data-passkey="list"                           the account's passkeys: told to the browser, which forgets those that are not in it
 //   data-then="/path"                             where to go after signing in; this page again when empty
 //   data-passkey-status                           where the nearest of the above says what happens
 import '/assets/simplewebauthn-browser.js'
@@ -174,7 +175,26 @@ function startRegisterForm(form) {
   })
 }
 
-const STARTERS = { 'sign-in': startSignInButton, 'sign-in-form': startSignInForm, register: startRegisterForm }
+/**
+ * Tells the browser which passkeys the account has (WebAuthn Level 3, section 5.1.10.3), so that its password manager no longer offers
+ * one that was deleted here. A sign-in that is refused tells it nothing: the service does not say whether it knows a passkey, and
+ * one that only waited too long must not be forgotten.
+ */
+function signalAccepted({ dataset }) {
+  // A browser that cannot, or a password manager that will not, keeps what it has.
+  void globalThis.PublicKeyCredential.signalAllAcceptedCredentials?.({
+    rpId: dataset.rpId,
+    userId: dataset.userId,
+    allAcceptedCredentialIds: dataset.accepted.split(' ').filter(Boolean),
+  }).catch(() => undefined)
+}
+
+const STARTERS = {
+  'sign-in': startSignInButton,
+  'sign-in-form': startSignInForm,
+  register: startRegisterForm,
+  list: signalAccepted,
+}
 
 const state = browserSupportsWebAuthn() ? 'supported' : 'unsupported'
 for (const element of document.querySelectorAll('[data-passkey-when]'))
