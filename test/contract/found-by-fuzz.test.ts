@@ -16,6 +16,6 @@ const withoutInput = routesOf(readContract())
 
 it.each(withoutInput)('GET %s answers as documented with a query parameter that nobody reads', async (path) => {
   const response = await service.fetch(`${path}?undeclared=1`, { redirect: 'manual' })
-  await response.body?.cancel()
+  await response.arrayBuffer()
   expect(response.status).not.toBe(500)
 })

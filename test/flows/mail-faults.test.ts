@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { inspect } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/kernel/secret.ts'
 import { MailError, openMailer } from '../../src/mail.ts'
 import { mailTokenOf } from '../support/people.ts'
@@ -33,6 +33,12 @@ const faults: [string, Script, string][] = [
 ]
 
 describe.concurrent('a mail server that', () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService()
+  })
+  afterAll(() => service[Symbol.asyncDispose]())
+
   it.each(faults)('%s: the mail failed, within ten seconds', { timeout: 40_000 }, async (_, script, scheme) => {
     await using server = await listen(script)
     await expectFailure(`${scheme}127.0.0.1:${server.port}`)
@@ -45,6 +51,25 @@ describe.concurrent('a mail server that', () => {
   it('has no name in the world: the mail failed', { timeout: 40_000 }, async () => {
     await expectFailure('smtp://mail.invalid:25')
   })
+
+  it(
+    'takes a mail and hangs: the login is over, the link opens nothing, and its page says to start again',
+    { timeout: 40_000 },
+    async () => {
+      service.mailbox.fault = 'hang-after-data'
+      expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
+
+      // The mail is there all the same.
+      const token = mailTokenOf(service, ADA)
+      expect(await outcomeOf(await service.fetch('/v1/auth/magic/consume', json({ token })))).toBe('401 unauthorized')
+      const page = await service.fetch(`/v1/auth/magic/consume?token=${token}`, { headers: { accept: 'text/html' } })
+      expect(page.status).toBe(401)
+      expect(await page.text()).toContain('start again')
+
+      service.mailbox.fault = 'none'
+      expect((await service.signIn(ADA)).account).toBe(ADA)
+    },
+  )
 
   async function expectFailure(url: string): Promise<void> {
     const mailer = openMailer(
@@ -86,22 +111,6 @@ it('a login without anybody who takes its mail is over', async () => {
   await using service = await startService({ env: { SVC_MAIL_URL: `smtp://127.0.0.1:${await closedPort()}` } })
   expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
   expect(await service.database.prisma.deviceLogin.findMany()).toMatchObject([{ status: 'cancelled' }])
-})
-
-it('an accepted mail whose acceptance was lost opens nothing, and its page says to start again', async () => {
-  await using service = await startService()
-  service.mailbox.fault = 'hang-after-data'
-  expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
-
-  // The mail is there all the same.
-  const token = mailTokenOf(service, ADA)
-  expect(await outcomeOf(await service.fetch('/v1/auth/magic/consume', json({ token })))).toBe('401 unauthorized')
-  const page = await service.fetch(`/v1/auth/magic/consume?token=${token}`, { headers: { accept: 'text/html' } })
-  expect(page.status).toBe(401)
-  expect(await page.text()).toContain('start again')
-
-  service.mailbox.fault = 'none'
-  expect((await service.signIn(ADA)).account).toBe(ADA)
 })
 
 /** An SMTP conversation in which only these commands go wrong. */

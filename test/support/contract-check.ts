@@ -87,8 +87,13 @@ function patternOf(template: string): RegExp {
   return new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)
 }
 
+const noted = new Set<string>()
+
+/** Once each: the answers of a run are many, and the statuses few. */
 function note(route: Route, status: number): void {
-  const documented = status in route.operation.responses ? String(status) : 'default'
+  const line = `${route.id} ${status in route.operation.responses ? status : 'default'}\n`
+  if (noted.has(line)) return
+  noted.add(line)
   mkdirSync(SEEN_DIRECTORY, { recursive: true })
-  appendFileSync(path.join(SEEN_DIRECTORY, `${process.pid}.txt`), `${route.id} ${documented}\n`)
+  appendFileSync(path.join(SEEN_DIRECTORY, `${process.pid}.txt`), line)
 }

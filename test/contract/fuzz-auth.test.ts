@@ -1,0 +1,228 @@
+import { randomInt } from 'node:crypto'
+import { Readable } from 'node:stream'
+import fc from 'fast-check'
+import { Pool } from 'undici'
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import type { TokenSet } from '../../generated/sdk/index.js'
+import type { Document, Operation } from '../../src/docs/document.ts'
+import { contractOf, readContract } from '../../src/http/contract.ts'
+import { checkAnswer } from '../support/contract-check.ts'
+import { bytesOf, ceremonies, changed, hostileBodies } from '../support/hostile-bodies.ts'
+import type { Ceremony, HostileBody, Live } from '../support/hostile-bodies.ts'
+import {
+  finishRegistration,
+  newAuthenticator,
+  signInWithPasskey,
+  startRegistration,
+  startSignIn,
+} from '../support/passkeys.ts'
+import { cookiesOf, directoryOf, mailTokenOf } from '../support/people.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+/** How many bodies each operation gets; with the seed that a failure prints and the same number, the same ones. */
+const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 100)
+const SEED = Number(process.env.SVC_FUZZ_SEED ?? randomInt(2 ** 31 - 100))
+/** So many are under way at once, each with a seed of its own. */
+const LANES = 4
+
+// The whole document, of which the service itself reads less.
+const document = contractOf(readContract(), 'control-plane') as unknown as Document
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item)
+    .filter(([, { requestBody }]) => requestBody)
+    .map(([method, operation]) => ({ path, method, operation })),
+)
+
+const CALLERS = ['nobody', 'bearer', 'cookie', 'stranger'] as const
+type CallerKind = (typeof CALLERS)[number]
+type Attempt = HostileBody & { readonly as: CallerKind; readonly headers: Readonly<Record<string, string>> }
+
+let service: TestService
+let pool: Pool
+let live: Live
+/** Who asks in each lane: some of what is asked ends the sessions of who asks. */
+const people = Array.from({ length: LANES }, (_, lane) => ({
+  email: `person-${lane}@example.com`,
+  authenticator: newAuthenticator({ signCounterIncrement: 0 }),
+  passkeyId: '',
+  authorization: '',
+  cookie: '',
+}))
+type Person = (typeof people)[number]
+/** What each passkey route was sent once already. */
+const spent: Record<string, object> = {}
+
+beforeAll(async () => {
+  service = await startService({
+    directory: directoryOf(['bob@example.com']).replace(
+      'members: [',
+      `members: [${people.map(({ email }) => `{ email: ${email}, role: admin }`).join()}, `,
+    ),
+  })
+  pool = new Pool(service.origin, { connections: LANES, pipelining: 1 })
+  for (const person of people) await introduce(person)
+  live = await liveValues()
+})
+afterAll(async () => {
+  await pool.close()
+  await service[Symbol.asyncDispose]()
+})
+
+describe.each(operations)('$operation.operationId', ({ path, method, operation }) => {
+  it(
+    'answers whatever it is sent as the contract says, and never with a fault of its own',
+    async () => {
+      const lanes = people.map((person, lane) =>
+        fc.assert(
+          fc.asyncProperty(attempts(operation), (attempt) => expectAnswer(method, path, operation, attempt, person)),
+          { numRuns: Math.ceil(RUNS / LANES), seed: SEED + lane },
+        ),
+      )
+      const failed = (await Promise.allSettled(lanes)).find((outcome) => outcome.status === 'rejected')
+      if (failed) throw failed.reason
+    },
+    30_000 + RUNS * 100,
+  )
+})
+
+function attempts({ operationId, requestBody, security = [] }: Operation): fc.Arbitrary<Attempt> {
+  const bodies = hostileBodies(document, requestBody?.content ?? {}, live)
+  const knowsCallers = security.some((scheme) => Object.keys(scheme).length > 0)
+  const caller = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom('bearer' as const, 'cookie' as const) },
+    { weight: 1, arbitrary: fc.constantFrom(...CALLERS) },
+  )
+  return fc
+    .record({
+      sent: operationId in spent ? fc.oneof(bodies, ceremonies()) : bodies,
+      as: knowsCallers ? caller : fc.constant('nobody' as const),
+      headers: fc.record(
+        {
+          accept: fc.constantFrom('text/html', 'application/json', '*/*'),
+          'x-svc-use-cookies': fc.constantFrom('1', 'true', 'x'),
+        },
+        { requiredKeys: [] },
+      ),
+    })
+    .map(({ sent, ...rest }) => ({ ...sent, ...rest }))
+}
+
+/** Rejects when an answer is not in the contract, or is a fault of the service: what somebody sends is never that. */
+async function expectAnswer(
+  method: string,
+  template: string,
+  operation: Operation,
+  attempt: Attempt,
+  person: Person,
+): Promise<void> {
+  const path = template.replace('{team}', '%40acme%2Fcore').replace('{passkeyId}', person.passkeyId)
+  const { type, encoding, chunked, headers } = attempt
+  const body = bytesOf(await textOf(operation.operationId, attempt.body, person), encoding)
+  const answer = await pool.request({
+    method: method.toUpperCase(),
+    path,
+    headers: {
+      ...headers,
+      ...credentialOf(attempt.as, person),
+      ...(type !== null && { 'content-type': type }),
+      ...(encoding !== undefined && { 'content-encoding': encoding }),
+    },
+    body: chunked ? Readable.from([body]) : body,
+  })
+  const { statusCode: status } = answer
+  const text = await answer.body.text()
+  const list = Object.entries(answer.headers).flatMap(([name, value = '']) =>
+    [value].flat().map((one): [string, string] => [name, one]),
+  )
+  await checkAnswer(method, new URL(path, service.origin), new Response(text, { status, headers: list }))
+  if (status >= 500) throw new Error(`${operation.operationId} answered ${status}: ${text}`)
+  if (status === 401 && endsSessions(operation)) await signIn(person, attempt.as)
+  // An account has room for few passkeys, and one that is full hears nothing else.
+  if (status === 200 && operation.operationId === 'finishPasskeyRegistration') await forget(text, person)
+}
+
+async function forget(passkey: string, { authorization }: Person): Promise<void> {
+  const { id } = JSON.parse(passkey) as { id: string }
+  await service.fetch(`/v1/auth/passkeys/${id}`, { method: 'DELETE', headers: { authorization } })
+}
+
+/** Some of these end the session of who asks, which the next ones need. */
+function endsSessions({ operationId }: Operation): boolean {
+  return operationId === 'approveDevice' || operationId === 'logoutEverywhere'
+}
+
+function credentialOf(as: CallerKind, { authorization, cookie }: Person): Record<string, string> {
+  if (as === 'bearer') return { authorization }
+  if (as === 'cookie') return { cookie }
+  return as === 'stranger' ? { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.', cookie: 'svc_session=svcs_x' } : {}
+}
+
+async function textOf(
+  operationId: string,
+  body: string | Uint8Array | Ceremony,
+  person: Person,
+): Promise<string | Uint8Array> {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  return changed(body.begun ? await begun(operationId, person) : (spent[operationId] ?? {}), body)
+}
+
+async function begun(operationId: string, { authenticator, authorization }: Person): Promise<object> {
+  if (operationId === 'finishPasskeyLogin') return { credential: authenticator.get(await startSignIn(service)) }
+  // A new authenticator each time: one that has a passkey here is asked not to make another.
+  return { credential: newAuthenticator().create(await startRegistration(service, { authorization })) }
+}
+
+/** Signs somebody in for the first time, and gives them a passkey. */
+async function introduce(person: Person): Promise<void> {
+  const { accessToken } = await service.signIn(person.email)
+  const by = { authorization: `Bearer ${accessToken}` }
+  const credential = person.authenticator.create(await startRegistration(service, by))
+  const added = await finishRegistration(service, by, credential)
+  person.passkeyId = ((await added.json()) as { id: string }).id
+  spent['finishPasskeyRegistration'] = { credential }
+  spent['finishPasskeyLogin'] = { credential: person.authenticator.get(await startSignIn(service)) }
+  await signIn(person, 'bearer')
+  await signIn(person, 'cookie')
+}
+
+async function signIn(person: Person, as: CallerKind): Promise<void> {
+  const headers: Record<string, string> = as === 'cookie' ? { 'x-svc-use-cookies': '1' } : {}
+  const response = await signInWithPasskey(service, person.authenticator, {}, headers)
+  if (as === 'cookie') person.cookie = cookiesOf(response)
+  else person.authorization = `Bearer ${((await response.json()) as TokenSet).accessToken}`
+}
+
+/** Codes, tokens and ids in every state, by the names that fields have for them. */
+async function liveValues(): Promise<Live> {
+  const pending = []
+  for (let index = 0; index < 6; index++) {
+    const login = await service.startLogin('bob@example.com', { deviceId: `pending-${index}` })
+    pending.push({ ...login, token: mailTokenOf(service, 'bob@example.com') })
+  }
+  const approved = await service.startLogin('bob@example.com', { deviceId: 'approved' })
+  await service.approveByMail('bob@example.com')
+  const tokens = [
+    await service.signIn('bob@example.com', { deviceId: 'a' }),
+    await service.signIn('bob@example.com', { deviceId: 'b' }),
+  ]
+  const deviceCodes = [...pending, approved].map(({ deviceCode }) => deviceCode)
+  const userCodes = [...pending, approved].map(({ userCode }) => userCode)
+  const refreshTokens = tokens.map(({ refreshToken }) => refreshToken)
+  const emails = ['person-0@example.com', 'bob@example.com', 'nobody@example.com']
+  return {
+    deviceCode: deviceCodes,
+    device_code: deviceCodes,
+    userCode: userCodes,
+    token: pending.map(({ token }) => token),
+    refreshToken: refreshTokens,
+    refresh_token: refreshTokens,
+    email: emails,
+    login_hint: emails,
+    account: emails,
+    team: ['@acme/core', '@acme/none'],
+    passkeyId: people.map(({ passkeyId }) => passkeyId.replace(/.$/, '0')),
+    grant_type: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+    scope: ['all', 'others'],
+  }
+}
