@@ -1,48 +1,91 @@
 /**
- * `npm run bench`: what the service costs on a model call, beside a bare proxy on the same parts, in one run. CPU time is the server process's
- * own (user and system, from /proc), so the load's own cost does not count. Rounds alternate between the two; the best round of each counts, because
+ * `npm run bench`: what the service costs on a model call, beside references on the same upstream, in one run; README shows its table. CPU time is each
+ * process's own (user and system, from /proc), so the load's own cost does not count. Rounds go around the servers; the best round of each counts, because
  * a busy machine only ever adds. Linux only.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { hasNginx } from './nginx.ts'
 import { openProcesses, rssKb } from './processes.ts'
 import type { Server } from './processes.ts'
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5)
 const UPSTREAM_PORT = 18_701
 const CHAT = '/v1/chat/completions'
+const LEAVING = [
+  ['stream', 'mid-stream'],
+  ['never', 'before the first byte'],
+] as const
 const processes = openProcesses()
 
 try {
   processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
-  const reference = await startReference(18_702)
-  const ours = await processes.startService(18_703, UPSTREAM_PORT)
-  console.log(`CPU microseconds of the server process; best of ${ROUNDS} alternating rounds; Node ${process.version}\n`)
-  await compare('JSON call, 1 KB body', [ours, reference], (server) => jsonCalls(server, 1_000, 1_500))
-  await compare('JSON call, 200 KB body', [ours, reference], (server) => jsonCalls(server, 200_000, 150))
-  await compare('JSON call, 1 MB body', [ours, reference], (server) => jsonCalls(server, 1_000_000, 40))
-  await compare('SSE chunk, 100 streams at 50 a second', [ours, reference], (server) =>
-    streamChunks(server, 100, 4_000),
+  const service = await processes.startService(18_702, UPSTREAM_PORT)
+  const servers = [
+    service,
+    await processes.startGateway(18_703, UPSTREAM_PORT, service),
+    await processes.startReference('Express + undici', 'test/bench/reference-bare.ts', 18_704, UPSTREAM_PORT),
+    await processes.startReference(
+      'Express + http-proxy-middleware',
+      'test/bench/reference-middleware.ts',
+      18_705,
+      UPSTREAM_PORT,
+    ),
+    ...(hasNginx() ? [await processes.startNginx(18_706, UPSTREAM_PORT)] : []),
+  ]
+  if (!hasNginx()) console.log('nginx is not on PATH, so it is not compared.')
+  console.log(`Best of ${ROUNDS} rounds, Node ${process.version}\n`)
+  printRow(
+    '',
+    servers.map(({ name }) => name),
   )
-  for (const server of [ours, reference]) await idleStreams(server, 2_000)
-  for (const server of [ours, reference]) for (const phase of ['stream', 'never']) await leavers(server, phase, 200)
+  printRow(
+    '---',
+    servers.map(() => '--:'),
+  )
+  await compare('JSON call, 1 KB body: CPU µs', servers, (server) => jsonCalls(server, 1_000, 1_500))
+  await compare('JSON call, 200 KB body: CPU µs', servers, (server) => jsonCalls(server, 200_000, 200))
+  await compare('JSON call, 1 MB body: CPU µs', servers, (server) => jsonCalls(server, 1_000_000, 60))
+  await compare('SSE chunk, 100 streams at 50 a second: CPU µs', servers, (server) => streamChunks(server, 100, 4_000))
+  await eachOnce('open idle stream (2,000): KB', servers, (server) => idleStreams(server, 2_000))
+  for (const [phase, title] of LEAVING) {
+    await eachOnce(`upstream calls open 1 s after 200 left ${title}`, servers, (server) => leavers(server, phase, 200))
+  }
 } finally {
   processes.close()
 }
 
+/** One round to warm up, then the best of the others for each server. */
 async function compare(
   title: string,
   servers: readonly Server[],
   measure: (server: Server) => Promise<number>,
 ): Promise<void> {
-  const best = new Map<string, number>()
+  const best = servers.map(() => Infinity)
   for (const server of servers) await measure(server)
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const server of servers)
-      best.set(server.name, Math.min(best.get(server.name) ?? Infinity, await measure(server)))
+    for (const [at, server] of servers.entries()) best[at] = Math.min(best[at] ?? Infinity, await measure(server))
   }
-  console.log(`${title}: ${[...best].map(([name, us]) => `${name} ${us.toFixed(0)}`).join(', ')}`)
+  printRow(
+    title,
+    best.map((figure) => figure.toFixed(0)),
+  )
+}
+
+async function eachOnce(
+  title: string,
+  servers: readonly Server[],
+  measure: (server: Server) => Promise<number>,
+): Promise<void> {
+  const figures: string[] = []
+  for (const server of servers) figures.push((await measure(server)).toFixed(0))
+  printRow(title, figures)
+}
+
+/** A row of a table in Markdown. */
+function printRow(title: string, cells: readonly string[]): void {
+  console.log(`| ${[title, ...cells].join(' | ')} |`)
 }
 
 /** Microseconds a call. */
@@ -80,18 +123,19 @@ async function streamChunks(server: Server, streams: number, forMs: number): Pro
   return cost
 }
 
-/** Prints the memory that open streams without traffic take. */
-async function idleStreams(server: Server, streams: number): Promise<void> {
+/** The memory that an open stream without traffic takes, in KB. */
+async function idleStreams(server: Server, streams: number): Promise<number> {
   const before = rssKb(server.pid)
   const { pool } = await openStreams(server, 'idle', streams)
   await sleep(5_000)
-  console.log(`KB per open idle stream, ${server.name}: ${((rssKb(server.pid) - before) / streams).toFixed(0)}`)
+  const perStream = (rssKb(server.pid) - before) / streams
   await pool.destroy()
   await sleep(1_500)
+  return perStream
 }
 
-/** Prints how many calls the upstream still serves a second after all callers left. */
-async function leavers(server: Server, phase: string, callers: number): Promise<void> {
+/** How many calls the upstream still serves a second after all callers left. */
+async function leavers(server: Server, phase: 'stream' | 'never', callers: number): Promise<number> {
   if (phase === 'never') {
     const pool = new Pool(server.origin, { connections: null, headersTimeout: 0 })
     const body = bodyOf(1_000, true)
@@ -105,10 +149,7 @@ async function leavers(server: Server, phase: string, callers: number): Promise<
     await pool.destroy()
   }
   await sleep(1_000)
-  const open = await (await fetch(`http://127.0.0.1:${UPSTREAM_PORT}/open`)).text()
-  console.log(
-    `Upstream calls open 1 s after ${callers} callers left (${phase === 'never' ? 'before the first byte' : 'mid-stream'}), ${server.name}: ${open}`,
-  )
+  return Number(await (await fetch(`http://127.0.0.1:${UPSTREAM_PORT}/open`)).text())
 }
 
 async function openStreams(server: Server, kind: string, count: number) {
@@ -138,13 +179,6 @@ function headersOf({ headers }: Server, kind: string): Record<string, string> {
 function bodyOf(size: number, stream: boolean): Buffer {
   const messages = [{ role: 'user', content: 'word '.repeat(Math.max(1, (size - 100) / 5)) }]
   return Buffer.from(JSON.stringify({ model: 'vendora/large', stream, messages }))
-}
-
-async function startReference(port: number): Promise<Server> {
-  const { pid } = processes.start('test/bench/reference.ts', [String(port), String(UPSTREAM_PORT)])
-  const origin = `http://127.0.0.1:${port}`
-  await processes.up(origin)
-  return { name: 'bare Express + undici', pid: pid ?? 0, origin, headers: {} }
 }
 
 /** User and system time; the kernel counts it in hundredths of a second. */

@@ -14,9 +14,16 @@ const ANSWER = JSON.stringify({
 })
 
 let open = 0
+/** Streams that end when somebody asks for it. */
+const held = new Set<ServerResponse>()
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
   if (req.url === '/open') return void res.end(String(open))
+  if (req.url === '/end') {
+    for (const stream of held) stream.end(`${EVENT}data: [DONE]\n\n`)
+    held.clear()
+    return void res.end()
+  }
   open += 1
   res.once('close', () => (open -= 1))
   const kind = req.headers['x-stainless-lang']
@@ -32,7 +39,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
     res.write(EVENT)
     if (kind === 'idle') return
     if (kind === 'flood') return flood(res)
-    if (kind === 'ends') return void setTimeout(() => res.end(`${EVENT}data: [DONE]\n\n`), 3_000)
+    if (kind === 'ends') return void held.add(res)
     const timer = setInterval(() => res.write(EVENT), PAUSE_MS)
     res.once('close', () => clearInterval(timer))
   })
