@@ -3,6 +3,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
+import type { ParserOptions } from '@electric-sql/pglite'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { SqlDriverAdapterFactory, Transaction } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
@@ -116,15 +117,45 @@ function overPGlite(pglite: PGlite): MigrationConnection {
 
 /** PGlite behind Prisma, by the package's adapter, but with transactions of our own. */
 function pgliteAdapter(pglite: PGlite): SqlDriverAdapterFactory {
-  const factory = new PrismaPGlite(pglite)
+  const factory = new PrismaPGlite(withParsersOnce(pglite))
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
     async connect() {
       const adapter = await factory.connect()
-      return Object.assign(adapter, { startTransaction: () => startTransaction(pglite) })
+      return Object.assign(adapter, { startTransaction: () => startTransaction(withParsersOnce(pglite)) })
     },
   }
+}
+
+type Queryable = Pick<PGlite, 'query'>
+
+/**
+ * The package's adapter hands its parsers along with each query, and PGlite then makes a copy of all that it has, some 300, which takes as
+ * long as the query itself. Here they become PGlite's own.
+ */
+function withParsersOnce(pglite: PGlite): PGlite {
+  const query =
+    (queryable: Queryable): PGlite['query'] =>
+    (sql, values, { parsers, ...options } = {}) => {
+      adopt(pglite, parsers)
+      return queryable.query(sql, values, options)
+    }
+  const lent: Pick<PGlite, 'query' | 'exec' | 'transaction'> = {
+    query: query(pglite),
+    exec: (sql, options) => pglite.exec(sql, options),
+    transaction: (run) => pglite.transaction((transaction) => run({ ...transaction, query: query(transaction) })),
+  }
+  // What is left out, the adapter does not ask for.
+  return lent as PGlite
+}
+
+const adopted = new WeakMap<PGlite, ParserOptions>()
+
+function adopt(pglite: PGlite, parsers: ParserOptions | undefined): void {
+  if (!parsers || adopted.get(pglite) === parsers) return
+  Object.assign(pglite.parsers, parsers)
+  adopted.set(pglite, parsers)
 }
 
 /**

@@ -36,7 +36,8 @@ function lend(pglite: PGlite): PGlite {
   const check = () => {
     if (ended) throw new Error('PGlite is closed')
   }
-  const loan: Pick<PGlite, 'query' | 'exec' | 'transaction' | 'close'> = {
+  const loan: Pick<PGlite, 'query' | 'exec' | 'transaction' | 'close' | 'parsers'> = {
+    parsers: pglite.parsers,
     query: async (...given) => (check(), pglite.query(...given)) as never,
     exec: async (...given) => (check(), pglite.exec(...given)),
     transaction: async (run) => (check(), pglite.transaction(run)),
