@@ -14,7 +14,7 @@ declare global {
       /** Why it could not be found out who makes it: the credential may be good. */
       callerUnknown?: unknown
       /** The body of a model call, as it arrived, decompressed. */
-      bytes?: Buffer
+      bytes?: Buffer | undefined
     }
   }
 }
