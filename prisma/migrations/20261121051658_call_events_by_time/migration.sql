@@ -1,2 +1,0 @@
--- CreateIndex
-CREATE INDEX "call_events_at_idx" ON "call_events"("at");
