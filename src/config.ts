@@ -179,14 +179,25 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   const given = Object.fromEntries(
     Object.entries({ ...defaults, ...env }).filter(([name, value]) => name.startsWith('SVC_') && value !== ''),
   )
+  const isProduction = env['NODE_ENV'] === 'production'
   const read = SETTINGS.safeParse(given)
-  if (!read.success)
-    throw new ConfigError(read.error.issues.map((issue) => `${issue.path.join('.')}: ${plainly(issue)}`))
+  if (!read.success) throw new ConfigError(mistakesIn(given, read.error, isProduction))
 
   const config = toConfig(read.data)
-  const mistakes = contradictions(config, read.data, env['NODE_ENV'] === 'production')
+  const mistakes = contradictions(config, read.data, isProduction)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return config
+}
+
+/** What is wrong with single settings, and how the others contradict each other as far as that can be told without these. */
+function mistakesIn(given: Environment, { issues }: z.ZodError, isProduction: boolean): string[] {
+  const wrong = new Set(issues.map(({ path: [name] }) => String(name)))
+  const others = SETTINGS.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.has(name))))
+  const between = contradictions(toConfig(others), others, isProduction)
+  return [
+    ...issues.map((issue) => `${issue.path.join('.')}: ${plainly(issue)}`),
+    ...between.filter((mistake) => ![...wrong].some((name) => mistake.includes(name))),
+  ]
 }
 
 /** What an operator should know at start, although it is no mistake. */

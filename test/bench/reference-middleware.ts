@@ -1,9 +1,11 @@
-/** What the service is compared with, a process of its own: Express and http-proxy-middleware, as its documentation sets it up. */
+/** What the service is compared with, a process of its own: Express and http-proxy-middleware, as its documentation sets it up, without its bound of 256 connections. */
+import { Agent } from 'node:http'
 import express from 'express'
 import { createProxyMiddleware } from 'http-proxy-middleware'
 
 const [port, upstreamPort] = process.argv.slice(2).map(Number)
+const agent = new Agent({ keepAlive: true })
 const app = express()
 
-app.use(createProxyMiddleware({ target: `http://127.0.0.1:${upstreamPort}`, changeOrigin: true }))
+app.use(createProxyMiddleware({ target: `http://127.0.0.1:${upstreamPort}`, changeOrigin: true, agent }))
 app.listen(port ?? 0, '127.0.0.1')

@@ -45,7 +45,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
   })
 })
 
-server.listen(Number(process.argv[2]), '127.0.0.1')
+server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4096 })
 
 /** As fast as it is read, without an end. */
 function flood(res: ServerResponse): void {

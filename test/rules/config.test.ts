@@ -175,6 +175,13 @@ describe('readConfig', () => {
     })
   })
 
+  it('names a contradiction beside settings that are wrong by themselves, unless it is about one of those', () => {
+    const env = { SVC_PORT: 'high', SVC_REFRESH_IDLE_DAYS: '91', SVC_DATABASE_URL: 'none' }
+    const names = (more: Environment) => mistakesOf({ ...env, ...more }).map((mistake) => mistake.split(':')[0])
+    expect(names({})).toEqual(['SVC_PORT', 'SVC_DATABASE_URL', 'SVC_REFRESH_IDLE_DAYS'])
+    expect(names({ SVC_ROLE: 'all of them' })).toEqual(['SVC_ROLE', 'SVC_PORT', 'SVC_REFRESH_IDLE_DAYS'])
+  })
+
   describe('in production', () => {
     it.each<[string, Environment, string]>([
       ['links that approve in the start response', { SVC_DEV_LINKS: '1' }, 'SVC_DEV_LINKS'],
