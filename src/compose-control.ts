@@ -50,6 +50,8 @@ const WEBAUTHN_BODIES = {
 type Parts = {
   /** The published document. */
   readonly contract: Contract
+  /** The service is reached over https. */
+  readonly secure: boolean
   readonly access: AccessStore
   readonly keys: Keyring
   readonly live: LiveSessions
@@ -61,15 +63,14 @@ type Parts = {
 /** The control plane, with all that its flows need of each other. */
 export function controlPart(config: Config, edges: Edges, parts: Parts): Part {
   const { clock, log } = edges
-  const { access, keys } = parts
+  const { access, keys, secure } = parts
   const contract = contractOf(parts.contract, 'control-plane')
   const stores = openStores(edges)
-  const secure = config.baseUrl.startsWith('https://')
   return {
     contract,
     handlers: controlHandlers({
       ...stores,
-      ...flowsOf(config, edges, parts, stores, secure),
+      ...flowsOf(config, edges, parts, stores),
       findEmail: stores.teams.findEmail,
       publicKeys: keys.publicKeys,
       settings: config.login,
@@ -116,9 +117,9 @@ function openStores({ database: { prisma } }: Edges) {
 }
 
 /** What several routes do in the same way. */
-function flowsOf(config: Config, edges: Edges, parts: Parts, stores: Stores, secure: boolean) {
+function flowsOf(config: Config, edges: Edges, parts: Parts, stores: Stores) {
   const { clock, log } = edges
-  const { keys, live, notify, redis } = parts
+  const { keys, live, notify, redis, secure } = parts
   const shared = { ...stores, notify, lifetimes: config.tokens, onEnd: live.end, secure, clock, log }
   const limits = openLimits(config, redis)
 

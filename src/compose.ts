@@ -68,7 +68,7 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
       ...(config.role === 'control-plane'
         ? []
         : [gatewayPart(config, edges, { contract, basis, gateway, redis, metrics })]),
-      ...(config.role === 'gateway' ? [] : [control(contract)]),
+      ...(config.role === 'gateway' ? [] : [control({ contract, secure })]),
     ].map((part) => ({ ...part, handlers: { ...part.handlers, ...docs } })),
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
@@ -94,7 +94,7 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
 type Composed = {
   readonly basis: GatewayBasis
   /** Builds the control plane. */
-  readonly control: (contract: Contract) => Part
+  readonly control: (given: { readonly contract: Contract; readonly secure: boolean }) => Part
   readonly close: () => Promise<void>
 }
 
@@ -109,7 +109,7 @@ async function composeWithDatabase(config: Config, edges: Edges, redis: Redis | 
   const stopHousekeeping = keepHouse({ turnKeys: keys.turn, housekeeping, clock, log })
   return {
     basis,
-    control: (contract) => controlPart(config, edges, { contract, access, keys, live, notify, redis }),
+    control: (given) => controlPart(config, edges, { ...given, access, keys, live, notify, redis }),
     async close() {
       live.close()
       await stopHousekeeping()

@@ -117,13 +117,14 @@ function overPGlite(pglite: PGlite): MigrationConnection {
 
 /** PGlite behind Prisma, by the package's adapter, but with transactions of our own. */
 function pgliteAdapter(pglite: PGlite): SqlDriverAdapterFactory {
-  const factory = new PrismaPGlite(withParsersOnce(pglite))
+  const spared = withParsersOnce(pglite)
+  const factory = new PrismaPGlite(spared)
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
     async connect() {
       const adapter = await factory.connect()
-      return Object.assign(adapter, { startTransaction: () => startTransaction(withParsersOnce(pglite)) })
+      return Object.assign(adapter, { startTransaction: () => startTransaction(spared) })
     },
   }
 }
@@ -135,10 +136,14 @@ type Queryable = Pick<PGlite, 'query'>
  * long as the query itself. Here they become PGlite's own.
  */
 function withParsersOnce(pglite: PGlite): PGlite {
+  let adopted: ParserOptions | undefined
   const query =
     (queryable: Queryable): PGlite['query'] =>
     (sql, values, { parsers, ...options } = {}) => {
-      adopt(pglite, parsers)
+      if (parsers && parsers !== adopted) {
+        Object.assign(pglite.parsers, parsers)
+        adopted = parsers
+      }
       return queryable.query(sql, values, options)
     }
   const lent: Pick<PGlite, 'query' | 'exec' | 'transaction'> = {
@@ -148,14 +153,6 @@ function withParsersOnce(pglite: PGlite): PGlite {
   }
   // What is left out, the adapter does not ask for.
   return lent as PGlite
-}
-
-const adopted = new WeakMap<PGlite, ParserOptions>()
-
-function adopt(pglite: PGlite, parsers: ParserOptions | undefined): void {
-  if (!parsers || adopted.get(pglite) === parsers) return
-  Object.assign(pglite.parsers, parsers)
-  adopted.set(pglite, parsers)
 }
 
 /**

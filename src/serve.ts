@@ -140,6 +140,5 @@ function closed(server: Server): Promise<void> {
       clearTimeout(patience)
       resolve()
     })
-    server.closeIdleConnections()
   })
 }

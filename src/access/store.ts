@@ -1,6 +1,7 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { Secret } from '../kernel/secret.ts'
+import { formatTeamName } from '../kernel/team-name.ts'
 
 export type KeyPurpose = 'access_token' | 'refresh_token'
 
@@ -74,7 +75,7 @@ export function accessStore(db: PrismaClient) {
         sessionId,
         sessionKind: 'device',
         organization,
-        team: `@${organization}/${team.name}`,
+        team: formatTeamName({ organization, name: team.name }),
         role,
         // A session that another one approved is no proof of anything newer: without a login it began with a passkey.
         authenticatedAt: row.login ? row.login.mailUsedAt : row.createdAt,

@@ -41,17 +41,16 @@ const SMALL_BODY_MS = 10_000
 
 /**
  * Reads a small JSON or form body; `larger` names the paths whose JSON may be that much larger. A body that has not arrived in
- * `timeoutMs` is refused and its connection closed: nobody holds one open a byte at a time.
+ * ten seconds is refused and its connection closed: nobody holds one open a byte at a time.
  */
 export function smallBody(
   limitBytes: number,
   larger: { readonly paths: readonly string[]; readonly limitBytes: number } = { paths: [], limitBytes },
-  timeoutMs: number = SMALL_BODY_MS,
 ): RequestHandler {
   const json = within(limitBytes, express.json({ limit: limitBytes, type: JSON_TYPE }))
   const largerJson = within(larger.limitBytes, express.json({ limit: larger.limitBytes, type: JSON_TYPE }))
   const form = within(limitBytes, express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE }))
-  return inTime(timeoutMs, (req, res, next) => {
+  return inTime(SMALL_BODY_MS, (req, res, next) => {
     const read = isForm(req) ? form : larger.paths.includes(req.path) ? largerJson : json
     return read(req, res, next)
   })

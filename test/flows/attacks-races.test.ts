@@ -1,54 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database.ts'
+import { ARENAS } from '../support/arenas.ts'
+import type { Arena } from '../support/arenas.ts'
 import { mailTokenOf, people } from '../support/people.ts'
-import { startPostgres } from '../support/postgres.ts'
-import type { TestPostgres } from '../support/postgres.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
-import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
 const TIMES = 50
 
-/** What races run against: the services that share a database. */
-type Arena = AsyncDisposable & { readonly services: readonly TestService[] }
-
-async function onOneEmbedded(directory: string): Promise<Arena> {
-  const service = await startService({ directory })
-  return { services: [service], [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
-}
-
-/** Two replicas on a real server: nothing in one process can decide between them. */
-async function onTwoWithPostgres(directory: string): Promise<Arena> {
-  const postgres: TestPostgres = await startPostgres()
-  const url = await postgres.newDatabase()
-  const open = async () => startService({ directory, database: await openDatabase({ kind: 'postgres', url }) })
-  const services = [await open(), await open()]
-  return {
-    services,
-    async [Symbol.asyncDispose]() {
-      for (const service of services) await service[Symbol.asyncDispose]()
-      await postgres.stop()
-    },
-  }
-}
-
-describe.each([
-  ['one process with an embedded database', onOneEmbedded],
-  ['two processes with one Postgres', onTwoWithPostgres],
-])('%s', (_, open) => {
+describe.each(ARENAS)('%s', (_, open) => {
   const persons = people()
   let arena: Arena
   let first: TestService
 
   beforeAll(async () => {
     arena = await open(persons.directory)
-    first = arena.services[0] as TestService
+    first = arena.serviceFor(0)
   })
   afterAll(() => arena[Symbol.asyncDispose]())
 
-  const serviceFor = (index: number) => arena.services[index % arena.services.length] as TestService
   const post = async (index: number, path: string, body: unknown, headers: Record<string, string> = {}) =>
-    serviceFor(index).fetch(path, json(body, headers))
+    arena.serviceFor(index).fetch(path, json(body, headers))
   const outcome = async (...given: Parameters<typeof post>) => outcomeOf(await post(...given))
   const bodyOf = async <T>(response: Response) => (await response.json()) as T
   const prisma = () => first.database.prisma

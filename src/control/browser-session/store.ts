@@ -1,6 +1,7 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
 import type { BrowserSessionTimes } from './rules.ts'
 
 /** A row to be written: the session begins with it. */
@@ -32,7 +33,7 @@ export function browserSessionStore(db: PrismaClient) {
         sessionId: row.id,
         sessionKind: 'browser',
         organization,
-        team: `@${organization}/${team.name}`,
+        team: formatTeamName({ organization, name: team.name }),
         role,
         authenticatedAt: row.authenticatedAt,
       } as const

@@ -3,6 +3,7 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { addMs } from '../../kernel/clock.ts'
 import { withRetry } from '../../kernel/database-errors.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import type { NewBrowserSession } from '../browser-session/store.ts'
 import type { DeviceLogin, LinkKind } from './rules.ts'
@@ -138,7 +139,7 @@ export function deviceLoginStore(db: PrismaClient) {
         id: row.id,
         accountId: row.accountId,
         email: row.account.email,
-        team: `@${row.team.organization.name}/${row.team.name}`,
+        team: formatTeamName({ organization: row.team.organization.name, name: row.team.name }),
       }
     },
 
@@ -310,7 +311,7 @@ function toLogin(row: Row, invitation: NonNullable<Row['invitation']>): FoundLog
     accountId: invitation.accountId,
     email: invitation.account.email,
     organization,
-    team: `@${organization}/${invitation.team.name}`,
+    team: formatTeamName({ organization, name: invitation.team.name }),
     deviceId: row.deviceId,
     deviceName: row.deviceName,
     userCode: row.userCode,

@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { endSessions } from '../tokens/store.ts'
 
@@ -40,11 +41,11 @@ export function deviceStore(db: PrismaClient) {
         select: { id: true, deviceName: true },
       })
       const nameOf = new Map(approvers.map(({ id, deviceName }) => [id, deviceName]))
-      return rows.map(({ id, login, invitation, createdAt, ...row }) => ({
+      return rows.map(({ id, login, invitation: { team }, createdAt, ...row }) => ({
         sessionId: id,
         deviceId: row.deviceId,
         deviceName: row.deviceName,
-        team: `@${invitation.team.organization.name}/${invitation.team.name}`,
+        team: formatTeamName({ organization: team.organization.name, name: team.name }),
         firstSeenAt: createdAt,
         lastSeenAt: row.lastSeenAt,
         lastIp: row.lastIp,

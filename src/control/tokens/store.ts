@@ -1,6 +1,7 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../kernel/database-errors.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
 import type { NewBrowserSession } from '../browser-session/store.ts'
 import type { DeviceSessionState } from './rules.ts'
 
@@ -187,7 +188,7 @@ function toSession(row: Row): DeviceSession {
     accountId: invitation.accountId,
     email: invitation.account.email,
     organization,
-    team: `@${organization}/${invitation.team.name}`,
+    team: formatTeamName({ organization, name: invitation.team.name }),
     role: invitation.role,
     deviceId: row.deviceId,
     deviceName: row.deviceName,
