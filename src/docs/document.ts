@@ -35,6 +35,8 @@ export type Media = {
 }
 export type Content = Readonly<Record<string, Media>>
 export type Parameter = {
+  /** Where the document has it, once for several operations; then nothing else is here. */
+  readonly $ref?: string
   readonly name: string
   readonly in: string
   readonly required?: boolean
@@ -58,6 +60,13 @@ export type Operation = {
   readonly security?: readonly Readonly<Record<string, unknown>>[]
 }
 
+export type SecurityScheme = {
+  readonly scheme?: string
+  readonly in?: string
+  readonly name?: string
+  readonly description?: string
+}
+
 /** The document as readers get it (OpenAPI 3.1). */
 export type Document = {
   readonly openapi: string
@@ -67,7 +76,8 @@ export type Document = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
-    readonly securitySchemes: Readonly<Record<string, { readonly in?: string; readonly name?: string }>>
+    readonly parameters?: Readonly<Record<string, Parameter>>
+    readonly securitySchemes: Readonly<Record<string, SecurityScheme>>
   }
 }
 

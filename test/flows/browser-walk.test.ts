@@ -106,8 +106,8 @@ describe('the device page, without JavaScript', () => {
     await row.getByRole('button', { name: 'Sign out this device' }).click()
     await page.getByRole('status').filter({ hasText: 'The device is signed out' }).waitFor()
 
-    await page.locator('summary', { hasText: 'Everywhere…' }).click()
-    await page.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await page.locator('summary', { hasText: 'Sign out everywhere…' }).click()
+    await page.getByRole('button', { name: 'Sign out everywhere', exact: true }).click()
     await page.getByRole('heading', { name: 'Signed out everywhere' }).waitFor()
     await page.goto(`${base}/device`)
     await page.getByRole('heading', { name: 'Sign in to see your devices' }).waitFor()
@@ -125,14 +125,14 @@ describe('passkeys', () => {
     expect(await authenticator.count()).toBe(1)
 
     // Conditional mediation: nobody presses anything.
-    await page.getByRole('button', { name: 'Here', exact: true }).click()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
     await page.getByRole('heading', { name: 'Signed out' }).waitFor()
     await page.goto(`${base}/sign-in`)
     await page.waitForURL(`${base}/device`)
     expect(await page.locator('.row').filter({ hasText: 'signed in by passkey' }).count()).toBeGreaterThan(0)
 
     // By address and button, in a browser that offers nothing itself: its own offer would be taken before anybody presses a button.
-    await page.getByRole('button', { name: 'Here', exact: true }).click()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
     await page.getByRole('heading', { name: 'Signed out' }).waitFor()
     await page.addInitScript(() => {
       PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)
@@ -161,7 +161,7 @@ describe('passkeys', () => {
     expect(await page.evaluate(() => globalThis.told?.userId)).toMatch(/^[\w-]{22}$/)
 
     // The authenticator still has it; the service does not take it any more.
-    await page.getByRole('button', { name: 'Here', exact: true }).click()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
     await page.getByRole('heading', { name: 'Signed out' }).waitFor()
     await page.goto(`${base}/sign-in`)
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
@@ -177,7 +177,7 @@ describe('passkeys', () => {
     await page.getByLabel('Name of a new passkey').fill('Pressed')
     await page.getByRole('button', { name: 'Add a passkey' }).click()
     await page.locator('.row').filter({ hasText: 'Pressed' }).waitFor()
-    await page.getByRole('button', { name: 'Here', exact: true }).click()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
     await page.getByRole('heading', { name: 'Signed out' }).waitFor()
 
     const ceremonies = await watchCeremonies(page)
@@ -199,7 +199,7 @@ describe('passkeys', () => {
     await page.goto(`${base}/device`)
     await page.getByRole('button', { name: 'Add a passkey' }).click()
     await page.locator('.row').filter({ hasText: 'Passkey of' }).waitFor()
-    await page.getByRole('button', { name: 'Here', exact: true }).click()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
 
     const { verificationUri, poll } = await waiting('waits')
     await page.goto(verificationUri)

@@ -1,6 +1,10 @@
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { documentOf } from '../../src/docs/document.ts'
+import { docsPage } from '../../src/docs/page.ts'
+import { readContract } from '../../src/http/contract.ts'
 import { changeView, findOverflow, findSeriousFlaws, startBrowser, type TestBrowser } from '../support/browser.ts'
 import { type PageServer, servePages } from '../support/page-server.ts'
 import { FRIENDLY, HOSTILE, samplePages } from '../support/sample-pages.ts'
@@ -8,6 +12,11 @@ import { FRIENDLY, HOSTILE, samplePages } from '../support/sample-pages.ts'
 const friendly = samplePages(FRIENDLY)
 const hostile = samplePages(HOSTILE)
 const names = [...hostile.keys()]
+const documentation = documentOf(readContract(), {
+  baseUrl: 'https://svc.test',
+  gatewayUrl: 'https://gateway.svc.test',
+  secure: true,
+})
 
 describe.each(names)('page %s', (name) => {
   const markup = String(hostile.get(name)?.page)
@@ -145,6 +154,25 @@ describe('in a browser', () => {
     expect(await without.locator('noscript p').isVisible()).toBe(true)
   })
 
+  it('the documentation fits a window of 320 px, and axe finds nothing serious', { timeout: 60_000 }, async () => {
+    // All operations look alike, and axe takes its time: two of them stand for the rest.
+    const paths = Object.entries(documentation.paths).filter(([path]) => /^\/(device|v1\/chat\/)/.test(path))
+    const pages = { whole: documentation, part: { ...documentation, paths: Object.fromEntries(paths) } }
+    await using docs = await servePages(
+      new Map(Object.entries(pages).map(([name, document]) => [name, { page: docsPage(document), scripts: false }])),
+    )
+    const page = await browser.newPage({ width: 320, scheme: 'dark' })
+    const stylesheet = fileURLToPath(new URL('../../src/docs/docs.css', import.meta.url))
+    await page.route('**/docs/docs.css', (route) => route.fulfill({ path: stylesheet }))
+
+    await page.goto(`${docs.url}/part`)
+    await openFolds(page)
+    expect(await findSeriousFlaws(page)).toEqual([])
+    await page.goto(`${docs.url}/whole`)
+    await openFolds(page)
+    expect(await findOverflow(page)).toBe(0)
+  })
+
   async function visitAll(
     page: Page,
     from: PageServer,
@@ -167,6 +195,21 @@ function openFolds(page: Page): Promise<void> {
     for (const fold of folds) fold.setAttribute('open', '')
   })
 }
+
+describe('the documentation', () => {
+  const page = docsPage(documentation)
+
+  it('names each parameter and the values of what has few, also of what the contract holds once for many', () => {
+    expect(String(page)).toContain('X-Svc-Use-Cookies')
+    expect(String(page)).toContain('&quot;member&quot; | &quot;admin&quot;')
+    expect(String(page)).not.toContain('<code></code>')
+  })
+
+  it('says where each credential goes, as this deployment names it', () => {
+    for (const place of ['Authorization: Bearer', 'Cookie: __Host-svc_session', 'x-api-key'])
+      expect(String(page)).toContain(`<code>${place}</code>`)
+  })
+})
 
 it('the stylesheet loads nothing', async () => {
   const css = await readFile(new URL('../../src/control/pages/assets/auth.css', import.meta.url), 'utf8')

@@ -29,9 +29,9 @@ export function approveLoginMail(login: ApproveLogin): Mail {
         { label: 'Started', value: toUtcText(login.startedAt) },
       ],
     },
-    { kind: 'link', label: 'Look at it and decide', address: login.link.reveal() },
+    { kind: 'words', words: warning(login.userCode) },
+    { kind: 'link', label: 'Review this sign-in', address: login.link.reveal() },
     { kind: 'words', words: `The link works once, until ${toUtcTimeOfDay(login.expiresAt)}.` },
-    { kind: 'words', words: WARNING },
     {
       kind: 'words',
       words: 'If it was not you, press Deny on that page or ignore this mail: nobody is signed in without you.',
@@ -39,8 +39,10 @@ export function approveLoginMail(login: ApproveLogin): Mail {
   ])
 }
 
-const WARNING =
-  'Only approve if you started this sign-in and the code matches your screen. Nobody from support will ask you to.'
+function warning(userCode: string | null): string {
+  const code = userCode ? 'the code matches your screen' : 'the code is on your own screen'
+  return `Only approve if you started this sign-in and ${code}. Nobody from support will ask you to.`
+}
 
 function codePart(userCode: string | null) {
   return userCode

@@ -31,7 +31,7 @@ export function unlinked(words: string): string {
   return `“${words.replace(/[.:/@](?=\S)/g, '$&\u200B')}”`
 }
 
-const SIGNATURE = 'svc. This address is not read; nobody can answer from it.'
+const SIGNATURE = 'Sent by svc. Nobody reads what is sent to this address.'
 const COLUMNS = 76
 const LABEL_COLUMNS = 10
 
@@ -65,25 +65,27 @@ function wrap(words: string): string {
   return [...lines, line].join('\n')
 }
 
-// Colours only where they are sure to be readable on light and on dark; the rest is the reader's own.
+// Colours only where they are sure to be readable on light and on dark; the rest is the reader's own, and steps back by opacity.
 const STYLE = {
   body: 'margin:0;padding:24px 16px;font:16px/1.5 -apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Helvetica,Arial,sans-serif',
   sheet: 'max-width:480px;margin:0 auto',
   heading: 'margin:0 0 16px;font-size:22px;line-height:1.3;font-weight:600',
   words: 'margin:0 0 16px',
   box: 'margin:0 0 20px;padding:14px 18px;border:1px solid #8a9699;border-radius:10px',
-  label: 'margin:0;font-size:14px',
+  brand:
+    'display:inline-block;margin:0 0 20px;padding:2px 10px;border-radius:7px;background:#0a6a70;color:#ffffff;font-size:15px;font-weight:600',
+  label: 'margin:0;font-size:14px;opacity:0.75',
   code: 'margin:0;font:600 30px/1.3 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:2px;white-space:nowrap',
   table: 'margin:0 0 20px;border-collapse:collapse',
   factLabel:
-    'padding:5px 20px 5px 0;font-size:14px;font-weight:400;line-height:24px;text-align:left;vertical-align:top',
+    'padding:5px 20px 5px 0;font-size:14px;font-weight:400;opacity:0.75;line-height:24px;text-align:left;vertical-align:top',
   factValue: 'padding:5px 0;vertical-align:top;word-break:break-word',
-  note: 'font-size:14px',
+  note: 'font-size:14px;opacity:0.75',
   buttonRow: 'margin:0 0 8px',
   button:
     'display:inline-block;padding:12px 22px;border-radius:9px;background:#0a6a70;color:#ffffff;font-weight:600;text-decoration:none',
-  address: 'margin:0 0 24px;font-size:13px;line-height:1.45;word-break:break-all',
-  signature: 'margin:28px 0 0;padding-top:14px;border-top:1px solid #8a9699;font-size:13px',
+  address: 'margin:0 0 24px;font-size:13px;line-height:1.45;opacity:0.75;word-break:break-all',
+  signature: 'margin:28px 0 0;padding-top:14px;border-top:1px solid #8a9699;font-size:13px;opacity:0.75',
 } as const
 
 function toDocument(subject: string, parts: readonly Part[]): Html {
@@ -99,6 +101,7 @@ function toDocument(subject: string, parts: readonly Part[]): Html {
       </head>
       <body style="${STYLE.body}">
         <div style="${STYLE.sheet}">
+          <p style="${STYLE.brand}">svc</p>
           <h1 style="${STYLE.heading}">${subject}</h1>
           ${parts.map(toHtml)}
           <p style="${STYLE.signature}">${SIGNATURE}</p>

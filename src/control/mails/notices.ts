@@ -29,16 +29,19 @@ export function deviceSignedInMail(data: DeviceSignedIn): Mail {
       ],
     },
     { kind: 'words', words: 'If this was you, there is nothing to do.' },
-    { kind: 'words', words: 'If it was not, sign this device out now. Its access ends within seconds.' },
+    {
+      kind: 'words',
+      words:
+        'If it was not, sign this device out now: its access ends within seconds. Then tell an admin of your team.',
+    },
     toDevices(data),
-    { kind: 'words', words: 'Then tell an admin of your team.' },
   ])
 }
 
 const APPROVED: Readonly<Record<DeviceSignedIn['approvedVia'], string>> = {
   mail: 'by the link in a mail to you',
   session: 'by somebody signed in as you',
-  user_code: 'by its code, by somebody signed in as you',
+  user_code: 'by its code, typed by somebody signed in as you',
   passkey: 'with your passkey',
 }
 
@@ -75,13 +78,13 @@ export function refreshReusedMail(data: RefreshReused): Mail {
     {
       kind: 'words',
       words:
-        'A sign-in that belongs to one device was used a second time, as it happens when somebody has copied it. To be safe, we signed that device out. What was copied works no more.',
+        'A sign-in that belongs to one device was used a second time, as happens when somebody has copied it. To be safe, we signed that device out; the copy no longer works.',
     },
     { kind: 'facts', facts: [deviceFact(data.deviceName), ...placeAndTime(data)] },
     {
       kind: 'words',
       words:
-        'Sign in on that device again when you need it. If you restored it from a backup, or copied its settings to another one, that was the reason. If not, look for what you do not know on it, and tell an admin of your team.',
+        'Sign in on that device again when you need it. If you restored it from a backup, or copied its settings to another one, that was the reason. If not, somebody may have got at that device: check it, look through your devices and passkeys, and tell an admin of your team.',
     },
     toDevices(data),
   ])

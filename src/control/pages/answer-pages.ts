@@ -9,7 +9,7 @@ export function approvedPage({ deviceName }: { readonly deviceName: string }): H
   return page(
     { title: 'Approved' },
     html`${answer('good', 'check', 'Approved', [
-      html`${quoted(deviceName)} is signed in. Go back to it: it goes on by itself within seconds.`,
+      html`${quoted(deviceName)} is signed in. Go back to it; it continues by itself within seconds.`,
       'This browser is signed in too. You can close this page.',
     ])}
     ${TO_DEVICES}`,
@@ -30,8 +30,8 @@ export function approvedBeforePage({
   return page(
     { title: 'Already approved' },
     html`${answer('good', 'check', 'Already approved', [
-      html`${quoted(deviceName)} was approved another way before. There is nothing left to do here.`,
-      'If that was not you, look at your devices now and sign out what you do not know.',
+      html`${quoted(deviceName)} was approved in another way. There is nothing left to do here.`,
+      `If that was not you, ${signIn ? 'sign in here, then' : 'now'} look at your devices and sign out what you do not know.`,
     ])}
     ${signIn ? signInForm(signIn) : TO_DEVICES}`,
   )
@@ -40,7 +40,7 @@ export function approvedBeforePage({
 function signInForm(token: Secret): Html {
   return html`<form method="post" action="${PATHS.consume}" class="more">
     ${tokenField(token)}
-    <button class="button" name="action" value="approve">Sign in here too</button>
+    <button class="button" name="action" value="approve">Sign in here</button>
   </form>`
 }
 
@@ -49,8 +49,8 @@ export function deniedPage({ deviceName }: { readonly deviceName: string }): Htm
   return page(
     { title: 'Denied' },
     answer('plain', 'cross', 'Denied', [
-      html`${quoted(deviceName)} was not signed in, and this link is spent.`,
-      'If you did not start it, somebody else typed your e-mail address. They got nothing. When it happens again, tell the person who runs this service.',
+      html`${quoted(deviceName)} was not signed in, and this link no longer works.`,
+      'If you did not start it, somebody else typed your e-mail address. They got nothing. If it happens again, tell the person who runs this service.',
     ]),
   )
 }
@@ -86,8 +86,8 @@ export function expiredLinkPage(): Html {
   return page(
     { title: 'Link expired' },
     answer('wait', 'clock', 'This link has expired', [
-      'Nobody was signed in by it.',
-      'Start the sign-in on your device again, and open the link in the new mail. A link is good for a few minutes only.',
+      'Nobody was signed in by it. A link is good for a few minutes only.',
+      'If your device is still waiting, start the sign-in there again, and open the link in the new mail.',
     ]),
   )
 }
@@ -138,4 +138,7 @@ export function signedOutPage({ everywhere }: { readonly everywhere: boolean }):
   )
 }
 
-const TO_DEVICES = html`<p class="more"><a class="button" href="${PATHS.device}">Your devices and passkeys</a></p>`
+/** The way on from an answer: where a person sees what is signed in. */
+export const TO_DEVICES = html`<p class="more">
+  <a class="button" href="${PATHS.device}">Your devices and passkeys</a>
+</p>`

@@ -3,7 +3,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { type ApprovalMode, DECISION, loginSlip, type PendingLogin, tokenField, WARNING } from './parts.ts'
+import { type ApprovalMode, DECISION, loginSlip, type PendingLogin, tokenField, warning } from './parts.ts'
 
 export type ConfirmPage = {
   /** The token of the link; it travels in the form's body, never in an address. */
@@ -34,7 +34,7 @@ export function confirmPage(data: ConfirmPage): Html {
 
 /** The login, the warning and the two buttons, for any page that holds a token which may approve. */
 export function decisionForm({ token, login, mode }: Pick<ConfirmPage, 'token' | 'login' | 'mode'>): Html {
-  return html`${loginSlip(login, mode)} ${WARNING} ${mode === 'click' ? clickForm(token) : codeForms(token)}`
+  return html`${loginSlip(login, mode)} ${warning(mode)} ${mode === 'click' ? clickForm(token) : codeForms(token)}`
 }
 
 function clickForm(token: Secret): Html {

@@ -40,7 +40,7 @@ export function deviceList(devices: readonly SignedInDevice[]): Html {
     <h2 id="devices">Devices ${count(devices)}</h2>
     ${
       devices.length === 0
-        ? html`<p class="empty">No device is signed in. Start with <code>svc login</code> on one.</p>`
+        ? html`<p class="empty">No device is signed in yet. Start with <code>svc login</code> on one.</p>`
         : html`<ul class="rows">
             ${devices.map(deviceRow)}
           </ul>`
@@ -76,7 +76,7 @@ function deviceRow(device: SignedInDevice): Html {
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">
-        ${quoted(device.deviceName)} ${device.current && html`<span class="badge">This one</span>`}
+        ${quoted(device.deviceName)} ${device.current && html`<span class="badge">This device</span>`}
       </p>
       <p class="row-facts">
         <span>Last seen ${time(device.lastSeenAt)} from <span class="ip">${device.lastIp}</span></span>

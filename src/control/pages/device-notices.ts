@@ -2,7 +2,7 @@ type Notice = { readonly tone: 'good' | 'bad'; readonly text: string }
 
 /** What the device page says above its parts after a form was sent. */
 export const DEVICE_NOTICES = {
-  approved: { tone: 'good', text: 'Approved. The device goes on by itself within seconds.' },
+  approved: { tone: 'good', text: 'Approved. The device continues by itself within seconds.' },
   denied: { tone: 'good', text: 'Denied. The device was not signed in.' },
   unknown_code: {
     tone: 'bad',
@@ -16,18 +16,18 @@ export const DEVICE_NOTICES = {
   denied_code: { tone: 'bad', text: 'This sign-in was denied before. Start it on the device again.' },
   too_many_codes: { tone: 'bad', text: 'Too many wrong codes. Wait ten minutes, then try again.' },
   device_signed_out: { tone: 'good', text: 'The device is signed out. Its access ends within seconds.' },
-  unknown_device: { tone: 'bad', text: 'There is no such device any more. The list below is fresh.' },
+  unknown_device: { tone: 'bad', text: 'There is no such device any more. The list below is up to date.' },
   signed_out_others: { tone: 'good', text: 'Everything but this browser is signed out.' },
   passkey_renamed: { tone: 'good', text: 'The passkey has its new name.' },
   passkey_deleted: {
     tone: 'good',
     text: 'The passkey is deleted and opens nothing any more. Remove it from your password manager too.',
   },
-  unknown_passkey: { tone: 'bad', text: 'There is no such passkey any more. The list below is fresh.' },
+  unknown_passkey: { tone: 'bad', text: 'There is no such passkey any more. The list below is up to date.' },
   invalid_name: { tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
   reauthenticate: {
     tone: 'bad',
-    text: 'This needs a fresh sign-in, at most 15 minutes old. Sign out here, sign in again, and repeat it.',
+    text: 'This needs a fresh sign-in, at most 15 minutes old. Sign out here, sign in again, then repeat it.',
   },
 } as const satisfies Record<string, Notice>
 

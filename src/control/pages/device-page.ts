@@ -5,7 +5,7 @@ import { DEVICE_NOTICES, type DeviceNotice } from './device-notices.ts'
 import { page } from './document.ts'
 import { type DeviceAction, PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { DECISION, loginSlip, type PendingLogin, WARNING } from './parts.ts'
+import { DECISION, loginSlip, type PendingLogin, warning } from './parts.ts'
 import { passkeyButton } from './passkey-parts.ts'
 import { toDevice } from './sign-in-page.ts'
 
@@ -80,7 +80,7 @@ function codePart(userCode: string | null): Html {
 function decisionPart(login: PendingLogin): Html {
   return html`<section class="part" aria-labelledby="approve">
     <h2 id="approve">Approve this device?</h2>
-    ${loginSlip(login, 'click')} ${WARNING}
+    ${loginSlip(login, 'click')} ${warning('click')}
     <form method="post" action="${PATHS.device}">
       <input type="hidden" name="userCode" value="${login.userCode}" />
       ${DECISION}
@@ -91,12 +91,15 @@ function decisionPart(login: PendingLogin): Html {
 function signOutPart(devices: readonly SignedInDevice[]): Html {
   return html`<section class="part" aria-labelledby="sign-out">
     <h2 id="sign-out">Sign out</h2>
+    <p class="about">
+      Signing out here leaves your devices signed in. Everywhere else is all of them, and every other browser.
+    </p>
     <div class="buttons">
       <form method="post" action="${PATHS.device}">
-        ${actionButton('sign-out', 'Here')} ${actionButton('sign-out-others', 'Everywhere else')}
+        ${actionButton('sign-out', 'Sign out here')} ${actionButton('sign-out-others', 'Sign out everywhere else')}
       </form>
       <details class="fold">
-        <summary class="button">Everywhere…</summary>
+        <summary class="button">Sign out everywhere…</summary>
         <form method="post" action="${PATHS.device}" class="fold-body">
           <p>This browser${devices.length > 0 && html` and ${countOf(devices)}`} will be signed out.</p>
           ${actionButton('sign-out-everywhere', 'Sign out everywhere', 'danger')}

@@ -25,7 +25,7 @@ export function page({ title, layout = 'card', scripts = false }: Frame, content
         ${scripts && html`<script type="module" src="${PATHS.passkeyScript}"></script>`}
       </head>
       <body>
-        <header class="brand">${BRAND}</header>
+        <header class="brand over-${layout}">${BRAND}</header>
         <main class="${layout}">${content}</main>
       </body>
     </html> `

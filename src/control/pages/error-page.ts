@@ -1,4 +1,5 @@
-import { html, type Html } from '../../http/page.ts'
+import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { TO_DEVICES } from './answer-pages.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { answer, type Tone } from './parts.ts'
@@ -18,9 +19,14 @@ export function errorPage({ status, requestId, retryAfterSeconds }: ErrorPage): 
   return page(
     { title },
     html`${answer(tone, icon, title, [what, retryAfterSeconds ? `Try again in ${toDuration(retryAfterSeconds)}.` : next])}
-      ${status === 401 && html`<p class="more"><a class="button" href="${PATHS.signIn}">Sign in</a></p>`}
+      ${wayOn(status)}
       <p class="hint reference">Error ${status} · <span class="name">${requestId}</span></p>`,
   )
+}
+
+function wayOn(status: number): Interpolation {
+  if (status === 401) return html`<p class="more"><a class="button" href="${PATHS.signIn}">Sign in</a></p>`
+  return (status === 403 || status === 404) && TO_DEVICES
 }
 
 type Words = {
@@ -49,21 +55,21 @@ const WORDS: Readonly<Record<number, Words>> = {
   403: {
     title: 'Not allowed',
     what: 'You may not do this, or the request came from another site.',
-    next: 'Open this service directly and try again there. If you should have access, ask an admin of your team.',
+    next: 'Open the page below and try again from there. If you should have access, ask an admin of your team.',
     tone: 'bad',
     icon: 'cross',
   },
   404: {
     title: 'Nothing here',
     what: 'There is no such page, or it is not yours to see.',
-    next: 'Check the address for typing mistakes.',
+    next: 'Check the address for typing mistakes, or go on from your devices.',
     tone: 'plain',
     icon: 'alert',
   },
   410: {
     title: 'This has expired',
-    what: 'It was valid once, and its time is over.',
-    next: 'Start again on your device.',
+    what: 'It was valid for a short time, which is over.',
+    next: 'Start the sign-in on your device again, and open the link in the new mail.',
     tone: 'wait',
     icon: 'clock',
   },
@@ -82,8 +88,8 @@ const WORDS: Readonly<Record<number, Words>> = {
     icon: 'alert',
   },
   503: {
-    title: 'Out of order for the moment',
-    what: 'The service cannot do this right now. Nothing is lost, and links stay valid for their time.',
+    title: 'Not available right now',
+    what: 'The service cannot do this at the moment. Nothing is lost, and your links work until they expire.',
     next: 'Try again in a minute.',
     tone: 'wait',
     icon: 'clock',

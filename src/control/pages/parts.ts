@@ -73,17 +73,17 @@ export function loginSlip(login: PendingLogin, mode: ApprovalMode): Html {
 }
 
 /** The sentence that stands before every Approve (RFC 8628 section 5.4). */
-export const WARNING = html`<p class="warning">
-  ${ICONS.shield}
-  <span
-    >Only approve if you started this sign-in and the code matches your screen. Nobody from support will ask you
-    to.</span
-  >
-</p>`
+export function warning(mode: ApprovalMode): Html {
+  const code = mode === 'click' ? 'the code matches your screen' : 'the code is on your own screen'
+  return html`<p class="warning">
+    ${ICONS.shield}
+    <span>Only approve if you started this sign-in and ${code}. Nobody from support will ask you to.</span>
+  </p>`
+}
 
 function ipHint(same: boolean | null): Interpolation {
   if (same === null) return null
-  return same ? ' · same as this browser' : html` · <strong>not the one of this browser</strong>`
+  return same ? ' · same as this browser' : html` · <strong>different from this browser</strong>`
 }
 
 /** The token of a link, on its way back in a form's body: never in an address. */

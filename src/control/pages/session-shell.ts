@@ -9,7 +9,7 @@ import { html } from '../../http/page.ts'
 export const SESSION_SHELL = page(
   { title: 'Session' },
   answer('plain', 'stream', 'Session', [
-    'A run of an agent will be shown here live, to members of its team. The live view arrives with the session stream; there is none yet.',
-    html`The part of the address after <code>#</code> names the session. It stays in your browser.`,
+    'The live view of an agent’s run, for members of its team, will be here. It is not available yet, so there is nothing to do on this page.',
+    html`What follows <code>#</code> in the address names the session. It never leaves your browser.`,
   ]),
 )

@@ -29,12 +29,12 @@ function decision(decide: NonNullable<WaitingPage['decide']>): Interpolation {
     ${decisionForm(decide)}`
 }
 
-const WAITING = html`${answer('wait', 'mail', 'We sent a mail to you', [
-    'Open the link there, and compare the code in it with the one on your device. The device goes on by itself once you approve.',
+const WAITING = html`${answer('wait', 'mail', 'We sent you a mail', [
+    'Open the link in it, and compare the code there with the one on your device. The device continues by itself once you approve.',
   ])}
   <div class="or"><span>or</span></div>
   ${passkeyButton({ then: null })}
   <p class="hint">
-    No mail after a minute? Look into the spam folder, then start the sign-in again. If you did not start one, close
-    this page.
+    No mail after a minute? Look in the spam folder, then start the sign-in again on your device. If you did not start
+    one, close this page.
   </p>`

@@ -22,7 +22,7 @@ const CODES = {
   conflict: 'This passkey is in your account already, or the account is full.',
   expired: 'That took too long. Try again.',
   forbidden: 'The service refused a request from this address. Open it at its own address and try again.',
-  service_unavailable: 'The service is out of order for the moment. Nothing is lost; try again in a minute.',
+  service_unavailable: 'The service is not available right now. Nothing is lost; try again in a minute.',
   internal: 'Something broke in the service. Try again.',
 }
 
