@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ARENAS } from '../support/arenas.ts'
 import type { Arena } from '../support/arenas.ts'
+import { newDeviceMails } from '../support/notices.ts'
 import { mailTokenOf, people } from '../support/people.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
@@ -86,13 +87,14 @@ describe.each(ARENAS)('%s', (_, open) => {
     expect(await outcome(1, '/v1/auth/device/poll', { deviceCode })).toBe(final)
   })
 
-  it('an approved login polled fifty times at once is one session with one refresh token', async () => {
+  it('an approved login polled fifty times at once is one session with one refresh token and one mail about it', async () => {
     const { deviceCode, email } = await approved()
     const answers = await atOnce(TIMES, (index) => post(index, '/v1/auth/device/poll', { deviceCode }))
     expect(tally(answers.map(({ status }) => String(status)))).toEqual({ '200': TIMES })
     const tokens = await Promise.all(answers.map((answer) => bodyOf<{ refreshToken: string }>(answer)))
     expect(new Set(tokens.map(({ refreshToken }) => refreshToken)).size).toBe(1)
     expect(await sessionsOf(email)).toHaveLength(1)
+    expect(await newDeviceMails(arena.services, email)).toBe(1)
   })
 
   it('a pending login polled fifty times at once is heard once', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newDeviceMails } from '../support/notices.ts'
 import { people } from '../support/people.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -55,7 +56,26 @@ describe('the owner of an account', () => {
     expect(rows.filter(({ details }) => JSON.stringify(details) === '{"reason":"refresh_reuse"}')).toHaveLength(1)
   })
 
-  it('waits for no notice: a mail server that refuses or hangs fails nobody', async () => {
+  it('is told once also when the first poll made the session and failed before the mail', async () => {
+    const email = persons.next()
+    const { deviceCode } = await service.startLogin(email)
+    await service.approveByMail(email)
+    const { prisma } = service.database
+    await prisma.$executeRaw`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '57014'; END $$`
+    await prisma.$executeRaw`
+      CREATE TRIGGER refuse BEFORE UPDATE ON device_sessions FOR EACH ROW EXECUTE FUNCTION refuse()`
+    const poll = () => service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+    const failed = await poll().finally(() => prisma.$executeRaw`DROP FUNCTION refuse CASCADE`)
+    expect([
+      failed.response.status,
+      await prisma.deviceSession.count({ where: { invitation: { account: { email } } } }),
+    ]).toEqual([503, 1])
+    expect([(await poll()).response.status, (await poll()).response.status]).toEqual([200, 200])
+    expect(await newDeviceMails([service], email)).toBe(1)
+  })
+
+  it('waits for no notice: a mail server that refuses fails nobody, and is not asked again', async () => {
     await using own = await startService({ directory: persons.directory })
     const email = persons.next()
     const { deviceCode } = await own.startLogin(email)
@@ -64,5 +84,10 @@ describe('the owner of an account', () => {
     const { response } = await own.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
     expect(response.status).toBe(200)
     await expect.poll(() => own.log.map(({ event }) => event)).toContain('notice.mail_failed')
+
+    own.mailbox.fault = 'none'
+    const repeated = await own.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+    expect(repeated.response.status).toBe(200)
+    expect(await newDeviceMails([own], email)).toBe(0)
   })
 })

@@ -1605,6 +1605,7 @@ export const DeviceSessionScalarFieldEnum = {
   rotatedAt: 'rotatedAt',
   clientFingerprint: 'clientFingerprint',
   createdAt: 'createdAt',
+  noticeTakenAt: 'noticeTakenAt',
   lastSeenAt: 'lastSeenAt',
   lastIp: 'lastIp',
   idleExpiresAt: 'idleExpiresAt',

@@ -183,6 +183,7 @@ export const DeviceSessionScalarFieldEnum = {
   rotatedAt: 'rotatedAt',
   clientFingerprint: 'clientFingerprint',
   createdAt: 'createdAt',
+  noticeTakenAt: 'noticeTakenAt',
   lastSeenAt: 'lastSeenAt',
   lastIp: 'lastIp',
   idleExpiresAt: 'idleExpiresAt',

@@ -45,6 +45,7 @@ export type DeviceSessionMinAggregateOutputType = {
   rotatedAt: Date | null
   clientFingerprint: string | null
   createdAt: Date | null
+  noticeTakenAt: Date | null
   lastSeenAt: Date | null
   lastIp: string | null
   idleExpiresAt: Date | null
@@ -64,6 +65,7 @@ export type DeviceSessionMaxAggregateOutputType = {
   rotatedAt: Date | null
   clientFingerprint: string | null
   createdAt: Date | null
+  noticeTakenAt: Date | null
   lastSeenAt: Date | null
   lastIp: string | null
   idleExpiresAt: Date | null
@@ -83,6 +85,7 @@ export type DeviceSessionCountAggregateOutputType = {
   rotatedAt: number
   clientFingerprint: number
   createdAt: number
+  noticeTakenAt: number
   lastSeenAt: number
   lastIp: number
   idleExpiresAt: number
@@ -112,6 +115,7 @@ export type DeviceSessionMinAggregateInputType = {
   rotatedAt?: true
   clientFingerprint?: true
   createdAt?: true
+  noticeTakenAt?: true
   lastSeenAt?: true
   lastIp?: true
   idleExpiresAt?: true
@@ -131,6 +135,7 @@ export type DeviceSessionMaxAggregateInputType = {
   rotatedAt?: true
   clientFingerprint?: true
   createdAt?: true
+  noticeTakenAt?: true
   lastSeenAt?: true
   lastIp?: true
   idleExpiresAt?: true
@@ -150,6 +155,7 @@ export type DeviceSessionCountAggregateInputType = {
   rotatedAt?: true
   clientFingerprint?: true
   createdAt?: true
+  noticeTakenAt?: true
   lastSeenAt?: true
   lastIp?: true
   idleExpiresAt?: true
@@ -256,6 +262,7 @@ export type DeviceSessionGroupByOutputType = {
   rotatedAt: Date | null
   clientFingerprint: string | null
   createdAt: Date
+  noticeTakenAt: Date | null
   lastSeenAt: Date
   lastIp: string
   idleExpiresAt: Date
@@ -298,6 +305,7 @@ export type DeviceSessionWhereInput = {
   rotatedAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
   clientFingerprint?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   createdAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
+  noticeTakenAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
   lastSeenAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
   lastIp?: Prisma.StringFilter<"DeviceSession"> | string
   idleExpiresAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
@@ -320,6 +328,7 @@ export type DeviceSessionOrderByWithRelationInput = {
   rotatedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   clientFingerprint?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  noticeTakenAt?: Prisma.SortOrderInput | Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   lastIp?: Prisma.SortOrder
   idleExpiresAt?: Prisma.SortOrder
@@ -345,6 +354,7 @@ export type DeviceSessionWhereUniqueInput = Prisma.AtLeast<{
   rotatedAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
   clientFingerprint?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   createdAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
+  noticeTakenAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
   lastSeenAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
   lastIp?: Prisma.StringFilter<"DeviceSession"> | string
   idleExpiresAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
@@ -367,6 +377,7 @@ export type DeviceSessionOrderByWithAggregationInput = {
   rotatedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   clientFingerprint?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  noticeTakenAt?: Prisma.SortOrderInput | Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   lastIp?: Prisma.SortOrder
   idleExpiresAt?: Prisma.SortOrder
@@ -394,6 +405,7 @@ export type DeviceSessionScalarWhereWithAggregatesInput = {
   rotatedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"DeviceSession"> | Date | string | null
   clientFingerprint?: Prisma.StringNullableWithAggregatesFilter<"DeviceSession"> | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"DeviceSession"> | Date | string
+  noticeTakenAt?: Prisma.DateTimeNullableWithAggregatesFilter<"DeviceSession"> | Date | string | null
   lastSeenAt?: Prisma.DateTimeWithAggregatesFilter<"DeviceSession"> | Date | string
   lastIp?: Prisma.StringWithAggregatesFilter<"DeviceSession"> | string
   idleExpiresAt?: Prisma.DateTimeWithAggregatesFilter<"DeviceSession"> | Date | string
@@ -411,6 +423,7 @@ export type DeviceSessionCreateInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -433,6 +446,7 @@ export type DeviceSessionUncheckedCreateInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -451,6 +465,7 @@ export type DeviceSessionUpdateInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -473,6 +488,7 @@ export type DeviceSessionUncheckedUpdateInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -493,6 +509,7 @@ export type DeviceSessionCreateManyInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -510,6 +527,7 @@ export type DeviceSessionUpdateManyMutationInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -529,6 +547,7 @@ export type DeviceSessionUncheckedUpdateManyInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -563,6 +582,7 @@ export type DeviceSessionCountOrderByAggregateInput = {
   rotatedAt?: Prisma.SortOrder
   clientFingerprint?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  noticeTakenAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   lastIp?: Prisma.SortOrder
   idleExpiresAt?: Prisma.SortOrder
@@ -586,6 +606,7 @@ export type DeviceSessionMaxOrderByAggregateInput = {
   rotatedAt?: Prisma.SortOrder
   clientFingerprint?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  noticeTakenAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   lastIp?: Prisma.SortOrder
   idleExpiresAt?: Prisma.SortOrder
@@ -605,6 +626,7 @@ export type DeviceSessionMinOrderByAggregateInput = {
   rotatedAt?: Prisma.SortOrder
   clientFingerprint?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  noticeTakenAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   lastIp?: Prisma.SortOrder
   idleExpiresAt?: Prisma.SortOrder
@@ -724,6 +746,7 @@ export type DeviceSessionCreateWithoutInvitationInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -744,6 +767,7 @@ export type DeviceSessionUncheckedCreateWithoutInvitationInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -793,6 +817,7 @@ export type DeviceSessionScalarWhereInput = {
   rotatedAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
   clientFingerprint?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   createdAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
+  noticeTakenAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
   lastSeenAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
   lastIp?: Prisma.StringFilter<"DeviceSession"> | string
   idleExpiresAt?: Prisma.DateTimeFilter<"DeviceSession"> | Date | string
@@ -810,6 +835,7 @@ export type DeviceSessionCreateWithoutLoginInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -830,6 +856,7 @@ export type DeviceSessionUncheckedCreateWithoutLoginInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -864,6 +891,7 @@ export type DeviceSessionUpdateWithoutLoginInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -884,6 +912,7 @@ export type DeviceSessionUncheckedUpdateWithoutLoginInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -902,6 +931,7 @@ export type DeviceSessionCreateWithoutBrowserSessionsInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -923,6 +953,7 @@ export type DeviceSessionUncheckedCreateWithoutBrowserSessionsInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -956,6 +987,7 @@ export type DeviceSessionUpdateWithoutBrowserSessionsInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -977,6 +1009,7 @@ export type DeviceSessionUncheckedUpdateWithoutBrowserSessionsInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -995,6 +1028,7 @@ export type DeviceSessionCreateManyInvitationInput = {
   rotatedAt?: Date | string | null
   clientFingerprint?: string | null
   createdAt: Date | string
+  noticeTakenAt?: Date | string | null
   lastSeenAt: Date | string
   lastIp: string
   idleExpiresAt: Date | string
@@ -1012,6 +1046,7 @@ export type DeviceSessionUpdateWithoutInvitationInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1032,6 +1067,7 @@ export type DeviceSessionUncheckedUpdateWithoutInvitationInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1051,6 +1087,7 @@ export type DeviceSessionUncheckedUpdateManyWithoutInvitationInput = {
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   clientFingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  noticeTakenAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastIp?: Prisma.StringFieldUpdateOperationsInput | string
   idleExpiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1101,6 +1138,7 @@ export type DeviceSessionSelect<ExtArgs extends runtime.Types.Extensions.Interna
   rotatedAt?: boolean
   clientFingerprint?: boolean
   createdAt?: boolean
+  noticeTakenAt?: boolean
   lastSeenAt?: boolean
   lastIp?: boolean
   idleExpiresAt?: boolean
@@ -1124,6 +1162,7 @@ export type DeviceSessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types
   rotatedAt?: boolean
   clientFingerprint?: boolean
   createdAt?: boolean
+  noticeTakenAt?: boolean
   lastSeenAt?: boolean
   lastIp?: boolean
   idleExpiresAt?: boolean
@@ -1145,6 +1184,7 @@ export type DeviceSessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types
   rotatedAt?: boolean
   clientFingerprint?: boolean
   createdAt?: boolean
+  noticeTakenAt?: boolean
   lastSeenAt?: boolean
   lastIp?: boolean
   idleExpiresAt?: boolean
@@ -1166,6 +1206,7 @@ export type DeviceSessionSelectScalar = {
   rotatedAt?: boolean
   clientFingerprint?: boolean
   createdAt?: boolean
+  noticeTakenAt?: boolean
   lastSeenAt?: boolean
   lastIp?: boolean
   idleExpiresAt?: boolean
@@ -1174,7 +1215,7 @@ export type DeviceSessionSelectScalar = {
   revokedReason?: boolean
 }
 
-export type DeviceSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "loginId" | "invitationId" | "deviceId" | "deviceName" | "salt" | "generation" | "rotatedAt" | "clientFingerprint" | "createdAt" | "lastSeenAt" | "lastIp" | "idleExpiresAt" | "absoluteExpiresAt" | "revokedAt" | "revokedReason", ExtArgs["result"]["deviceSession"]>
+export type DeviceSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "loginId" | "invitationId" | "deviceId" | "deviceName" | "salt" | "generation" | "rotatedAt" | "clientFingerprint" | "createdAt" | "noticeTakenAt" | "lastSeenAt" | "lastIp" | "idleExpiresAt" | "absoluteExpiresAt" | "revokedAt" | "revokedReason", ExtArgs["result"]["deviceSession"]>
 export type DeviceSessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   login?: boolean | Prisma.DeviceSession$loginArgs<ExtArgs>
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
@@ -1214,6 +1255,10 @@ export type $DeviceSessionPayload<ExtArgs extends runtime.Types.Extensions.Inter
      */
     clientFingerprint: string | null
     createdAt: Date
+    /**
+     * When somebody took it upon them to tell the owner by mail; null: nobody has yet.
+     */
+    noticeTakenAt: Date | null
     lastSeenAt: Date
     lastIp: string
     idleExpiresAt: Date
@@ -1656,6 +1701,7 @@ export interface DeviceSessionFieldRefs {
   readonly rotatedAt: Prisma.FieldRef<"DeviceSession", 'DateTime'>
   readonly clientFingerprint: Prisma.FieldRef<"DeviceSession", 'String'>
   readonly createdAt: Prisma.FieldRef<"DeviceSession", 'DateTime'>
+  readonly noticeTakenAt: Prisma.FieldRef<"DeviceSession", 'DateTime'>
   readonly lastSeenAt: Prisma.FieldRef<"DeviceSession", 'DateTime'>
   readonly lastIp: Prisma.FieldRef<"DeviceSession", 'String'>
   readonly idleExpiresAt: Prisma.FieldRef<"DeviceSession", 'DateTime'>

@@ -21,8 +21,9 @@ export type SignIn = {
 
 /**
  * Signs a device in, which ends what was signed in under the same device id, and tells the account by mail. For a login that has its
- * session already it is that session. Throws `not_invited` or `expired` when the invitation was withdrawn or the login cancelled
- * meanwhile.
+ * session already it is that session, and the mail is sent if the one who made it was lost before that. One mail a session: it is not
+ * waited for, and one that is not accepted is not sent again. Throws `not_invited` or `expired` when the invitation was withdrawn or
+ * the login cancelled meanwhile.
  */
 export type OpenSession = (signIn: SignIn, ip: string, now: Date) => Promise<DeviceSession>
 
@@ -49,8 +50,11 @@ export function openSession({ sessions, lifetimes, notify, onEnd }: Needs): Open
     const opened = await sessions.open(row, accountId, approvedVia, browserSession ?? null)
     if (typeof opened === 'string') throw new ApiError(opened)
     opened.replaced.forEach(onEnd)
-    const { session, isNew } = opened
-    if (isNew) notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
+    const { session, isNew, tells } = opened
+    // Not in the transaction that makes the session: whoever is lost right after that leaves the notice to the next poll. And not after
+    // the answer: nobody has tokens of a device before somebody has taken it upon them to tell its owner.
+    if (tells || (isNew && (await sessions.takeNotice(session.id, now))))
+      notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
     return session
   }
 }

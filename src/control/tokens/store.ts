@@ -50,15 +50,18 @@ export function deviceSessionStore(db: PrismaClient) {
   return {
     /**
      * Makes the session of a device. A login has one: made by the first poll, found by every later one. Making it ends the account's
-     * other sessions of the same device, and those beyond the bound; they are named. Otherwise the word for what
-     * happened meanwhile: the invitation was withdrawn, or the login cancelled.
+     * other sessions of the same device, and those beyond the bound; they are named. `tells`: whoever made it
+     * has not taken the notice, and this caller has. Otherwise the word for what happened meanwhile: the invitation was withdrawn, or
+     * the login cancelled.
      */
     async open(
       session: NewDeviceSession,
       accountId: string,
       approvedVia: string,
       browserSession: NewBrowserSession | null,
-    ): Promise<{ session: DeviceSession; isNew: boolean; replaced: string[] } | 'not_invited' | 'expired'> {
+    ): Promise<
+      { session: DeviceSession; isNew: boolean; tells: boolean; replaced: string[] } | 'not_invited' | 'expired'
+    > {
       return inTransaction(async (tx) => {
         // One after the other for each account: polls of two logins, or a withdrawal, that arrive together. Not FOR UPDATE: that would
         // wait for whoever approves, whose new browser session refers to the invitation, and who may wait for this login's row.
@@ -76,7 +79,11 @@ export function deviceSessionStore(db: PrismaClient) {
           where: made ?? { loginId: session.loginId },
           include: WITH_PEOPLE,
         })
-        if (!made) return { session: toSession(row), isNew: false, replaced: [] }
+        if (!made) {
+          // Here and not in a statement of its own: polls that arrive together would all stand in line for a connection again.
+          const tells = row.noticeTakenAt === null && (await takeNotice(tx, row.id, session.createdAt))
+          return { session: toSession(row), isNew: false, tells, replaced: [] }
+        }
 
         if (session.loginId)
           await tx.deviceLogin.updateMany({ where: { id: session.loginId }, data: { userCode: null } })
@@ -91,9 +98,12 @@ export function deviceSessionStore(db: PrismaClient) {
           },
         })
         const replaced = await endReplaced(tx, row, accountId)
-        return { session: toSession(row), isNew: true, replaced }
+        return { session: toSession(row), isNew: true, tells: false, replaced }
       })
     },
+
+    /** True for the one caller that is to tell the owner of a session by mail. Nobody is once the session has ended. */
+    takeNotice: (id: string, now: Date): Promise<boolean> => takeNotice(db, id, now),
 
     async find(id: string): Promise<DeviceSession | null> {
       const row = await db.deviceSession.findUnique({ where: { id }, include: WITH_PEOPLE })
@@ -124,6 +134,14 @@ export function deviceSessionStore(db: PrismaClient) {
       return ended.length === 1
     },
   }
+}
+
+async function takeNotice(tx: Prisma.TransactionClient, id: string, now: Date): Promise<boolean> {
+  const { count } = await tx.deviceSession.updateMany({
+    where: { id, noticeTakenAt: null, revokedAt: null },
+    data: { noticeTakenAt: now },
+  })
+  return count === 1
 }
 
 async function isApproved(tx: Prisma.TransactionClient, loginId: string): Promise<boolean> {
