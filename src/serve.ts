@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { Server } from 'node:http'
+import type { Server, ServerOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { compose } from './compose.ts'
 import type { GatewayEdges, Service } from './compose.ts'
@@ -41,6 +41,20 @@ export class AddressError extends Error {
   }
 }
 
+/** How long the server waits for its callers, in milliseconds (Node's documentation, `http.createServer`). */
+export type ServerTimeouts = Required<
+  Pick<ServerOptions, 'headersTimeout' | 'requestTimeout' | 'connectionsCheckingInterval' | 'keepAliveTimeout'>
+>
+
+/** What callers may take when nothing else is said. */
+export const SERVER_TIMEOUTS: ServerTimeouts = {
+  // A caller has this long to send its headers, and its whole request; the server looks that often who is late.
+  headersTimeout: 20_000,
+  requestTimeout: 300_000,
+  connectionsCheckingInterval: 30_000,
+  keepAliveTimeout: 75_000,
+}
+
 /** How long requests under way may take to end after a signal to stop. */
 const GRACE_MS = 10_000
 
@@ -58,20 +72,28 @@ export async function serve(config: Config, { clock, log }: { clock: Clock; log:
 }
 
 /** Serves with edges that are open already, and closes them when it stops; they stay open when it rejects. */
-export async function listen(config: Config, edges: GatewayEdges): Promise<Running> {
+export async function listen(
+  config: Config,
+  edges: GatewayEdges,
+  timeouts: ServerTimeouts = SERVER_TIMEOUTS,
+): Promise<Running> {
   const service = await compose(config, edges)
   try {
     await applyDirectoryFile(config, service)
-    return await start(config, edges, service)
+    return await start(config, edges, service, timeouts)
   } catch (error) {
     await service.close()
     throw error
   }
 }
 
-async function start(config: Config, edges: GatewayEdges, service: Service): Promise<Running> {
-  const server = createServer(SERVER_OPTIONS, service.app)
-  server.keepAliveTimeout = 75_000
+async function start(
+  config: Config,
+  edges: GatewayEdges,
+  service: Service,
+  timeouts: ServerTimeouts,
+): Promise<Running> {
+  const server = createServer(timeouts, service.app)
   await listening(server, config)
   const metrics = service.metrics && (await startMetrics(config, service.metrics, server))
   const { port } = server.address() as AddressInfo
@@ -98,12 +120,6 @@ async function startMetrics({ host, metricsPort }: Config, metrics: Metrics, ser
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
     throw new AddressError(host, port, 'SVC_METRICS_PORT', code)
   })
-}
-
-const SERVER_OPTIONS = {
-  // A caller has this long to send its headers, and its whole request.
-  headersTimeout: 20_000,
-  requestTimeout: 300_000,
 }
 
 /** So many may connect in one moment; Node's own 511 refuses some of a team whose agents all start at once. The kernel may allow fewer. */

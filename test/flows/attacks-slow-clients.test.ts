@@ -1,6 +1,5 @@
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { Server } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SERVER_TIMEOUTS } from '../../src/serve.ts'
 import { holdTimeouts } from '../support/held-timeouts.ts'
 import { json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -19,11 +18,9 @@ const PATIENTLY = { timeout: 10_000 }
 const CHUNK = '1\r\n \r\n'
 
 let service: TestService
-let server: Server
 
 beforeAll(async () => {
-  service = await startService()
-  server = await serverOf(service)
+  service = await startService({ timeouts: { headersTimeout: 500, connectionsCheckingInterval: 50 } })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -77,52 +74,45 @@ describe('a body that never ends', () => {
   })
 })
 
-describe('five hundred clients that send a byte at a time', () => {
-  it('keep nobody else waiting, and are all closed in the end', async () => {
-    const { deviceCode } = await service.startLogin(ADA)
-    using patience = holdTimeouts(10_000)
-    using slow = await startSlowClients(service.port, 500, (index) => (index % 2 ? HEADERS : chunked(POLL)), {
-      everyMs: 200,
-      next: (index) => (index % 2 ? 'a' : CHUNK),
-    })
-    await expect.poll(patience.waiting, PATIENTLY).toBe(250)
-
+describe('hundreds of clients that send a byte at a time', () => {
+  async function expectOthersServed(deviceCode: string): Promise<void> {
     const polls = await timesOf(30, () => service.fetch(POLL, json({ deviceCode })))
     const healths = await timesOf(30, () => service.fetch('/healthz'))
-    expect(slow.open()).toBe(500)
     expect(median(polls)).toBeLessThan(100)
     expect(median(healths)).toBeLessThan(100)
+  }
+
+  it('of a body keep nobody else waiting, and are all closed when their time is over', async () => {
+    const { deviceCode } = await service.startLogin(ADA)
+    using patience = holdTimeouts(10_000)
+    const trickle = { everyMs: 200, next: () => CHUNK }
+    using slow = await startSlowClients(service.port, 500, () => chunked(POLL), trickle)
+    await expect.poll(patience.waiting, PATIENTLY).toBe(500)
+    await expectOthersServed(deviceCode)
+    expect(slow.open()).toBe(500)
 
     patience.fire()
-    await expect.poll(slow.open, PATIENTLY).toBe(250)
-    expireHeaders(server)
+    await expect.poll(slow.open, PATIENTLY).toBe(0)
+    expect((await service.fetch('/healthz')).status).toBe(200)
+  })
+
+  it('of their headers keep nobody else waiting either, and are told and closed when their time is over', async () => {
+    const { deviceCode } = await service.startLogin(ADA)
+    const headers = `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: `
+    using slow = await startSlowClients(service.port, 250, () => headers, { everyMs: 200, next: () => 'a' })
+    await expectOthersServed(deviceCode)
     await expect.poll(slow.open, PATIENTLY).toBe(0)
     // Whoever hangs up on somebody who goes on sending cannot be sure that the last word is heard.
     expect(slow.answers.filter((answer) => answer.startsWith('HTTP/1.1 408 ')).length).toBeGreaterThan(100)
     expect((await service.fetch('/healthz')).status).toBe(200)
   })
+
+  it('have their time in production too: 0 would be for ever', () => {
+    expect(SERVER_TIMEOUTS.headersTimeout).toBeGreaterThan(0)
+    expect(SERVER_TIMEOUTS.headersTimeout).toBeLessThanOrEqual(20_000)
+    expect(SERVER_TIMEOUTS.requestTimeout).toBeGreaterThan(0)
+    expect(SERVER_TIMEOUTS.requestTimeout).toBeLessThanOrEqual(300_000)
+    expect(SERVER_TIMEOUTS.connectionsCheckingInterval).toBeGreaterThan(0)
+    expect(SERVER_TIMEOUTS.connectionsCheckingInterval).toBeLessThanOrEqual(30_000)
+  })
 })
-
-const HEADERS = `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: `
-
-/** The server that answers for a service: Node tells of it at each request. */
-async function serverOf({ fetch }: TestService): Promise<Server> {
-  const seen = Promise.withResolvers<Server>()
-  const note = (message: unknown) => seen.resolve((message as { server: Server }).server)
-  subscribe('http.server.request.start', note)
-  await fetch('/healthz')
-  unsubscribe('http.server.request.start', note)
-  return seen.promise
-}
-
-/** What this server does with headers that take too long, now and not after the time that it is set to. */
-function expireHeaders(server: Server): void {
-  // Node lets neither be more than this without saying so; 0 would be for ever.
-  expect(server.headersTimeout).toBeGreaterThan(0)
-  expect(server.headersTimeout).toBeLessThanOrEqual(20_000)
-  expect(server.requestTimeout).toBeGreaterThan(0)
-  expect(server.requestTimeout).toBeLessThanOrEqual(300_000)
-  // Node looks every half minute at which connections are late, from when the server began to listen.
-  Object.assign(server, { headersTimeout: 100, connectionsCheckingInterval: 50 })
-  server.emit('listening')
-}

@@ -1,5 +1,6 @@
 import { openDatabase } from '../../src/database.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
+import { testClock } from './clock.ts'
 import { startPostgres } from './postgres.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
@@ -27,7 +28,9 @@ async function onOneEmbedded(directory: string): Promise<Arena> {
 async function onTwoWithPostgres(directory: string): Promise<Arena> {
   const postgres = await startPostgres()
   const url = await postgres.newDatabase()
-  const open = async () => startService({ directory, database: await openDatabase({ kind: 'postgres', url }) })
+  // However long the second takes to start, it is the same time for both.
+  const clock = testClock()
+  const open = async () => startService({ directory, clock, database: await openDatabase({ kind: 'postgres', url }) })
   return toArena([await open(), await open()], url, () => postgres.stop())
 }
 

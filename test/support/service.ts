@@ -9,8 +9,8 @@ import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { directoryStore } from '../../src/directory/store.ts'
 import type { Log } from '../../src/log.ts'
 import { openMailer } from '../../src/mail.ts'
-import { listen } from '../../src/serve.ts'
-import type { Running } from '../../src/serve.ts'
+import { listen, SERVER_TIMEOUTS } from '../../src/serve.ts'
+import type { Running, ServerTimeouts } from '../../src/serve.ts'
 import { testClock } from './clock.ts'
 import type { TestClock } from './clock.ts'
 import { checkAnswer } from './contract-check.ts'
@@ -57,10 +57,20 @@ type Given = {
   readonly directory?: string
   readonly database?: Database
   readonly mail?: boolean
+  readonly clock?: TestClock
+  /** How long it waits for callers, where that is not as ever. */
+  readonly timeouts?: Partial<ServerTimeouts>
 }
 
 /** Starts the whole service on a free port, with a database, a mailbox and a clock of its own. */
-export async function startService({ env = {}, directory, database, mail = true }: Given = {}): Promise<TestService> {
+export async function startService({
+  env = {},
+  directory,
+  database,
+  mail = true,
+  clock = testClock(),
+  timeouts = {},
+}: Given = {}): Promise<TestService> {
   const mailbox = await openMailbox()
   const config = readConfig({
     SVC_BASE_URL: BASE_URL,
@@ -72,13 +82,12 @@ export async function startService({ env = {}, directory, database, mail = true 
     ...(mail && { SVC_MAIL_URL: mailbox.url }),
     ...env,
   })
-  const clock = testClock()
   const lines: LogLine[] = []
   const db = database ?? (await freshDatabase())
   const log = recordingLog(lines)
   await apply(db, directory ?? (await readFile(EXAMPLE_DIRECTORY, 'utf8')), clock)
   const mailer = config.mail && openMailer(config.mail, log)
-  const running = await listen(config, { database: db, mailer, clock, log })
+  const running = await listen(config, { database: db, mailer, clock, log }, { ...SERVER_TIMEOUTS, ...timeouts })
   return toService({ config, clock, database: db, mailbox, lines, running })
 }
 
