@@ -19,33 +19,15 @@ export const CONTROL_ACCESS: PageAccess = {
   answerHeaders: ['x-request-id', 'retry-after'],
 }
 
-/** The gateway, which takes bearer tokens and no cookies. The headers are those that vendors' SDKs send from a browser. */
+/**
+ * The gateway, which takes bearer tokens and no cookies. Vendors' packages send headers of their own, more of them with each version, so
+ * all are allowed; what goes on to an upstream and comes back from it are lists elsewhere. Without credentials `*` is every name but
+ * `authorization` (Fetch, "CORS non-wildcard request-header name").
+ */
 export const GATEWAY_ACCESS: PageAccess = {
   credentials: false,
-  requestHeaders: [
-    'authorization',
-    'content-type',
-    'x-api-key',
-    'x-svc-session-id',
-    'anthropic-beta',
-    'anthropic-dangerous-direct-browser-access',
-    'anthropic-version',
-    'idempotency-key',
-    'openai-beta',
-    'openai-organization',
-    'openai-project',
-    'x-stainless-arch',
-    'x-stainless-helper',
-    'x-stainless-helper-method',
-    'x-stainless-lang',
-    'x-stainless-os',
-    'x-stainless-package-version',
-    'x-stainless-retry-count',
-    'x-stainless-runtime',
-    'x-stainless-runtime-version',
-    'x-stainless-timeout',
-  ],
-  answerHeaders: ['x-request-id', 'request-id', 'retry-after', 'x-should-retry', 'x-svc-served-by'],
+  requestHeaders: ['authorization', '*'],
+  answerHeaders: ['*'],
 }
 
 /** For how long a browser remembers a preflight. Chromium keeps none longer than two hours. */

@@ -2,18 +2,23 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
+import type { TestBrowser } from '../support/browser.ts'
+import { startEngine } from '../support/engine.ts'
+import type { TestEngine } from '../support/engine.ts'
 import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { ask, bytes, json, outcomeOf } from '../support/requests.ts'
+import { ask, bytes, json, outcomeOf, tally } from '../support/requests.ts'
+import { bundleSdkPage } from '../support/sdk-page-bundle.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
 const persons = people()
 let service: TestService
+let browser: TestBrowser
 
 beforeAll(async () => {
-  service = await startService({ directory: persons.directory })
+  ;[service, browser] = await Promise.all([startService({ directory: persons.directory }), startBrowser()])
 })
-afterAll(() => service[Symbol.asyncDispose]())
+afterAll(() => Promise.all([service, browser].map((part) => part[Symbol.asyncDispose]())))
 
 const CHANGES = [
   '/v1/auth/device/start',
@@ -68,7 +73,6 @@ describe('a request that another site’s page makes', () => {
     const { deviceCode } = await service.startLogin(email)
     const token = mailTokenOf(service, email)
     await using evil = await serve(formsPage(service.port, token))
-    await using browser = await startBrowser()
     const [name = '', value = ''] = cookie.split('=')
 
     for (const id of ['consume', 'logout', 'device', 'refresh']) {
@@ -103,14 +107,23 @@ describe('without allowed origins', () => {
 describe('with allowed origins', () => {
   let friend: Site
   let evil: Site
+  let engine: TestEngine
   let open: TestService
 
   beforeAll(async () => {
-    ;[friend, evil] = await Promise.all([serve('<title>friend</title>'), serve('<title>evil</title>')])
-    const env = { SVC_ALLOWED_ORIGINS: `https://app.example.com,${friend.origin}` }
+    const script = await bundleSdkPage()
+    ;[friend, evil, engine] = await Promise.all([
+      serve('<title>friend</title>', script),
+      serve('<title>evil</title>', script),
+      startEngine(),
+    ])
+    const env = {
+      SVC_ALLOWED_ORIGINS: `https://app.example.com,${friend.origin}`,
+      SVC_LOCAL_ENGINE_URL: engine.url.href,
+    }
     open = await startService({ directory: persons.directory, env })
   })
-  afterAll(() => Promise.all([friend, evil, open].map((part) => part[Symbol.asyncDispose]())))
+  afterAll(() => Promise.all([friend, evil, open, engine].map((part) => part[Symbol.asyncDispose]())))
 
   const ORIGIN = 'https://app.example.com'
   const READABLE = {
@@ -171,7 +184,6 @@ describe('with allowed origins', () => {
   })
 
   it('their pages can call and read, and pages of others cannot (in a browser)', async () => {
-    await using browser = await startBrowser()
     const email = persons.next()
     const calls = async (site: Site) => {
       const page = await browser.newPage({ width: 360, scheme: 'light' })
@@ -180,6 +192,27 @@ describe('with allowed origins', () => {
     }
     expect(await calls(friend)).toMatch(/^202 req_[\w-]+ [A-Z]{4}-[A-Z]{4}$/)
     expect(await calls(evil)).toBe('TypeError')
+  })
+
+  it('their pages can call models with the vendors’ packages, and pages of others cannot (in a browser)', async () => {
+    const given = { origin: `http://localhost:${open.port}`, token: (await open.signIn(persons.next())).accessToken }
+    const calls = async (site: Site) => {
+      const page = await browser.newPage({ width: 360, scheme: 'light' })
+      await page.goto(site.origin)
+      await page.addScriptTag({ url: SCRIPT })
+      return page.evaluate((to) => sdkPage.callAll(to), given)
+    }
+    expect(await calls(friend)).toEqual({
+      'openai: a stream': 'Hello! by local-engine as req_',
+      'openai: its helper for streams': 'Hello!',
+      'openai: models': 'svc/fast',
+      'openai: a refusal': '403 retry false as req_',
+      'anthropic: a stream': 'Hello! as req_',
+      'anthropic: models, by key': 'svc/fast',
+      'ours: a call of a session': 'true as req_',
+    })
+    const refused = Object.values(await calls(evil))
+    expect(tally(refused)).toEqual({ 'not reached': 7 })
   })
 })
 
@@ -252,9 +285,15 @@ function formsPage(port: number, token: string): string {
 
 type Site = AsyncDisposable & { readonly origin: string }
 
-/** A page of another site: 127.0.0.1 is not localhost. */
-async function serve(page: string): Promise<Site> {
-  const server = createServer((_req, res) => void res.setHeader('content-type', 'text/html').end(page))
+const SCRIPT = '/script.js'
+
+/** A page of another site, and a script there: 127.0.0.1 is not localhost. */
+async function serve(page: string, script = ''): Promise<Site> {
+  const server = createServer((req, res) =>
+    req.url === SCRIPT
+      ? res.setHeader('content-type', 'text/javascript').end(script)
+      : res.setHeader('content-type', 'text/html').end(page),
+  )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
