@@ -9,7 +9,7 @@ import type { TestGateway } from '../support/gateway.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { Script } from '../support/upstream.ts'
-import { ALL_FIXTURES, finalResponse, fixture, FIXTURES, foldMessage, parsed } from '../translate/streams.ts'
+import { ALL_FIXTURES, finalResponse, fixture, FIXTURES, foldMessage, parsed, recorded } from '../translate/streams.ts'
 
 const FAST = servedModel('svc/fast', { backendModel: 'qwen3:8b' })
 const BOTH = servedModel('svc/both', { backendModel: 'qwen3:8b', upstreamModel: 'large-2026' })
@@ -61,7 +61,7 @@ describe.each(STYLES)('the local worker in the style of $path', ({ path, style, 
     if (style !== 'chat' || !name.startsWith('lmstudio')) expect(check(events)).toEqual([])
     // A failure is told and never ends as a success does.
     expect(ended).toBe((FIXTURES.whole as readonly string[]).includes(name) ? 'well' : 'broken')
-    expect(events.map(({ data }) => data).join('')).not.toContain('"model":"qwen')
+    expect(events.map(({ data }) => data).join('')).not.toMatch(/"model":"(?!svc)/)
   })
 
   it('breaks in its own grammar wherever the engine breaks', async () => {
@@ -98,6 +98,27 @@ describe.each(STYLES)('the local worker in the style of $path', ({ path, style, 
     const res = await stream()
     expect([res.status, await codeOf(res)]).toEqual([503, 'model_unavailable'])
     await expect.poll(() => engine.probes()).toBeGreaterThan(probes)
+  })
+
+  it('is not available (503) either when the engine says so as of a bad request', async () => {
+    const { status, body: said } = recorded('llama-server/chat-unknown-model.http')
+    engine.chat = answersJson(JSON.parse(said.toString()) as object, { status })
+    const res = await stream()
+    expect([status, res.status, await codeOf(res)]).toEqual([400, 503, 'model_unavailable'])
+  })
+
+  it('gives up its connection behind a stream, which a server may close without saying so', async () => {
+    const connections = async (wantsStream: boolean) => {
+      await stream({ stream: wantsStream }).then((res) => res.text())
+      return engine.lastChat().headers.connection
+    }
+    expect([await connections(true), await connections(false)]).toEqual(['close', 'keep-alive'])
+  })
+
+  it('tells of a picture that the model cannot read as of a bad request, whatever the status', async () => {
+    const { status, body: said } = recorded('llama-server/chat-image-refused.http')
+    engine.chat = answersJson(JSON.parse(said.toString()) as object, { status })
+    expect([status, (await stream()).status]).toEqual([500, 400])
   })
 
   it("never tells a caller that his token is bad because the gateway's own key is (502)", async () => {
@@ -203,6 +224,10 @@ describe('an engine that speaks a style itself', () => {
     usage: { input_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 },
   }
   const RESPONSE = { id: 'resp_1', object: 'response', model: 'qwen3:8b', status: 'completed', output: [], usage: null }
+  const RESPONSE_EVENTS = [
+    { type: 'response.created', sequence_number: 0, response: { ...RESPONSE, metadata: { model: 'x' } } },
+    { type: 'response.completed', sequence_number: 1, response: RESPONSE },
+  ]
   const MESSAGE_EVENTS = [
     { type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } },
     { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't', name: 'x', input: {} } },
@@ -221,7 +246,11 @@ describe('an engine that speaks a style itself', () => {
   const answers =
     (whole: object, events: readonly { type: string }[]): Script =>
     (call) => {
-      const { stream } = JSON.parse(call.body.toString()) as { stream?: boolean }
+      const { stream, tool_choice: choice } = JSON.parse(call.body.toString()) as {
+        stream?: boolean
+        tool_choice?: object
+      }
+      if (choice) return answersJson({ error: { message: 'no such tool' } }, { status: 400 })(call)
       return (stream ? streams(named(events)) : answersJson(whole))(call)
     }
 
@@ -259,15 +288,11 @@ describe('an engine that speaks a style itself', () => {
   })
 
   it('streams responses as they are, by the name of the service model', async () => {
-    const events = [
-      { type: 'response.created', sequence_number: 0, response: { ...RESPONSE, metadata: { model: 'x' } } },
-      { type: 'response.completed', sequence_number: 1, response: RESPONSE },
-    ]
-    const { call } = await startNative('responses', answers(RESPONSE, events))
+    const { call } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
     const read = await readEvents(await call({ stream: true }))
     expect(parsed(read.events)).toEqual([
-      { ...events[0], response: { ...RESPONSE, metadata: { model: 'x' }, model: 'svc/fast' } },
-      { ...events[1], response: { ...RESPONSE, model: 'svc/fast' } },
+      { ...RESPONSE_EVENTS[0], response: { ...RESPONSE, metadata: { model: 'x' }, model: 'svc/fast' } },
+      { ...RESPONSE_EVENTS[1], response: { ...RESPONSE, model: 'svc/fast' } },
     ])
     expect(read.ended).toBe('well')
   })
@@ -283,7 +308,7 @@ describe('an engine that speaks a style itself', () => {
   })
 
   it('ends a stream of the responses style with response.failed where the engine says `error`', async () => {
-    const { call, native } = await startNative('responses', answers(RESPONSE, []))
+    const { call, native } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
     const created = { type: 'response.created', sequence_number: 0, response: RESPONSE }
     native.routes = { '/v1/responses': streams(named([created, { type: 'error', message: 'no slot' } as never])) }
     const { events } = await readEvents(await call({ stream: true }))
@@ -328,7 +353,7 @@ describe('an engine that speaks a style itself', () => {
   })
 
   it('and overlooks previous_response_id is never asked to remember (400)', async () => {
-    const { call } = await startNative('responses', answers(RESPONSE, []))
+    const { call } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
     const res = await call({ previous_response_id: 'resp_1' })
     expect([res.status, await codeOf(res)]).toEqual([400, 'invalid_request'])
   })
@@ -337,11 +362,24 @@ describe('an engine that speaks a style itself', () => {
     const stateful: Script = (call) => {
       const { previous_response_id: id } = JSON.parse(call.body.toString()) as { previous_response_id?: string }
       const knows = id === undefined || id === 'resp_1'
-      return answersJson(knows ? RESPONSE : { error: { message: 'unknown' } }, { status: knows ? 200 : 404 })(call)
+      return (knows ? answers(RESPONSE, RESPONSE_EVENTS) : answersJson({ error: {} }, { status: 404 }))(call)
     }
     const { native, call } = await startNative('responses', stateful)
     expect((await call({ previous_response_id: 'resp_1' })).status).toBe(200)
     expect(JSON.parse(native.last().body.toString())).toMatchObject({ previous_response_id: 'resp_1' })
+  })
+
+  it.each([
+    ['messages', checkMessagesStream],
+    ['responses', checkResponsesStream],
+  ] as const)('in a way that cannot be relied on is translated for: llama-server, %s', async (style, check) => {
+    const { native, call } = await startNative(style, (call) => {
+      const { stream } = JSON.parse(call.body.toString()) as { stream?: boolean }
+      const { type, body } = recorded(`llama-server/${style}-${stream ? 'greeting-stream' : 'text'}.http`)
+      call.res.writeHead(200, { 'content-type': type }).end(body)
+    })
+    const { events, ended } = await readEvents(await call({ stream: true }))
+    expect([check(events), ended, native.last().url]).toEqual([[], 'well', CHAT])
   })
 
   it('gets its errors handed on as they are where they have the shape of the style', async () => {
@@ -387,6 +425,7 @@ describe('an operation that not every engine knows', () => {
         answersJson({ error: `Unexpected endpoint or method. (POST ${goesTo})` }),
         answersJson({ error: { message: 'File Not Found' } }, { status: 404 }),
         ({ res }) => void res.writeHead(404, { 'content-type': 'text/plain' }).end('404 page not found'),
+        answersJson({ error: { code: 501, message: 'This server does not support embeddings.' } }, { status: 501 }),
       ]
       for (const script of strangers) {
         engine.routes = { [goesTo]: script }

@@ -22,6 +22,15 @@ it.each([
   })
 })
 
+it('a picture that the model cannot read is the caller’s to leave out, whatever status the engine gives', () => {
+  const error = { message: 'image input is not supported - hint', contextExceeded: false }
+  expect(toErrorAnswer('messages', 500, error)).toMatchObject({
+    status: 400,
+    body: { error: { type: 'invalid_request_error', message: error.message } },
+  })
+  expect(toErrorAnswer('chat', 500, { ...error, message: 'the image broke' }).status).toBe(500)
+})
+
 it('a prompt that is too long is the caller’s to cure, whatever status the engine gives', () => {
   const error = { message: 'n_ctx', contextExceeded: true }
   expect(toErrorAnswer('messages', 500, error)).toEqual({

@@ -8,6 +8,12 @@ describe('what an answer to the question for models means', () => {
   it.each<[string, number, string, Probe]>([
     ['a list', 200, '{"object":"list","data":[{"id":"a","object":"model"},{"id":"b"}]}', listed('a', 'b')],
     ['a list with more members', 200, '{"models":[{}],"data":[{"id":"a","meta":{}}]}', listed('a')],
+    [
+      'a model of many names',
+      200,
+      '{"data":[{"id":"a","aliases":["a","b",1]},{"id":"c","aliases":null}]}',
+      listed('a', 'b', 'c'),
+    ],
     ['an empty list', 200, '{"object":"list","data":[]}', listed()],
     ['Ollama without models', 200, '{"object":"list","data":null}', listed()],
     [

@@ -7,6 +7,7 @@ import { type Json, readList, readObject } from '../../src/gateway/translate/rea
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import {
   ALL_FIXTURES,
+  cutEverywhere,
   finalResponse,
   FIXTURES,
   fixture,
@@ -41,11 +42,7 @@ describe.each(STYLES)('the $style style', ({ make, check }) => {
         .map(encodeEvent)
         .join('')
     const whole = written(bytes)
-    for (let cut = 0; cut <= bytes.length; cut++) {
-      if (written(bytes.subarray(0, cut), bytes.subarray(cut)) !== whole)
-        expect.fail(`cut at ${String(cut)} it differs`)
-    }
-    expect(written(...Array.from(bytes, (byte) => Buffer.from([byte])))).toBe(whole)
+    for (const chunks of cutEverywhere(bytes)) expect(written(...chunks)).toBe(whole)
   })
 
   it.each(ALL_FIXTURES)('keeps the grammar with %s', (name) => {
@@ -54,7 +51,7 @@ describe.each(STYLES)('the $style style', ({ make, check }) => {
 
   it.each(ALL_FIXTURES)('ends as a failure wherever the connection breaks in %s', (name) => {
     const bytes = fixture(name)
-    for (let cut = 0; cut <= bytes.length; cut += 7) {
+    for (let cut = 0; cut <= bytes.length; cut += 23) {
       const broken = make()
       const events = translate({ ...broken, end: () => broken.fail('The engine was cut off.') }, bytes.subarray(0, cut))
       expect(check(events)).toEqual([])
@@ -85,21 +82,60 @@ describe('what a client of the messages style puts together', () => {
       },
     ],
     [
-      'llamacpp-text-then-call.sse',
+      'llama-server/chat-plan-stream.http',
       {
         content: [
-          { type: 'thinking', thinking: 'Look first.', signature: 'svc-local-reasoning' },
-          { type: 'text', text: "I'll look at it." },
-          { type: 'tool_use', id: 'hYt7', name: 'get_weather', input: { city: 'Zürich', days: 3 } },
+          { type: 'thinking', thinking: 'Look first.\n', signature: 'svc-local-reasoning' },
+          { type: 'text', text: "I'll look at it.\n" },
+          { type: 'tool_use', name: 'get_weather', input: { city: 'Zürich', days: 3 } },
         ],
         stop_reason: 'tool_use',
-        usage: { input_tokens: 12, cache_creation_input_tokens: 0, cache_read_input_tokens: 500, output_tokens: 31 },
+        usage: { input_tokens: 624, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 18 },
       },
     ],
     [
-      'llamacpp-cut-by-limit.sse',
+      'llama-server/chat-greeting-stream.http',
       {
-        content: [{ type: 'tool_use', id: 'cut1', name: 'write_file', input: '{"path":"a.txt","text":"Once upon a' }],
+        content: [{ type: 'text', text: 'Grüß dich, 世界! 👋' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 21, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 16 },
+      },
+    ],
+    ['llama-server/chat-cut-stream.http', { content: [{ type: 'text', text: 'Grü' }], stop_reason: 'max_tokens' }],
+    [
+      'llama-server/chat-thought-stream.http',
+      {
+        content: [
+          { type: 'thinking', thinking: 'The user greets me.\n' },
+          { type: 'text', text: 'Good morning!' },
+        ],
+        stop_reason: 'end_turn',
+      },
+    ],
+    // This engine does not say which stop sequence it was.
+    [
+      'llama-server/chat-stop-sequence-stream.http',
+      { content: [{ type: 'text', text: 'one two' }], stop_reason: 'end_turn' },
+    ],
+    [
+      'llama-server/chat-call-stream.http',
+      { content: [{ type: 'tool_use', input: { city: 'Zürich', days: 3 } }], stop_reason: 'tool_use' },
+    ],
+    [
+      'llama-server/chat-calls-stream.http',
+      {
+        content: [
+          { type: 'text', text: 'Both at once.\n\n' },
+          { type: 'tool_use', name: 'get_weather', input: { city: 'Bern', days: 1 } },
+          { type: 'tool_use', name: 'read_file', input: { path: 'ü.txt' } },
+        ],
+        stop_reason: 'tool_use',
+      },
+    ],
+    [
+      'llama-server/chat-call-cut-stream.http',
+      {
+        content: [{ type: 'tool_use', name: 'get_weather', input: '{"city": "Zürich", "days":' }],
         stop_reason: 'max_tokens',
       },
     ],
@@ -154,10 +190,33 @@ describe('what a client of the responses style ends up with', () => {
         { type: 'function_call', call_id: 'chatcmpl-tool-2', arguments: '{"url": "http://a"}' },
       ],
     ],
-    ['llamacpp-cut-by-limit.sse', 'incomplete', [{ type: 'function_call', status: 'incomplete' }]],
+    [
+      'llama-server/chat-plan-stream.http',
+      'completed',
+      [
+        { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Look first.\n' }] },
+        { type: 'message', content: [{ text: "I'll look at it.\n" }] },
+        { type: 'function_call', name: 'get_weather', arguments: '{"city": "Zürich", "days": 3}' },
+      ],
+    ],
+    [
+      'llama-server/chat-calls-stream.http',
+      'completed',
+      [
+        { type: 'message', content: [{ text: 'Both at once.\n\n' }] },
+        { type: 'function_call', name: 'get_weather', arguments: '{"city": "Bern", "days": 1}' },
+        { type: 'function_call', name: 'read_file', arguments: '{"path": "ü.txt"}' },
+      ],
+    ],
+    [
+      'llama-server/chat-call-cut-stream.http',
+      'incomplete',
+      [{ type: 'function_call', status: 'incomplete', arguments: '{"city": "Zürich", "days":' }],
+    ],
+    ['llama-server/chat-cut-stream.http', 'incomplete', [{ type: 'message', status: 'incomplete' }]],
     ['lmstudio-garbage.sse', 'completed', [{ type: 'message', content: [{ text: 'Still here' }] }]],
-    ['llamacpp-error.sse', 'failed', []],
-    ['llamacpp-died.sse', 'failed', []],
+    ['llama-server/chat-failed-stream.http', 'failed', []],
+    ['llama-server/chat-died-stream.http', 'failed', []],
   ])('of %s: %s', (name, status, output) => {
     expect(finalResponse(translate(toResponses(), fixture(name)))).toMatchObject({ status, output })
   })

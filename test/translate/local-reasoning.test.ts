@@ -46,8 +46,9 @@ it.each(['', undefined, '0123456789abcdef0123456789abcdef'])(
 
 it('takes out reasoning that an engine left in plain words', () => {
   const plain = { type: 'reasoning', summary: [], encrypted_content: 'I should look first.' }
+  const empty = { type: 'reasoning', summary: [], encrypted_content: '' }
   const without = { type: 'reasoning', summary: [] }
-  expect(strip({ input: [plain, without] })).toEqual({ input: [without] })
+  expect(strip({ input: [plain, empty, without] })).toEqual({ input: [without] })
 })
 
 it('leaves every other body the same bytes', () => {

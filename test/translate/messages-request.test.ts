@@ -237,7 +237,7 @@ describe('tools', () => {
     [{ type: 'auto' }, { tool_choice: 'auto' }],
     [{ type: 'any' }, { tool_choice: 'required' }],
     [{ type: 'none' }, { tool_choice: 'none' }],
-    [{ type: 'tool', name: 'read' }, { tool_choice: { type: 'function', function: { name: 'read' } } }],
+    [{ type: 'tool', name: 'read' }, { tool_choice: 'required' }],
     [
       { type: 'auto', disable_parallel_tool_use: true },
       { tool_choice: 'auto', parallel_tool_calls: false },
@@ -254,6 +254,14 @@ describe('tools', () => {
   ])('maps tool_choice %j', (tool_choice, expected) => {
     const { tools: _, model: __, messages: ___, ...rest } = asked({ tools: [TOOL], tool_choice })
     expect(rest).toEqual(expected)
+  })
+
+  it('demands a tool by name as the only one, because engines overlook names', () => {
+    const tools = [{ ...TOOL, name: 'write' }, TOOL]
+    expect(asked({ tools, tool_choice: { type: 'tool', name: 'read' } })).toMatchObject({
+      tool_choice: 'required',
+      tools: [{ function: { name: 'read' } }],
+    })
   })
 
   it.each<[Json, string]>([

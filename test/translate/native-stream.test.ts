@@ -7,6 +7,7 @@ import {
   isEmbeddingList,
   isMessage,
   isResponse,
+  isResponseStream,
   isTokenCount,
   nativeAnswer,
   nativeMessagesStream,
@@ -85,6 +86,8 @@ describe('a stream of the messages style', () => {
     ['says nothing', []],
     ['says what is no JSON', [...named(START), { event: null, data: 'oops' }]],
     ['says that it failed', named(START, { type: 'error', error: { message: 'x' } } as never)],
+    ['says so by the name of the event only', [...named(START), { event: 'error', data: '{"message":"x"}' }]],
+    ['says so as in the chat style', [...named(START), { event: null, data: '{"error":{"message":"x"}}' }]],
   ])('is a failure where the engine %s', (_name, events) => {
     const stream = nativeMessagesStream({ model: 'svc/fast' })
     expect(parsed(run(stream, ...events)).at(-1)).toMatchObject({ type: 'error' })
@@ -111,8 +114,44 @@ describe('a stream of the responses style', () => {
       named(CREATED, { type: 'error', message: 'no slot' } as never),
       { sequence_number: 1, response: { error: { message: 'no slot' } } },
     ],
+    [
+      'fails as in the chat style',
+      [...named(CREATED), { event: null, data: '{"error":{"message":"no slot"}}' }],
+      { sequence_number: 1, response: { error: { message: 'no slot' } } },
+    ],
   ])('ends with response.failed where the engine %s', (_name, events, expected) => {
     expect(parsed(responses(...events)).at(-1)).toMatchObject({ type: 'response.failed', ...expected })
+  })
+})
+
+describe('a stream that its clients can put together', () => {
+  const placed = { type: 'response.output_item.added', sequence_number: 1, output_index: 0, item: {} }
+  const end = (response: object = {}) => ({
+    type: 'response.completed',
+    sequence_number: 2,
+    response: { object: 'response', status: 'completed', output: [], usage: { output_tokens: 15 }, ...response },
+  })
+  const stream = (...events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+
+  it.each<[string, string]>([
+    ['with all that they need', stream(CREATED, placed, end())],
+    ['with [DONE] behind it', `${stream(CREATED, placed, end())}data: [DONE]\n\n`],
+    ['cut off, and says so', stream(CREATED, end({ status: 'incomplete', usage: { output_tokens: 16 } }))],
+  ])('is one %s', (_name, sent) => {
+    expect(isResponseStream(sent, 16)).toBe(true)
+  })
+
+  it.each<[string, string]>([
+    ['without numbers', stream({ ...CREATED, sequence_number: undefined }, end())],
+    ['with items without a place', stream(CREATED, { ...placed, output_index: undefined }, end())],
+    ['with parts without a place', stream(CREATED, { type: 'x', sequence_number: 1, item_id: 'i' }, end())],
+    ['cut off, and says it were completed', stream(CREATED, end({ usage: { output_tokens: 16 } }))],
+    ['without an end', stream(CREATED, placed)],
+    ['that fails', stream(CREATED, { ...end(), type: 'response.failed' })],
+    ['that ends without the response', stream(CREATED, { ...end(), response: undefined })],
+    ['as a whole', JSON.stringify(end().response)],
+  ])('is none %s', (_name, sent) => {
+    expect(isResponseStream(sent, 16)).toBe(false)
   })
 })
 

@@ -9,6 +9,7 @@ import { toResponseFromChat } from '../../src/gateway/translate/responses-respon
 import {
   countingIds,
   finalResponse,
+  FIXTURES,
   fixture,
   foldMessage,
   jsonFixture,
@@ -34,7 +35,8 @@ describe('@anthropic-ai/sdk', () => {
   it.each([
     'ollama-text.sse',
     'ollama-thinking-two-calls.sse',
-    'llamacpp-text-then-call.sse',
+    'llama-server/chat-plan-stream.http',
+    'llama-server/chat-calls-stream.http',
     'vllm-interleaved-calls.sse',
     'lmstudio-calls-without-index.sse',
   ])('puts together what was said in %s', async (name) => {
@@ -44,7 +46,7 @@ describe('@anthropic-ai/sdk', () => {
     expect(JSON.parse(JSON.stringify(message))).toMatchObject({ content, stop_reason, usage })
   })
 
-  it.each(['llamacpp-error.sse', 'llamacpp-died.sse'])('throws at the end of %s', async (name) => {
+  it.each(FIXTURES.broken)('throws at the end of %s', async (name) => {
     const stream = new Anthropic(streaming(translate(toMessages(), fixture(name)))).messages.stream(MESSAGES)
     await expect(stream.finalMessage()).rejects.toThrow(Anthropic.APIError)
   })
@@ -69,7 +71,8 @@ describe('openai', () => {
   it.each([
     'ollama-text.sse',
     'ollama-thinking-two-calls.sse',
-    'llamacpp-text-then-call.sse',
+    'llama-server/chat-plan-stream.http',
+    'llama-server/chat-calls-stream.http',
     'vllm-interleaved-calls.sse',
     'lmstudio-calls-without-index.sse',
   ])('puts together the response of %s', async (name) => {
@@ -80,7 +83,7 @@ describe('openai', () => {
     expect(JSON.parse(JSON.stringify(response))).toMatchObject(finalResponse(events))
   })
 
-  it.each(['llamacpp-error.sse', 'llamacpp-died.sse'])('sees that %s failed', async (name) => {
+  it.each(FIXTURES.broken)('sees that %s failed', async (name) => {
     const events = translate(toResponses(), fixture(name))
     const seen: string[] = []
     for await (const event of await new OpenAI(streaming(events)).responses.create({
@@ -117,7 +120,7 @@ describe('openai', () => {
       return text
     }
     expect(await read('ollama-text.sse')).toBe('Grüß dich, 世界! 👋🏽')
-    await expect(read('llamacpp-error.sse')).rejects.toThrow('the slot was released')
-    await expect(read('llamacpp-died.sse')).rejects.toThrow(OpenAI.APIError)
+    await expect(read('llama-server/chat-failed-stream.http')).rejects.toThrow('Context size has been exceeded.')
+    await expect(read('llama-server/chat-died-stream.http')).rejects.toThrow(OpenAI.APIError)
   })
 })

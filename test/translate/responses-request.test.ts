@@ -263,8 +263,8 @@ describe('tools', () => {
     ['auto', { tool_choice: 'auto' }],
     ['none', { tool_choice: 'none' }],
     ['required', { tool_choice: 'required' }],
-    [{ type: 'function', name: 'read' }, { tool_choice: { type: 'function', function: { name: 'read' } } }],
-    [{ type: 'custom', name: 'apply_patch' }, { tool_choice: { type: 'function', function: { name: 'apply_patch' } } }],
+    [{ type: 'function', name: 'read' }, { tool_choice: 'required' }],
+    [{ type: 'custom', name: 'apply_patch' }, { tool_choice: 'required' }],
     [
       { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'read' }] },
       { tool_choice: 'required' },
@@ -272,6 +272,12 @@ describe('tools', () => {
   ])('may be chosen by %j', (tool_choice, expected) => {
     const { messages: _, model: __, tools: ___, ...rest } = asked({ tools: [READ, PATCH], tool_choice })
     expect(rest).toEqual(expected)
+  })
+
+  it('are demanded by name as the only one, because engines overlook names', () => {
+    const request = asked({ tools: [READ, PATCH], tool_choice: { type: 'custom', name: 'apply_patch' } })
+    expect(request).toMatchObject({ tool_choice: 'required', tools: [{ function: { name: 'apply_patch' } }] })
+    expect(request.tools?.length).toBe(1)
   })
 
   it('may be narrowed to some of them', () => {

@@ -54,8 +54,8 @@ const renumber: Fault = (events) =>
   events.map((event, index) => ({ ...event, data: JSON.stringify({ ...parsed([event])[0], sequence_number: index }) }))
 
 describe('checkMessagesStream', () => {
-  const sound = (): SseEvent[] => translate(toMessages(), fixture('llamacpp-text-then-call.sse'))
-  const failed = (): SseEvent[] => translate(toMessages(), fixture('llamacpp-error.sse'))
+  const sound = (): SseEvent[] => translate(toMessages(), fixture('llama-server/chat-plan-stream.http'))
+  const failed = (): SseEvent[] => translate(toMessages(), fixture('llama-server/chat-failed-stream.http'))
 
   it('finds nothing wrong with a sound stream, a ping or a failure', () => {
     expect(checkMessagesStream(sound())).toEqual([])
@@ -132,8 +132,8 @@ describe('checkMessagesStream', () => {
 })
 
 describe('checkResponsesStream', () => {
-  const sound = (): SseEvent[] => translate(toResponses(), fixture('llamacpp-text-then-call.sse'))
-  const failed = (): SseEvent[] => translate(toResponses(), fixture('llamacpp-error.sse'))
+  const sound = (): SseEvent[] => translate(toResponses(), fixture('llama-server/chat-plan-stream.http'))
+  const failed = (): SseEvent[] => translate(toResponses(), fixture('llama-server/chat-failed-stream.http'))
 
   it('finds nothing wrong with a sound stream or a failure', () => {
     expect(checkResponsesStream(renumber(sound()))).toEqual([])
@@ -237,7 +237,7 @@ describe('checkResponsesStream', () => {
   })
 
   it('finds an incomplete answer without its reason', () => {
-    const events = translate(toResponses(), fixture('llamacpp-cut-by-limit.sse'))
+    const events = translate(toResponses(), fixture('llama-server/chat-call-cut-stream.http'))
     expect(checkResponsesStream(events)).toEqual([])
     expect(checkResponsesStream(set('response.incomplete', 'response.incomplete_details', null)(events))).not.toEqual(
       [],

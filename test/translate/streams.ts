@@ -7,30 +7,66 @@ import { isObject, type Json, parseObject, readObject } from '../../src/gateway/
 import type { ResponsesFacts } from '../../src/gateway/translate/responses-request.ts'
 import { responsesStream } from '../../src/gateway/translate/responses-stream.ts'
 
-/** The fixtures are shaped after what these engines send; each says so in its first comment. */
+/** Chat streams. Those in `llama-server` are recorded, the others written by hand: the folder's README says how. */
 export const FIXTURES = {
   whole: [
     'ollama-text.sse',
     'ollama-thinking-two-calls.sse',
-    'llamacpp-text-then-call.sse',
-    'llamacpp-cut-by-limit.sse',
     'vllm-interleaved-calls.sse',
     'vllm-stop-sequence.sse',
     'lmstudio-calls-without-index.sse',
     'lmstudio-garbage.sse',
+    'llama-server/chat-text-stream.http',
+    'llama-server/chat-greeting-stream.http',
+    'llama-server/chat-cut-stream.http',
+    'llama-server/chat-stop-sequence-stream.http',
+    'llama-server/chat-thought-stream.http',
+    'llama-server/chat-call-stream.http',
+    'llama-server/chat-call-cut-stream.http',
+    'llama-server/chat-plan-stream.http',
+    'llama-server/chat-calls-stream.http',
   ],
-  broken: ['llamacpp-error.sse', 'llamacpp-died.sse'],
+  broken: ['llama-server/chat-failed-stream.http', 'llama-server/chat-died-stream.http'],
 } as const
 
 export const ALL_FIXTURES = [...FIXTURES.whole, ...FIXTURES.broken]
 
+/** The body of an answer. */
 export function fixture(name: string): Buffer {
-  return readFileSync(new URL(`fixtures/${name}`, import.meta.url))
+  return name.endsWith('.http') ? recorded(name).body : readFileSync(new URL(`fixtures/${name}`, import.meta.url))
+}
+
+/** An answer that was recorded with its head. */
+export function recorded(name: string): { status: number; type: string; body: Buffer } {
+  const bytes = readFileSync(new URL(`fixtures/${name}`, import.meta.url))
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  const head = bytes.toString('latin1', 0, headEnd)
+  return {
+    status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]),
+    type: /^content-type: (.*)$/im.exec(head)?.[1] ?? '',
+    body: bytes.subarray(headEnd + 4),
+  }
 }
 
 export function jsonFixture(name: string): unknown {
   return JSON.parse(fixture(name).toString())
 }
+
+/**
+ * These bytes in chunks, in many ways: over all of them there is one cut at every byte, and in the last one there are all of them at once. In
+ * two chunks for every byte it would take the square of the length.
+ */
+export function cutEverywhere(bytes: Buffer): Buffer[][] {
+  const cutAt = (places: readonly number[]) => [0, ...places].map((from, at) => bytes.subarray(from, places[at]))
+  const places = Array.from(bytes.keys())
+  return [
+    ...Array.from({ length: STRIDE }, (_, first) => cutAt(places.filter((at) => at % STRIDE === first))),
+    cutAt(places),
+  ]
+}
+
+/** Chunks are smaller than the events of every fixture. */
+const STRIDE = 61
 
 /** Ids that count: the same input gives the same output. */
 export function countingIds(): NewId {

@@ -1,5 +1,6 @@
 import type { Json } from '../translate/read.ts'
-import { scanTopLevel, spliceTopLevel } from '../translate/splice.ts'
+import { scanTopLevel, spliceTopLevel, valueBehind } from '../translate/splice.ts'
+import type { TopLevel } from '../translate/splice.ts'
 import { TOKEN_LIMITS } from '../workers/rules.ts'
 
 /** The members that decide who serves a call and how; two readers must not disagree about them. */
@@ -19,9 +20,13 @@ export function findAmbiguous(bytes: Buffer, body: Readonly<Record<string, unkno
   return scanTopLevel(bytes)?.duplicates.find(isDecisive) ?? null
 }
 
-/** The same bytes, only these members with another value. */
-export function withChanges(bytes: Buffer, changes: Json): Buffer {
-  const spliced = spliceTopLevel(bytes, changes)
+/** The same bytes, only these decisive members with another value. `body` is `bytes` parsed, and not ambiguous. */
+export function withChanges(
+  bytes: Buffer,
+  body: Json,
+  changes: Partial<Record<(typeof DECISIVE)[number], unknown>>,
+): Buffer {
+  const spliced = spliceTopLevel(bytes, changes, locate(bytes, body))
   if (!spliced) throw new Error('The body of a call is no object.')
   return spliced.bytes
 }
@@ -33,6 +38,17 @@ export function withChanges(bytes: Buffer, changes: Json): Buffer {
 function hasEachOnce(bytes: Buffer, body: Readonly<Record<string, unknown>>): boolean {
   const isOnce = (quoted: Buffer): boolean => bytes.indexOf(quoted) === bytes.lastIndexOf(quoted)
   return QUOTED.every(({ name, quoted }) => !(name in body) || isOnce(quoted)) && !bytes.includes(ESCAPE)
+}
+
+/** Where the decisive members are: a name that is there once, and is one of the body's own, is the body's own. */
+function locate(bytes: Buffer, body: Json): TopLevel | null {
+  const open = bytes.indexOf('{')
+  if (open === -1 || !hasEachOnce(bytes, body)) return scanTopLevel(bytes)
+  const there = QUOTED.filter(({ name }) => name in body)
+  const members = there.map(
+    ({ name, quoted }) => [name, valueBehind(bytes, bytes.indexOf(quoted) + quoted.length)] as const,
+  )
+  return { members: new Map(members), duplicates: [], start: open + 1 }
 }
 
 function isDecisive(name: string): boolean {

@@ -46,6 +46,8 @@ export function toWorker(
   return {
     target,
     ...(isNative(call, asked) ? asItIs(target, call, asked) : asChat(target, call, asked)),
+    // llama.cpp closes its connection behind each stream without saying so, and a call that comes at once would be lost on it.
+    closes: asked.body.stream === true,
     after: ({ kind, status }: Outcome) => {
       if (kind === 'cut' || kind in WORKER_REFUSALS || status === 404 || (status ?? 0) >= 500) engine.doubt()
     },
@@ -96,7 +98,7 @@ function asItIs(target: Target, call: Call, asked: Asked): Way {
   const { engine, kind, model, backendModel } = call
   return {
     path: targetPath(target, kind.path, asked.url),
-    body: withChanges(asked.bytes, { model: backendModel, ...clampTokens(asked.body, engine.maxTokens) }),
+    body: withChanges(asked.bytes, asked.body, { model: backendModel, ...clampTokens(asked.body, engine.maxTokens) }),
     rewrite: {
       stream: () => eventRewrite(NATIVE_STREAMS[kind.style]({ model }), kind.style),
       whole: (answer) => wholeOf(call, answer, nameModel),
@@ -187,17 +189,20 @@ function wholeOf(
 ): ReturnType<Rewrite['whole']> {
   const { status, body } = answer
   if (status < 300) return read(call, answer)
-  if (status === 404) return missing(call)
+  const error = errorOf(body)
+  if (status === 404 || (status === 400 && MODEL_NOT_FOUND.test(error.message))) return missing(call)
+  if (status === 501 && call.kind.locally === 'if_spoken') return new ApiError('not_supported')
   // The key is the gateway's. A caller that is told 401 throws its own away.
   if (status < 400 || status === 401) {
     return new ApiError('upstream_failed', { message: `The local worker refused the gateway with status ${status}.` })
   }
-  const parsed = parse(body)
-  const error = errorOf(body)
-  return isErrorOf(call.kind.style, parsed) && !error.contextExceeded
-    ? answer
-    : toJson(toErrorAnswer(call.kind.style, status, error))
+  const told = toErrorAnswer(call.kind.style, status, error)
+  const isRight = isErrorOf(call.kind.style, parse(body)) && told.status === status && !error.contextExceeded
+  return isRight ? answer : toJson(told)
 }
+
+/** In the words of llama.cpp where it serves several models. */
+const MODEL_NOT_FOUND = /^model '.*' not found$/
 
 /** The engine has not got the model, or not the operation; only the first may be cured by an operator who loads it. */
 function missing({ engine, kind, backendModel }: Call): ApiError {

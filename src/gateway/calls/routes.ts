@@ -110,9 +110,11 @@ async function serveCall(needs: Needs, kind: CallKind, req: CallRequest, res: Se
 /** A function of its own, so that nothing of the request's body stays on the stack of a call that takes minutes. */
 async function startCall(needs: Needs, kind: CallKind, model: SnapshotModel, req: CallRequest, res: ServerResponse) {
   const asked = { url: req.originalUrl, bytes: bytesOf(req), body: req.body }
-  const { target, path, body, rewrite, after, refusals } = await chooseRoute(needs, kind, model, asked)
+  const { target, path, body, closes, rewrite, after, refusals } = await chooseRoute(needs, kind, model, asked)
   res.setHeader('x-svc-served-by', target.name)
-  const call = { method: 'POST', path, headers: toUpstreamHeaders(req.rawHeaders, target), body } as const
+  const headers = toUpstreamHeaders(req.rawHeaders, target)
+  if (closes) headers.push('connection', 'close')
+  const call = { method: 'POST', path, headers, body } as const
   const noted = needs.noteCall({
     requestId: req.id,
     caller: callerOf(req),

@@ -36,6 +36,8 @@ export type Route = {
   readonly target: Target
   readonly path: string
   readonly body: Buffer
+  /** The connection serves no other call after this one. */
+  readonly closes: boolean
   readonly rewrite: Rewrite | null
   readonly after: (outcome: Outcome) => void
   /** The code of each failure that left the caller without an answer. */
@@ -87,7 +89,8 @@ function toUpstream(
   return {
     target,
     path: targetPath(target, path, url),
-    body: body.model === name ? cleaned : withChanges(cleaned, { model: name }),
+    body: body.model === name ? cleaned : withChanges(cleaned, body, { model: name }),
+    closes: false,
     rewrite: null,
     after: () => {},
     refusals: { unreachable: 'upstream_failed', failed: 'upstream_failed', timeout: 'upstream_timeout' },

@@ -21,7 +21,11 @@ export type ChatTool = {
   function: { name: string; description?: string; parameters: Json; strict?: boolean }
 }
 
-export type ChatToolChoice = 'auto' | 'required' | 'none' | { type: 'function'; function: { name: string } }
+/**
+ * A tool that is chosen by name is `required` and the only one of the request: llama.cpp takes the style's own object for that as `auto`, and
+ * LM Studio refuses it.
+ */
+export type ChatToolChoice = 'auto' | 'required' | 'none'
 
 /** The chat completions request that the translations write: what Ollama, llama.cpp, vLLM and LM Studio all read. */
 export type ChatRequest = {
@@ -126,7 +130,7 @@ export function readEngineError(value: unknown): EngineError {
 }
 
 const CONTEXT_EXCEEDED =
-  /context_length_exceeded|exceed_context_size|maximum context length|exceeds? the (available )?context|prompt is too long/i
+  /context_length_exceeded|exceed_context_size|maximum context length|exceeds? the (available )?context|context size has been exceeded|prompt is too long/i
 
 function readChat(body: Json, member: 'delta' | 'message'): ChatEvent {
   if (isError(body)) return { kind: 'error', error: readEngineError(body) }

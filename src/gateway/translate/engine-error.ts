@@ -4,12 +4,17 @@ import type { Json } from './read.ts'
 
 /**
  * An engine's own error as a caller of this style reads it, with the engine's status and words. A prompt that is too long is told
- * in the words and the status by which clients know to shorten the conversation.
+ * in the words and the status by which clients know to shorten the conversation. What the model cannot read is the caller's to leave out,
+ * also where an engine gives it a status at which clients ask again.
  */
 export function toErrorAnswer(style: Style, status: number, error: EngineError): { status: number; body: Json } {
-  const shown = error.contextExceeded && status >= 500 ? 400 : status
+  const isCallers = error.contextExceeded || UNREADABLE.test(error.message)
+  const shown = isCallers && status >= 500 ? 400 : status
   return { status: shown, body: style === 'messages' ? toMessagesError(shown, error) : toResponsesError(shown, error) }
 }
+
+/** In the words of llama.cpp, which has it as a failure of the server. */
+const UNREADABLE = /\b(image|audio|video) input is not supported\b/i
 
 function toMessagesError(status: number, { message, contextExceeded }: EngineError): Json {
   const words = contextExceeded ? `prompt is too long: ${message}` : message

@@ -48,9 +48,9 @@ function isLocalThought(block: unknown): boolean {
   return typeof signature !== 'string' || signature === LOCAL_REASONING || /^([0-9a-f]{32})?$/.test(signature)
 }
 
-/** ... and their reasoning in plain words where a vendor's is encrypted: words have spaces between them. */
+/** ... and nothing, or their reasoning in plain words, where a vendor's is encrypted: words have spaces between them. */
 function isLocalItem(item: unknown): boolean {
   if (!isObject(item) || item.type !== 'reasoning') return false
   const { encrypted_content: sealed } = item
-  return typeof sealed === 'string' && (sealed === LOCAL_REASONING || /\s/.test(sealed))
+  return typeof sealed === 'string' && (sealed === LOCAL_REASONING || sealed === '' || /\s/.test(sealed))
 }

@@ -182,11 +182,11 @@ function systemText(content: unknown, param: string): string {
 
 function readTools(body: Json): Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'> {
   const tools = readList(body.tools).map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`))
-  const choice = isObject(body.tool_choice) ? readChoice(body.tool_choice, tools) : null
+  const { choice, only } = isObject(body.tool_choice) ? readChoice(body.tool_choice, tools) : NO_CHOICE
   if (tools.length === 0) return {}
   const parallel = readObject(body.tool_choice).disable_parallel_tool_use
   return {
-    tools,
+    tools: only === null ? tools : tools.filter((tool) => tool.function.name === only),
     ...(choice !== null && { tool_choice: choice }),
     ...(typeof parallel === 'boolean' && choice !== 'none' && { parallel_tool_calls: !parallel }),
   }
@@ -210,12 +210,17 @@ function readTool(tool: Json, param: string): ChatTool {
   }
 }
 
-function readChoice(choice: Json, tools: readonly ChatTool[]): ChatToolChoice {
-  if (choice.type === 'auto' || choice.type === 'none') return choice.type
+/** `only`: the tool that is to be called. */
+type Choice = { readonly choice: ChatToolChoice | null; readonly only: string | null }
+
+const NO_CHOICE: Choice = { choice: null, only: null }
+
+function readChoice(choice: Json, tools: readonly ChatTool[]): Choice {
+  if (choice.type === 'auto' || choice.type === 'none') return { choice: choice.type, only: null }
   if (tools.length === 0) refuse('tool_choice', 'A tool cannot be demanded where there are none.')
-  if (choice.type === 'any') return 'required'
+  if (choice.type === 'any') return { choice: 'required', only: null }
   if (choice.type !== 'tool') refuse('tool_choice.type', 'tool_choice must be auto, any, tool or none.')
   const name = readText(choice.name)
   if (!tools.some((tool) => tool.function.name === name)) refuse('tool_choice.name', `There is no tool named ${name}.`)
-  return { type: 'function', function: { name } }
+  return { choice: 'required', only: name }
 }

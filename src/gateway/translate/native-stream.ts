@@ -1,5 +1,5 @@
-import type { SseEvent } from '../sse/decode.ts'
-import { readEngineError } from './chat.ts'
+import { sseDecoder, type SseEvent } from '../sse/decode.ts'
+import { type EngineError, readEngineError } from './chat.ts'
 import type { Outcome, StreamTranslator } from './chat-answer.ts'
 import { messagesFailure } from './messages-stream.ts'
 import { isObject, type Json, parseObject, readCount, readObject, readText } from './read.ts'
@@ -16,7 +16,7 @@ export function nativeMessagesStream({ model }: Named): StreamTranslator {
   return passEvents({
     endOf: (type) => (type === 'message_stop' ? 'completed' : type === 'error' ? 'failed' : 'open'),
     show: (event) => [withModel(event, 'message', model)],
-    fail: (message) => [messagesFailure({ message, contextExceeded: false })],
+    fail: (error) => [messagesFailure(error)],
   })
 }
 
@@ -25,8 +25,8 @@ export function nativeResponsesStream({ model }: Named): StreamTranslator {
   let response: Json = {}
   let sequence = -1
 
-  const fail = (message: string): SseEvent[] => {
-    const error = { code: 'server_error', message }
+  const fail = ({ message, contextExceeded }: EngineError): SseEvent[] => {
+    const error = { code: contextExceeded ? 'context_length_exceeded' : 'server_error', message }
     const failed = { ...NO_RESPONSE, model, ...response, status: 'failed', error }
     const data = { type: 'response.failed', sequence_number: sequence + 1, response: failed }
     return [{ event: 'response.failed', data: JSON.stringify(data) }]
@@ -34,7 +34,7 @@ export function nativeResponsesStream({ model }: Named): StreamTranslator {
   return passEvents({
     endOf: (type) => RESPONSE_ENDS.get(type) ?? 'open',
     show(event, body) {
-      if (readText(body.type) === 'error') return fail(readEngineError(body).message)
+      if (readText(body.type) === 'error') return fail(readEngineError(body))
       sequence = readCount(body.sequence_number) ?? sequence + 1
       if (isObject(body.response)) response = { ...body.response, model }
       return [withModel(event, 'response', model)]
@@ -56,16 +56,16 @@ type Passing = {
   /** What the answer is after an event of this type. */
   readonly endOf: (type: string) => State
   readonly show: (event: SseEvent, body: Json) => SseEvent[]
-  readonly fail: (message: string) => SseEvent[]
+  readonly fail: (error: EngineError) => SseEvent[]
 }
 
 function passEvents({ endOf, show, fail }: Passing): StreamTranslator {
   let state: State = 'open'
 
-  function failWith(message: string): SseEvent[] {
+  function failWith(error: EngineError): SseEvent[] {
     if (state !== 'open') return []
     state = 'failed'
-    return fail(message)
+    return fail(error)
   }
 
   return {
@@ -73,15 +73,26 @@ function passEvents({ endOf, show, fail }: Passing): StreamTranslator {
       if (state !== 'open') return []
       const body = parseObject(event.data)
       // Some engines close every stream with `[DONE]`, which neither style knows.
-      if (!body) return event.data.trim() === '[DONE]' ? [] : failWith('The engine sent an event that is not JSON.')
+      if (!body)
+        return event.data.trim() === '[DONE]' ? [] : failWith(broken('The engine sent an event that is not JSON.'))
       const type = readText(body.type)
+      if (isForeignError(event, body)) return failWith(readEngineError(body))
       state = endOf(type)
       return show({ event: event.event ?? type, data: event.data }, body)
     },
-    end: () => failWith('The engine ended its answer too early.'),
-    fail: failWith,
+    end: () => failWith(broken('The engine ended its answer too early.')),
+    fail: (message) => failWith(broken(message)),
     outcome: () => ({ state, usage: null }),
   }
+}
+
+function broken(message: string): EngineError {
+  return { message, contextExceeded: false }
+}
+
+/** An error in a shape that the style does not know, so that its clients would not see what it says: llama.cpp has the chat style's. */
+function isForeignError({ event }: SseEvent, { type, error }: Json): boolean {
+  return type !== 'error' && (event === 'error' || (type === undefined && error !== undefined))
 }
 
 /** The event with another `model` in this member of its data; the same event where there is none. */
@@ -116,6 +127,28 @@ export function isMessage(body: Json): boolean {
 /** A response of the responses style, by its shape. */
 export function isResponse(body: Json): boolean {
   return body.object === 'response' && Array.isArray(body.output)
+}
+
+/**
+ * Whether this is a stream of the responses style that its clients can put together: every event has its number, what belongs to an item has the
+ * place of it, and the end holds the response and does not call an answer completed that used up its limit. Other servers send events of
+ * the same names, and clients give up on them.
+ */
+export function isResponseStream(stream: string, maxOutputTokens: number): boolean {
+  const events = sseDecoder()
+    .push(Buffer.from(stream))
+    .map(({ data }) => parseObject(data))
+    .filter((body) => body !== null)
+  const { type, response } = readObject(events.at(-1))
+  const hasEnded = type === 'response.completed' || type === 'response.incomplete'
+  if (!hasEnded || !isObject(response) || !isResponse(response)) return false
+  const isCut = (readCount(readObject(response.usage).output_tokens) ?? 0) >= maxOutputTokens
+  return events.every(isPlaced) && !(isCut && response.status === 'completed')
+}
+
+function isPlaced({ sequence_number: number, output_index: place, item, item_id: itemId }: Json): boolean {
+  const isOfItem = item !== undefined || itemId !== undefined
+  return readCount(number) !== null && (!isOfItem || readCount(place) !== null)
 }
 
 /** A chat completion or a completion, by its shape. */

@@ -33,8 +33,9 @@ export type ReadTools = {
 export function readResponsesTools(body: Json): ReadTools {
   const found = collect(body)
   const allowed = allowedNames(body.tool_choice, found.named)
-  const named = found.named.filter(({ tool }) => allowed?.has(tool.function.name) ?? true)
-  const choice = readChoice(body.tool_choice, named)
+  const offered = found.named.filter(({ tool }) => allowed?.has(tool.function.name) ?? true)
+  const { choice, only } = readChoice(body.tool_choice, offered)
+  const named = only === null ? offered : offered.filter(({ tool }) => tool.function.name === only)
   return {
     tools: new Map(found.named.map(({ tool, source }) => [tool.function.name, source])),
     described: found.described,
@@ -158,14 +159,18 @@ function allowedNames(choice: unknown, named: readonly NamedTool[]): ReadonlySet
   return new Set(readList(choice.tools).map((tool) => chosenName(readObject(tool), named)))
 }
 
-function readChoice(choice: unknown, named: readonly NamedTool[]): ChatToolChoice | null {
-  if (choice === undefined || choice === null) return null
+/** `only`: the tool that is to be called. */
+type Choice = { readonly choice: ChatToolChoice | null; readonly only: string | null }
+
+function readChoice(choice: unknown, named: readonly NamedTool[]): Choice {
+  if (choice === undefined || choice === null) return { choice: null, only: null }
   const mode = isObject(choice) && choice.type === 'allowed_tools' ? choice.mode : choice
-  if (mode === 'auto' || mode === 'none') return mode
+  if (mode === 'auto' || mode === 'none') return { choice: mode, only: null }
   if (mode === 'required') {
-    return named.length > 0 ? 'required' : refuse('tool_choice', 'A tool cannot be demanded where there are none.')
+    if (named.length === 0) refuse('tool_choice', 'A tool cannot be demanded where there are none.')
+    return { choice: mode, only: null }
   }
-  return { type: 'function', function: { name: chosenName(readObject(mode), named) } }
+  return { choice: 'required', only: chosenName(readObject(mode), named) }
 }
 
 function chosenName(choice: Json, named: readonly NamedTool[]): string {

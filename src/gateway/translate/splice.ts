@@ -56,6 +56,13 @@ export function scanTopLevel(bytes: Buffer): TopLevel | null {
   return bytes[at] === CLOSE_BRACE && members.size === 0 ? { members, duplicates: [], start: open + 1 } : null
 }
 
+/** The value of a member whose quoted name ends here. */
+export function valueBehind(bytes: Buffer, nameEnd: number): ByteRange {
+  const colon = skipSpace(bytes, nameEnd)
+  const start = skipSpace(bytes, colon + 1)
+  return { start, end: valueEnd(bytes, start) }
+}
+
 /**
  * The same bytes with these top-level members set: where a member is, only its value changes; where it is not, it is
  * written first. `undefined` leaves a member as it is. Nothing else is parsed or written anew, so numbers, spaces and the
@@ -86,7 +93,8 @@ function pieces(
     return range ? [{ range, text: JSON.stringify(value) }] : []
   })
   const added = inserted.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')
-  const comma = added !== '' && scanned.members.size > 0 ? ',' : ''
+  const isEmpty = bytes[skipSpace(bytes, scanned.start)] === CLOSE_BRACE
+  const comma = added !== '' && !isEmpty ? ',' : ''
   const out = [bytes.subarray(0, scanned.start), Buffer.from(added + comma)]
   let from = scanned.start
   for (const { range, text } of edits.toSorted((a, b) => a.range.start - b.range.start)) {

@@ -155,6 +155,7 @@ function askInStyle(target: Target): AskInStyle {
 const QUESTION_HEADERS = [
   ...['accept', 'application/json', 'content-type', 'application/json'],
   ...['anthropic-version', '2023-06-01'],
+  ...['connection', 'close'],
 ]
 
 const PROBE_HEADERS = ['accept', 'application/json']

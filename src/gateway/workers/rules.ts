@@ -32,7 +32,7 @@ export function toProbe(status: number, body: string): Probe {
   const data = status === 200 ? dataOf(body) : undefined
   if (data === null) return { kind: 'listed', models: [] }
   if (!Array.isArray(data) || !data.every(hasId)) return { kind: 'unhealthy' }
-  return { kind: 'listed', models: data.map(({ id }) => id) }
+  return { kind: 'listed', models: [...new Set(data.flatMap(namesOf))] }
 }
 
 export const WORKER_ID = 'local-engine' as const
@@ -76,6 +76,12 @@ export function clampTokens(body: Readonly<Record<string, unknown>>, maxTokens: 
 /** Ollama lists `qwen3` as `qwen3:latest` and answers to both. */
 function has(listed: readonly string[], backendModel: string): boolean {
   return listed.includes(backendModel) || listed.includes(`${backendModel}:latest`)
+}
+
+/** llama.cpp lists the other names of a model in `aliases`. */
+function namesOf({ id, aliases }: { id: string; aliases?: unknown }): string[] {
+  const others: unknown[] = Array.isArray(aliases) ? aliases : []
+  return [id, ...others.filter((name) => typeof name === 'string')]
 }
 
 function dataOf(body: string): unknown {

@@ -1,4 +1,4 @@
-import { isMessage, isResponse } from '../translate/native-stream.ts'
+import { isMessage, isResponseStream } from '../translate/native-stream.ts'
 import type { Json } from '../translate/read.ts'
 import { parseObject } from '../translate/read.ts'
 
@@ -28,7 +28,8 @@ type Needs = {
 
 /**
  * Finds out in the background which styles an engine speaks itself, once for each style and when the first call needs to know. Only the shape of an
- * answer to a real question (of one token) counts: some servers answer 200 to every path, and each has errors of its own.
+ * answer to a real question (of a few tokens) counts, and whether the engine minds what it cannot do: some servers answer 200 to every path, each
+ * has errors of its own, and llama.cpp reads over what it does not know.
  */
 export function openStyleProber({ ask, onFound }: Needs): StyleProber {
   const known = new Map<NativeStyle, Speech>()
@@ -59,32 +60,52 @@ export function openStyleProber({ ask, onFound }: Needs): StyleProber {
 }
 
 async function probeStyle(ask: AskInStyle, style: NativeStyle, model: string): Promise<Speech | null> {
-  const { path, body, isAnswer } = QUESTIONS[style]
+  const { path, body, impossible, isAnswer } = QUESTIONS[style]
   const heard = judgeSpeech(await ask(path, { model, ...body }), isAnswer)
-  if (!heard || style === 'messages') return heard === null ? null : { native: heard === 'native', stateful: false }
-  if (heard === 'mute') return { native: false, stateful: false }
-  const again = judgeSpeech(await ask(path, { model, ...body, previous_response_id: UNKNOWN_RESPONSE }), isAnswer)
-  // An engine that answers as if there were such a response forgets conversations silently.
-  return again && { native: true, stateful: again === 'mute' }
+  if (heard !== 'native') return heard && { native: false, stateful: false }
+  const minds = judgeRefusal(await ask(path, { model, ...body, ...impossible }), isAnswer)
+  if (minds === null) return null
+  // The translation knows tool_choice; previous_response_id is for an engine alone, and only asked of one that minds.
+  return style === 'messages' ? { native: minds, stateful: false } : { native: true, stateful: minds }
 }
 
-const UNKNOWN_RESPONSE = 'resp_00000000000000000000000000000000'
+/** The least that the vendor allows. */
+const FEW_TOKENS = 16
 
+/** `impossible`: what no engine can do, so that one which answers all the same overlooks it, there and in every call. */
 const QUESTIONS = {
   messages: {
     path: '/v1/messages',
     body: { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] },
-    isAnswer: isMessage,
+    impossible: {
+      tools: [{ name: 'one', description: 'A tool.', input_schema: { type: 'object', properties: {} } }],
+      tool_choice: { type: 'tool', name: 'another' },
+    },
+    isAnswer(text: string): boolean {
+      const body = parseObject(text)
+      return body !== null && isMessage(body)
+    },
   },
-  responses: { path: '/v1/responses', body: { max_output_tokens: 16, input: 'hi' }, isAnswer: isResponse },
+  // Asked for more than the limit allows, and as a stream, because that is where engines stray from the style.
+  responses: {
+    path: '/v1/responses',
+    body: { max_output_tokens: FEW_TOKENS, input: 'Count from one to one hundred in words.', stream: true },
+    impossible: { previous_response_id: 'resp_00000000000000000000000000000000' },
+    isAnswer: (text: string) => isResponseStream(text, FEW_TOKENS),
+  },
 } as const
 
 /** What an answer says of an engine; null: nothing, because the engine was busy, broken or away. */
-export function judgeSpeech(heard: Heard, isAnswer: (body: Json) => boolean): 'native' | 'mute' | null {
+export function judgeSpeech(heard: Heard, isAnswer: (body: string) => boolean): 'native' | 'mute' | null {
   if (!heard) return null
-  const body = parseObject(heard.body)
-  if (body && isAnswer(body)) return 'native'
+  if (isAnswer(heard.body)) return 'native'
   return heard.status >= 500 || BUSY.has(heard.status) ? null : 'mute'
+}
+
+/** Whether an engine that has just answered refuses what cannot be. Some fail (500) where they should refuse. */
+function judgeRefusal(heard: Heard, isAnswer: (body: string) => boolean): boolean | null {
+  const judged = judgeSpeech(heard, isAnswer)
+  return judged === null ? heard?.status === 500 || null : judged === 'mute'
 }
 
 const BUSY: ReadonlySet<number> = new Set([408, 409, 425, 429])

@@ -1,0 +1,53 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { findAmbiguous, withChanges } from '../../src/gateway/calls/body.ts'
+
+type Body = Record<string, unknown>
+
+const changed = (text: string, changes: Parameters<typeof withChanges>[2]) =>
+  withChanges(Buffer.from(text), JSON.parse(text) as Body, changes).toString()
+
+describe('the body of a call with another model', () => {
+  it.each([
+    ['named first', '{"model":"a","x":1}', '{"model":"b","x":1}'],
+    ['named last, between spaces', ' { "x" : 1.0 , "model" : "a" } ', ' { "x" : 1.0 , "model" : "b" } '],
+    ['not named', '{"x":1}', '{"model":"b","x":1}'],
+    ['not named in an empty body', '{ }', '{"model":"b" }'],
+    ['named deeper only', '{"x":{"model":"a"}}', '{"model":"b","x":{"model":"a"}}'],
+    ['named deeper too', '{"x":{"model":"a"},"model":"a"}', '{"x":{"model":"a"},"model":"b"}'],
+    ['named in escaped letters', '{"mod\\u0065l":"a","x":"model"}', '{"mod\\u0065l":"b","x":"model"}'],
+    ['told of in a text', '{"x":"\\"model\\":","model":"a"}', '{"x":"\\"model\\":","model":"b"}'],
+    ['null', '{"model":null,"x":1}', '{"model":"b","x":1}'],
+  ])('which was %s', (_name, text, expected) => {
+    expect(changed(text, { model: 'b' })).toBe(expected)
+  })
+
+  it('changes a limit beside it, wherever each is, and nothing that is undefined', () => {
+    const text = '{"max_tokens":9999,"stream":true,"model":"a"}'
+    expect(changed(text, { model: 'b', max_tokens: 5, stream: undefined })).toBe(
+      '{"max_tokens":5,"stream":true,"model":"b"}',
+    )
+  })
+
+  it('reads like the body with these members set, whatever else is in it', () => {
+    const name = fc.constantFrom('model', 'stream', 'max_tokens', 'x', 'mod\u0065l', '"model"')
+    const value = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        name,
+        fc.integer(),
+        fc.constant(null),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(name, tie('value'), { maxKeys: 3 }),
+      ),
+    })).value
+    fc.assert(
+      fc.property(fc.dictionary(name, value, { maxKeys: 5 }), fc.boolean(), (body, isSpaced) => {
+        const bytes = Buffer.from(JSON.stringify(body, null, isSpaced ? 2 : 0))
+        fc.pre(findAmbiguous(bytes, body) === null)
+        const read = JSON.parse(withChanges(bytes, body, { model: 'b', max_tokens: 1 }).toString()) as Body
+        expect(read).toEqual({ ...body, model: 'b', max_tokens: 1 })
+      }),
+    )
+  })
+})
