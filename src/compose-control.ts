@@ -27,7 +27,7 @@ import { presentedFinder, refreshSession } from './control/tokens/refresh.ts'
 import { signOut } from './control/tokens/sign-out.ts'
 import { deviceSessionStore } from './control/tokens/store.ts'
 import type { Part } from './http/app.ts'
-import { authenticator } from './http/authenticate.ts'
+import { securitySchemes } from './http/authenticate.ts'
 import type { Identify } from './http/authenticate.ts'
 import { smallBody } from './http/body.ts'
 import { contractOf } from './http/contract.ts'
@@ -37,6 +37,7 @@ import { rateLimits, together } from './http/rate-limit.ts'
 import { sameOrigin } from './http/same-origin.ts'
 import { verifyAccessToken } from './kernel/access-token.ts'
 import type { Clock } from './kernel/clock.ts'
+import { withPatience } from './kernel/patience.ts'
 
 /** The largest body of most routes of the control plane. */
 const SMALL_BODY_BYTES = 16 * 1024
@@ -46,6 +47,14 @@ const WEBAUTHN_BODIES = {
   paths: ['/v1/auth/passkeys/register/finish', '/v1/auth/passkeys/login/finish'],
   limitBytes: 64 * 1024,
 }
+
+/**
+ * How long one request may wait for the database in all before it is 503: with what else there is to do, within three seconds. Waits that end
+ * well count too, because nobody can tell a queue that moves slowly from one that has stopped, and whoever has waited for a first connection must
+ * not wait as long again for the next. So a database that is slow and answers is given up as well, where a request's statements, thirty at
+ * most and of a few milliseconds each on a good day, come to this much: it has less to do then, and whoever asked may ask again.
+ */
+const DATABASE_PATIENCE_MS = 2500
 
 type Parts = {
   /** The published document. */
@@ -87,15 +96,16 @@ export function controlPart(config: Config, edges: Edges, parts: Parts): Part {
       clock,
       log,
     }),
-    authenticate: authenticator({
+    schemes: securitySchemes({
       identifyBearer: identifyDevice(config, keys, access, clock),
       identifyBrowser: identifyBrowser({ sessions: stores.browserSessions, clock }),
-      onFailure: (err) => log.error({ err }, 'authenticate.failed'),
     }),
     parseBody: smallBody(SMALL_BODY_BYTES, WEBAUTHN_BODIES),
     nameAllMistakes: true,
     before: [
-      // First, so that what the next refuses can be read too.
+      // Around everything: who calls is asked of the database too.
+      (_req, _res, next) => withPatience(DATABASE_PATIENCE_MS, next),
+      // Before the next one, so that what the next refuses can be read too.
       ...cors(contract, config.allowedOrigins, CONTROL_ACCESS),
       sameOrigin([new URL(config.baseUrl).origin, ...config.allowedOrigins]),
     ],

@@ -11,6 +11,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../generated/prisma/client.ts'
 import type { DatabaseConfig } from './config.ts'
 import { lockDirectory } from './database-lock.ts'
+import { CONNECT_TIMEOUT_MS, openPool } from './database-pool.ts'
 import { isDatabaseUnavailable } from './kernel/database-errors.ts'
 import type { Secret } from './kernel/secret.ts'
 import { migrate, readMigrations } from './migrations.ts'
@@ -171,26 +172,9 @@ async function startTransaction(pglite: PGlite): Promise<Transaction> {
 
 // ---- Postgres: a server, whose silence must never become ours ------------------------------------------------------
 
-const CONNECT_TIMEOUT_MS = 2000
-/** The server gives up first, which keeps the connection; ours is for a server that does not even do that. */
-const STATEMENT_TIMEOUT_MS = 1800
-const QUERY_TIMEOUT_MS = 2000
-/** What the wait for a connection and a statement on it may take together. */
-const WAIT_AND_QUERY_MS = 2500
-
 async function openPostgres(url: Secret): Promise<Database> {
   await migratePostgres(url)
-  const pool = new CountingPool({
-    ...connectionOptions(url),
-    Client: ImpatientClient,
-    max: 10,
-    idleTimeoutMillis: 30_000,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: 10_000,
-  })
-  // An idle connection that is lost is replaced when it is needed; without a listener it would end the process.
-  pool.on('error', () => undefined)
+  const pool = openPool(connectionOptions(url))
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool),
     errorFormat: 'minimal',
@@ -214,54 +198,6 @@ function connectionOptions(url: Secret): pg.ClientConfig {
     application_name: 'svc',
     // The driver adapter sends and reads times without their zone.
     options: '-c timezone=UTC',
-  }
-}
-
-/**
- * A client that is closed when a query of its got no answer in time. node-postgres would keep it, and in a transaction the
- * ROLLBACK behind the silent query would wait as long again, before a connection that answers nobody goes back to the pool.
- */
-class ImpatientClient extends pg.Client {
-  #queryTimeoutMs = QUERY_TIMEOUT_MS
-
-  /** Whoever uses it now has waited so long for it. */
-  lendAfter(waitedMs: number): void {
-    this.#queryTimeoutMs = Math.min(QUERY_TIMEOUT_MS, WAIT_AND_QUERY_MS - waitedMs)
-  }
-
-  // The overloads of `query` are node-postgres' own; whatever they are given passes through.
-  override query(...given: unknown[]): never {
-    const [config, ...rest] = given
-    const isPlain = typeof config === 'object' && config !== null && !('submit' in config)
-    const timed = isPlain ? { ...config, query_timeout: Math.max(1, this.#queryTimeoutMs) } : config
-    const answer: unknown = Reflect.apply(super.query, this, [timed, ...rest])
-    if (answer instanceof Promise) answer.catch((error: unknown) => this.#endAfterSilence(error))
-    return answer as never
-  }
-
-  #endAfterSilence(error: unknown): void {
-    const silent = error instanceof Error && error.message === 'Query read timeout'
-    if (silent) this.end().catch(() => undefined)
-  }
-}
-
-/**
- * A pool in which the wait for a connection counts: when all of them hang, who waited for one of those must not hang as long again.
- */
-class CountingPool extends pg.Pool {
-  // The overloads of `connect` are node-postgres' own: with a callback, and with a promise.
-  override connect(...given: unknown[]): never {
-    const askedAt = performance.now()
-    const lend = (client: unknown) => {
-      if (client instanceof ImpatientClient) client.lendAfter(performance.now() - askedAt)
-    }
-    const [done] = given
-    if (typeof done !== 'function') return super.connect().then((client) => (lend(client), client)) as never
-    super.connect((error, client, release) => {
-      lend(client)
-      Reflect.apply(done, undefined, [error, client, release])
-    })
-    return undefined as never
   }
 }
 
