@@ -20,7 +20,7 @@ import { callMetrics } from './gateway/usage/metrics.ts'
 import { logCalls, openRecorder } from './gateway/usage/recorder.ts'
 import { callEventStore } from './gateway/usage/store.ts'
 import type { Part } from './http/app.ts'
-import { authenticator } from './http/authenticate.ts'
+import { securitySchemes } from './http/authenticate.ts'
 import type { Identify } from './http/authenticate.ts'
 import { callBody } from './http/body.ts'
 import { contractOf } from './http/contract.ts'
@@ -125,10 +125,9 @@ export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts:
       log,
     }),
     ...(requestsPerMinute > 0 && { limit: limitRequests(requests) }),
-    authenticate: authenticator({
+    schemes: securitySchemes({
       identifyBearer: basis.identify,
       identifyBrowser: null,
-      onFailure: (err) => log.error({ err }, 'authenticate.failed'),
     }),
     parseBody: callBody(config.maxBodyBytes),
     nameAllMistakes: false,

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import express from 'express'
-import type { Express, RequestHandler, Router } from 'express'
+import type { Express, RequestHandler } from 'express'
 import type { Logger } from '../log.ts'
-import type { Authenticate } from './authenticate.ts'
+import type { Schemes } from './authenticate.ts'
 import { plainContentType } from './body.ts'
-import { signInFirstIn } from './contract.ts'
 import type { Contract } from './contract.ts'
 import { readCookies } from './cookies.ts'
 import { errorHandler } from './error-handler.ts'
 import type { WriteErrorPage } from './error-handler.ts'
 import { ApiError } from './errors.ts'
 import { guard } from './guard.ts'
+import { inTurn } from './in-turn.ts'
 import type { EndedRequest } from './metrics.ts'
 import { mount, toExpressPath } from './mount.ts'
 import type { Handlers, OperationId } from './operation.ts'
@@ -20,7 +20,7 @@ import './request.ts'
 export type Part = {
   readonly contract: Contract
   readonly handlers: Partial<Handlers<OperationId>>
-  readonly authenticate: Authenticate
+  readonly schemes: Schemes
   readonly parseBody: RequestHandler
   /** Name every mistake of a body and not only the first: for bodies that are small. */
   readonly nameAllMistakes: boolean
@@ -50,10 +50,9 @@ export async function createApp(needs: Needs): Promise<Express> {
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple')
   if (needs.trustProxy !== undefined) app.set('trust proxy', proxies(needs.trustProxy))
 
-  app.use(identify, logRequests(needs), plainContentType, headAsGet, cookies(needs.secure))
-  app.use(await dispatch(needs.parts))
-  const signInFirst = new Set(needs.parts.flatMap(({ contract }) => signInFirstIn(contract)))
-  app.use(errorHandler({ ...needs, signInFirst }))
+  const steps = [identify, logRequests(needs), plainContentType, headAsGet, cookies(needs.secure)]
+  app.use(inTurn([...steps, await dispatch(needs)]))
+  app.use(errorHandler(needs))
   return app
 }
 
@@ -70,10 +69,9 @@ function logRequests({ log, onRequest }: Pick<Needs, 'log' | 'onRequest'>): Requ
   return (req, res, next) => {
     const startedAt = performance.now()
     res.once('close', () => {
-      const { openapi } = req as { openapi?: { openApiRoute?: string } }
       const ended = {
         method: req.method,
-        route: openapi?.openApiRoute ?? 'unknown',
+        route: req.openapi?.openApiRoute ?? 'unknown',
         status: res.statusCode,
         ms: Math.round(performance.now() - startedAt),
       }
@@ -112,22 +110,21 @@ function cookies(secure: boolean): RequestHandler {
 }
 
 /** Each path belongs to one part; a path of no part is not found. */
-async function dispatch(parts: readonly Part[]): Promise<RequestHandler> {
+async function dispatch({ parts, log }: Pick<Needs, 'parts' | 'log'>): Promise<RequestHandler> {
+  const onFailure = (err: unknown) => log.error({ err }, 'authenticate.failed')
   const owners = await Promise.all(
-    parts.map(async (part) => ({ owns: ownsPath(part.contract), router: await routerOf(part) })),
+    parts.map(async (part) => ({ owns: ownsPath(part.contract), serve: await serve(part, onFailure) })),
   )
   return (req, res, next) => {
     const owner = owners.find(({ owns }) => owns(req.path))
     if (!owner) return next(new ApiError('not_found', { message: 'There is no such route.' }))
-    owner.router(req, res, next)
+    return owner.serve(req, res, next)
   }
 }
 
-async function routerOf(part: Part): Promise<Router> {
-  const router = express.Router({ caseSensitive: true })
-  router.use(refuseWebSocket, ...part.before, ...(await guard(part)))
-  mount(router, part.contract, part.handlers)
-  return router
+async function serve(part: Part, onFailure: (error: unknown) => void): Promise<RequestHandler> {
+  const guarded = await guard({ ...part, onFailure })
+  return inTurn([refuseWebSocket, ...part.before, ...guarded, mount(part.contract, part.handlers)])
 }
 
 /** Whether a path is one of the document's, an optional slash at the end included. A path that cannot be decoded names nothing. */

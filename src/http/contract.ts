@@ -26,6 +26,7 @@ const PARTS_OF_TAG: Readonly<Record<string, readonly PartName[]>> = {
 export type OperationObject = {
   readonly operationId: OperationId
   readonly tags: readonly string[]
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, unknown>> }
   readonly responses: Readonly<Record<string, unknown>>
 }

@@ -2,7 +2,6 @@ import type { ErrorRequestHandler, Request, Response } from 'express'
 import type { Logger } from '../log.ts'
 import { ApiError, ERRORS } from './errors.ts'
 import type { ErrorCode } from './errors.ts'
-import type { OperationId } from './operation.ts'
 
 /** Writes an error that has the request's answer to itself; false leaves it to the JSON writer. */
 export type WriteErrorPage = (req: Request, res: Response, error: ApiError) => boolean
@@ -11,8 +10,6 @@ type Needs = {
   readonly log: Logger
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   readonly writeErrorPage: WriteErrorPage
-  /** The operations that say where to sign in when nobody is: `authenticate_first` is their 401. */
-  readonly signInFirst: ReadonlySet<OperationId>
   /** Where to sign in. */
   readonly loginRoutes: { readonly deviceStart: string; readonly page: string }
 }
@@ -51,10 +48,10 @@ function writeHeaders(res: Response, error: ApiError): void {
   if (error.allow !== undefined) res.set('Allow', error.allow)
 }
 
-function toApiError(thrown: unknown, req: Request, { isDatabaseUnavailable, signInFirst }: Needs): ApiError {
+function toApiError(thrown: unknown, req: Request, { isDatabaseUnavailable }: Needs): ApiError {
   if (thrown instanceof ApiError) return thrown
   // Before the database: a caller that hangs up in the middle of its body is told by a code that connections to databases end with too.
-  const refused = fromMiddleware(thrown, req, signInFirst)
+  const refused = fromMiddleware(thrown, req)
   if (refused) return refused
   return new ApiError(isDatabaseUnavailable(thrown) ? 'service_unavailable' : 'internal', { cause: thrown })
 }
@@ -68,13 +65,11 @@ type MiddlewareError = {
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
 }
 
-function fromMiddleware(thrown: unknown, req: Request, signInFirst: Needs['signInFirst']): ApiError | undefined {
+function fromMiddleware(thrown: unknown, req: Request): ApiError | undefined {
   if (!isMiddlewareError(thrown)) return undefined
   switch (thrown.status) {
     case 400:
       return new ApiError('invalid_request', { message: messageOf(thrown), cause: thrown })
-    case 401:
-      return new ApiError(isIn(signInFirst, req) ? 'authenticate_first' : 'unauthorized', { cause: thrown })
     case 404:
       return new ApiError('not_found')
     case 405:
@@ -109,21 +104,13 @@ function mistakeOf({ path, message }: { path: string; message: string }): string
   return `${field} ${message.replace(/^must have required property '.*'$/, 'is missing')}`
 }
 
-function isIn(operations: ReadonlySet<OperationId>, req: Request): boolean {
-  // The validator leaves the operation on the request.
-  const { openapi } = req as { openapi?: { schema?: { operationId?: OperationId } } }
-  const id = openapi?.schema?.operationId
-  return id !== undefined && operations.has(id)
-}
-
 function allowOf(allow: string | undefined): string {
   const methods = (allow ?? '').toUpperCase().split(', ')
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ')
 }
 
 function unsupportedMessage(req: Request): string {
-  const { openapi } = req as { openapi?: { schema?: { requestBody?: { content?: Record<string, unknown> } } } }
-  const types = Object.keys(openapi?.schema?.requestBody?.content ?? {})
+  const types = Object.keys(req.openapi?.schema.requestBody?.content ?? {})
   const encoding = req.headers['content-encoding']
   if (encoding && types.includes(req.headers['content-type'] ?? ''))
     return `The content encoding ${JSON.stringify(encoding).slice(0, 40)} is not supported; gzip, deflate, br and zstd are.`

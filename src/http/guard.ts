@@ -1,16 +1,22 @@
 import express from 'express'
 import type { NextFunction, Request, RequestHandler } from 'express'
 import { middleware as openApiValidator } from 'express-openapi-validator'
-import { requestsOf } from './contract.ts'
-import type { Contract, OperationObject } from './contract.ts'
-import type { Authenticate } from './authenticate.ts'
+import { accessOf, authenticate } from './authenticate.ts'
+import type { Access, Schemes } from './authenticate.ts'
 import { hasBody } from './body.ts'
+import { requestsOf } from './contract.ts'
+import type { Contract } from './contract.ts'
 import { ApiError } from './errors.ts'
+import type { OperationId } from './operation.ts'
+import { operationOf } from './request.ts'
+import type { FoundOperation } from './request.ts'
 import { spareValidatorWork } from './spare-validator-work.ts'
 
 type Needs = {
   readonly contract: Contract
-  readonly authenticate: Authenticate
+  readonly schemes: Schemes
+  /** Told why it could not be found out who calls. */
+  readonly onFailure: (error: unknown) => void
   /** Runs before the caller of an operation that needs one is known. */
   readonly limit?: RequestHandler
   /** Reads the body into `req.body`; runs after the caller is known, so strangers cannot make us parse. */
@@ -23,13 +29,22 @@ type Needs = {
  * What stands before every handler of a part: the operation is found, the caller known, the body parsed and the request checked against
  * the contract, in this order. Rejects when the contract itself is not valid, so that the start fails and not each request.
  */
-export async function guard({
-  contract,
-  authenticate,
-  limit,
-  parseBody,
-  nameAllMistakes,
-}: Needs): Promise<RequestHandler[]> {
+export async function guard(needs: Needs): Promise<RequestHandler[]> {
+  const { contract, limit, parseBody, onFailure } = needs
+  const { find, validate } = await openValidator(needs)
+  const access = accessOf(contract, needs.schemes)
+  return [
+    rememberOperations(find),
+    ...(limit ? [whereCaller(access, limit)] : []),
+    authenticate(contract, access, onFailure),
+    settleEmptyBody,
+    whereBody(parseBody),
+    validate,
+    needBody,
+  ]
+}
+
+async function openValidator({ contract, nameAllMistakes }: Pick<Needs, 'contract' | 'nameAllMistakes'>) {
   spareValidatorWork()
   const steps = openApiValidator({
     // The validator's own type of a 3.1 document asks for fields that the standard does not.
@@ -39,27 +54,19 @@ export async function guard({
     // A query parameter that nobody reads changes nothing; an operation without any documents no 400.
     validateRequests: { allErrors: nameAllMistakes, allowUnknownQueryParameters: true },
     validateResponses: false,
-    validateSecurity: { handlers: authenticate },
+    // It runs all alternatives of a request, and makes an error, stack and all, of each that has no credential.
+    validateSecurity: false,
     fileUploader: false,
     // "dereference" would overflow the stack on recursive schemas.
     $refParser: { mode: 'bundle' },
   })
-  const [init, metadata, security, validate] = [
+  const [init, find, validate] = [
     stepOf(steps, 'pathParamsMiddleware'),
     stepOf(steps, 'metadataMiddleware'),
-    stepOf(steps, 'securityMiddleware'),
     stepOf(steps, 'requestMiddleware'),
   ]
   await started(init)
-  return [
-    metadata,
-    ...(limit ? [whereCaller(limit)] : []),
-    tellOutage(security),
-    settleEmptyBody,
-    whereBody(parseBody),
-    validate,
-    needBody,
-  ]
+  return { find, validate }
 }
 
 type Step = RequestHandler
@@ -82,13 +89,21 @@ function started(init: Step): Promise<void> {
   })
 }
 
-/** That nobody can tell who calls is 503, whatever other credentials say, and never 401: clients throw good tokens away on 401. */
-function tellOutage(security: Step): Step {
-  return (req, res, next) =>
-    security(req, res, (error?: unknown) => {
-      const isOutage = req.callerUnknown !== undefined && !req.caller
-      next(isOutage ? new ApiError('service_unavailable', { cause: req.callerUnknown }) : error)
+/** The validator goes through all routes for each request. What it finds for a path without parameters is always the same, and kept. */
+function rememberOperations(find: Step): Step {
+  const known = new Map<string, FoundOperation>()
+  return (req, res, next) => {
+    const key = `${req.method} ${req.path}`
+    const operation = known.get(key)
+    if (operation) {
+      req.openapi = operation
+      return next()
+    }
+    return find(req, res, (error?: unknown) => {
+      if (req.openapi?.expressRoute === req.path) known.set(key, req.openapi)
+      next(error)
     })
+  }
 }
 
 /** A request without a body has no content type either, unless the operation wants one and shall say what is missing. */
@@ -103,38 +118,23 @@ const settleEmptyBody: RequestHandler = (req, _res, next) => {
 
 /** Where no field of a required body is required, the validator lets none at all pass. */
 const needBody: RequestHandler = (req, _res, next) => {
-  const isMissing = requiresBody(req) && req.body === undefined
+  const isMissing = req.body === undefined && operationOf(req).requestBody?.required === true
   next(isMissing ? new ApiError('invalid_request', { message: 'This route needs a body.' }) : undefined)
 }
 
 /** A body that the operation does not take is not read either, so nothing can be wrong with it. */
 function whereBody(parseBody: RequestHandler): RequestHandler {
-  return (req, res, next) => (hasBody(req) && bodyOf(req) ? parseBody(req, res, next) : next())
+  return (req, res, next) => (hasBody(req) && operationOf(req).requestBody ? parseBody(req, res, next) : next())
 }
 
 /** An operation for anybody, such as the health, is not limited. */
-function whereCaller(limit: RequestHandler): RequestHandler {
-  return (req, res, next) => {
-    const { openapi } = req as { openapi?: { schema?: { security?: readonly object[] } } }
-    const needsCaller = openapi?.schema?.security?.every((scheme) => Object.keys(scheme).length > 0)
-    return needsCaller ? limit(req, res, next) : next()
-  }
-}
-
-function requiresBody(req: Request): boolean {
-  return bodyOf(req)?.required === true
+function whereCaller(access: ReadonlyMap<OperationId, Access>, limit: RequestHandler): RequestHandler {
+  return (req, res, next) => (access.get(operationOf(req).operationId)?.isOpen ? next() : limit(req, res, next))
 }
 
 /** The type that a body would have, where one is required: JSON, unless the operation takes only forms. */
 function requiredTypeOf(req: Request): string | undefined {
-  const { required = false, content = {} } = bodyOf(req) ?? {}
+  const { required = false, content = {} } = operationOf(req).requestBody ?? {}
   const [first] = Object.keys(content)
   return required ? first : undefined
-}
-
-/** What the operation says of its body; undefined where it takes none. */
-function bodyOf(req: Request): OperationObject['requestBody'] {
-  // The validator leaves what it found on the request.
-  const { openapi } = req as { openapi?: { schema?: OperationObject } }
-  return openapi?.schema?.requestBody
 }

@@ -1,24 +1,23 @@
-import type { Router } from 'express'
+import type { RequestHandler } from 'express'
 import type { Contract } from './contract.ts'
 import { routesOf } from './contract.ts'
 import type { Handlers, OperationId } from './operation.ts'
+import { operationOf } from './request.ts'
 
 /**
- * Gives every operation of the contract its handler. Refuses to start when one has no handler, or a handler no operation: what is
- * documented and what is served are the same.
+ * Runs the handler of the operation that was found. Refuses to start when an operation of the contract has no handler, or a handler no
+ * operation: what is documented and what is served are the same.
  */
-export function mount(router: Router, contract: Contract, handlers: Partial<Handlers<OperationId>>): void {
-  const routes = routesOf(contract)
-  const missing = routes.filter((route) => !handlers[route.id]).map((route) => route.id)
-  const extra = Object.keys(handlers).filter((id) => !routes.some((route) => route.id === id))
+export function mount(contract: Contract, handlers: Partial<Handlers<OperationId>>): RequestHandler {
+  const ids = new Set<string>(routesOf(contract).map(({ id }) => id))
+  const missing = [...ids].filter((id) => !(id in handlers))
+  const extra = Object.keys(handlers).filter((id) => !ids.has(id))
   if (missing.length + extra.length > 0) {
     throw new Error(`Contract and handlers differ. Missing: ${list(missing)}. Not in the contract: ${list(extra)}.`)
   }
-  for (const { id, method, path } of routes) {
-    // Each handler is typed by its own operation; here they are one list, which the check above ties to the contract.
-    const handler = handlers[id] as unknown as Parameters<Router['get']>[1]
-    router[method as 'get' | 'post' | 'put' | 'patch' | 'delete'](toExpressPath(path), handler)
-  }
+  // Each handler is typed by its own operation; here they are one list, which the check above ties to the contract.
+  const byId = handlers as unknown as Partial<Record<OperationId, RequestHandler>>
+  return (req, res, next) => byId[operationOf(req).operationId]?.(req, res, next)
 }
 
 /** `/v1/workers/{id}` in Express's notation: `/v1/workers/:id`. */

@@ -1,6 +1,14 @@
 import type { Request } from 'express'
 import type { Caller } from '../kernel/caller.ts'
+import type { OperationObject } from './contract.ts'
 import { ApiError } from './errors.ts'
+
+/** An operation, and its path in Express's notation and as in the contract. */
+export type FoundOperation = {
+  readonly expressRoute: string
+  readonly openApiRoute: string
+  readonly schema: OperationObject
+}
 
 declare global {
   // The one way to say what this service keeps on Express's request.
@@ -11,12 +19,18 @@ declare global {
       id: string
       /** Who makes it; set where the operation asks for a credential. */
       caller?: Caller
-      /** Why it could not be found out who makes it: the credential may be good. */
-      callerUnknown?: unknown
+      /** The operation of the contract that it is for, as the validator finds it. */
+      openapi?: FoundOperation
       /** The body of a model call, as it arrived, decompressed. */
       bytes?: Buffer | undefined
     }
   }
+}
+
+/** The operation that the request is for. For steps behind the one that finds it, which lets nothing else through. */
+export function operationOf(req: Pick<Request, 'openapi'>): OperationObject {
+  if (!req.openapi) throw new Error('The request has not been matched with an operation.')
+  return req.openapi.schema
 }
 
 /** Who makes the request. For operations that the contract guards: there the caller is known. */

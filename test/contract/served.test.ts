@@ -3,11 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import express from 'express'
 import type { RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { createApp } from '../../src/http/app.ts'
-import { authenticator } from '../../src/http/authenticate.ts'
+import { securitySchemes } from '../../src/http/authenticate.ts'
 import { smallBody } from '../../src/http/body.ts'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { Contract, PartName } from '../../src/http/contract.ts'
@@ -31,19 +30,17 @@ describe('mount', () => {
   const document = contractOf(contract, 'control-plane')
 
   it('takes exactly the operations of its document', () => {
-    expect(() => mount(express.Router(), document, handlersOf(document))).not.toThrow()
+    expect(() => mount(document, handlersOf(document))).not.toThrow()
   })
 
   it('refuses an operation without a handler, naming it', () => {
     const { pollDeviceLogin: _, ...rest } = handlersOf(document)
-    expect(() => mount(express.Router(), document, rest)).toThrow(
-      /Missing: pollDeviceLogin\. Not in the contract: none/,
-    )
+    expect(() => mount(document, rest)).toThrow(/Missing: pollDeviceLogin\. Not in the contract: none/)
   })
 
   it('refuses a handler without an operation, naming it', () => {
     const extra = { ...handlersOf(document), getWealth: answersOk } as Partial<Handlers<OperationId>>
-    expect(() => mount(express.Router(), document, extra)).toThrow(/Missing: none\. Not in the contract: getWealth/)
+    expect(() => mount(document, extra)).toThrow(/Missing: none\. Not in the contract: getWealth/)
   })
 })
 
@@ -93,11 +90,7 @@ describe('the guard', () => {
         {
           contract: document,
           handlers: handlersOf(document),
-          authenticate: authenticator({
-            identifyBearer: () => null,
-            identifyBrowser: () => null,
-            onFailure: () => undefined,
-          }),
+          schemes: securitySchemes({ identifyBearer: () => null, identifyBrowser: () => null }),
           parseBody: smallBody(1024),
           nameAllMistakes: true,
           before: [],
@@ -150,15 +143,15 @@ describe('the guard', () => {
         load(url, context, next) {
           const loaded = next(url, context)
           if (!/express-openapi-validator.+openapi\\.validator\\.js$/.test(url)) return loaded
-          return { ...loaded, source: String(loaded.source).replaceAll('securityMiddleware', 'renamedMiddleware') }
+          return { ...loaded, source: String(loaded.source).replaceAll('requestMiddleware', 'renamedMiddleware') }
         },
       })
       const { guard } = await import('./src/http/guard.ts')
       const { readContract } = await import('./src/http/contract.ts')
-      await guard({ contract: readContract(), authenticate: {}, parseBody() {}, nameAllMistakes: true })
+      await guard({ contract: readContract(), schemes: {}, onFailure() {}, parseBody() {}, nameAllMistakes: true })
     `
     const cwd = path.join(import.meta.dirname, '../..')
     const started = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { cwd })
-    await expect(started).rejects.toThrow('express-openapi-validator has no step "securityMiddleware"')
+    await expect(started).rejects.toThrow('express-openapi-validator has no step "requestMiddleware"')
   })
 })

@@ -8,7 +8,7 @@ import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
 import { docsRoutes } from '../../src/docs/routes.ts'
 import { createApp } from '../../src/http/app.ts'
-import { authenticator } from '../../src/http/authenticate.ts'
+import { securitySchemes } from '../../src/http/authenticate.ts'
 import { callBody } from '../../src/http/body.ts'
 import { contractOf, readContract } from '../../src/http/contract.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -79,7 +79,7 @@ export async function startGateway({
             log,
           }),
         },
-        authenticate: authenticator({ identifyBearer: identify, identifyBrowser: null, onFailure: () => {} }),
+        schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null }),
         parseBody: callBody(32 * 1024 * 1024),
         nameAllMistakes: false,
         before: [],

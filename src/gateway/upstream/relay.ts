@@ -5,6 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { toCallerHeaders } from './headers.ts'
 import { TICKS_OF_SILENCE } from './keep-alive.ts'
 import type { KeepAlive, Quiet } from './keep-alive.ts'
+import { isFull, onceDrained, writePiece } from './pieces.ts'
 import { NOT_WANTED, reasonOf, send, toNoAnswer } from './send.ts'
 import type { NoAnswer, UpstreamCall } from './send.ts'
 import { watchStream } from './stream-watch.ts'
@@ -129,6 +130,8 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
   /** The chunks that are held back for one piece; null once the answer passes through. */
   #held: Buffer[] | null = []
   #answered = false
+  /** For the caller to read. */
+  #isWaiting = false
   #isTimed = false
   #watch: StreamWatch | null = null
   #changer: StreamRewrite | null = null
@@ -201,7 +204,7 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     if (++this.#silentTicks < TICKS_OF_SILENCE) return
     this.#silentTicks = 0
     // A caller that reads slowly has enough to read.
-    if (this.#changer?.state() === 'open' && !this.#res.writableNeedDrain) this.#res.write(this.#changer.keepAlive())
+    if (this.#changer?.state() === 'open' && !isFull(this.#res)) this.#res.write(this.#changer.keepAlive())
   }
 
   #endWell(): void {
@@ -241,6 +244,7 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     if (this.#options.rewrite) throw new Unchangeable('too_large')
     this.#held = null
     this.#writeHead(this.#status ?? 502, lengthOf(this.#head))
+    this.#res.flushHeaders()
     for (const one of held) this.#pass(one, controller)
   }
 
@@ -248,8 +252,10 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     if (chunk.length === 0) return
     this.#silentTicks = 0
     this.#watch?.see(chunk)
-    if (this.#res.write(chunk)) return
+    if (writePiece(this.#res, chunk) || this.#isWaiting) return
+    this.#isWaiting = true
     controller?.pause()
+    onceDrained(this.#res, this.#drained)
     this.#timeReader()
   }
 
@@ -265,7 +271,7 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
 
   readonly #unread = (): void => {
     // Nothing waits for the caller: it is the target that is silent.
-    if (!this.#res.writableNeedDrain) return
+    if (!isFull(this.#res)) return
     this.#finish('left', 'unread')
     this.#controller?.abort(NOT_WANTED)
     this.#res.destroy()
@@ -290,11 +296,11 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
   #writeHead(status: number, more: readonly string[]): void {
     this.#res.writeHead(status, [...toCallerHeaders(this.#head, this.#res), ...more])
     this.#answered = true
-    this.#res.on('drain', this.#drained)
   }
 
   readonly #drained = (): void => {
-    this.#controller?.resume()
+    this.#isWaiting = false
+    if (!this.over) this.#controller?.resume()
   }
 
   readonly #callerLeft = (): void => {
@@ -315,7 +321,6 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
   #finish(kind: Outcome['kind'], reason: string | null): void {
     this.over = true
     this.#res.off('close', this.#callerLeft)
-    this.#res.off('drain', this.#drained)
     // Without a listener, the timer closes a connection on which the rest of an answer stays unread.
     this.#res.off('timeout', this.#unread)
     if (this.#changer) this.#options.keepAlive?.remove(this)
