@@ -9,7 +9,7 @@ export function inTurn(steps: readonly RequestHandler[]): RequestHandler {
     let at = 0
     const goOn: NextFunction = (error?: unknown) => {
       const step = steps[at++]
-      if (error !== undefined || !step) return leave(error)
+      if (error || !step) return leave(error)
       try {
         const running: unknown = step(req, res, goOn)
         if (running instanceof Promise) running.catch(leave)

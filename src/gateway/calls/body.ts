@@ -16,7 +16,8 @@ const QUOTED = DECISIVE.map((name) => ({ name, quoted: Buffer.from(`"${name}"`) 
  */
 export function findAmbiguous(bytes: Buffer, body: Readonly<Record<string, unknown>>): string | null {
   for (const name in body) if (!isDecisive(name) && isDecisive(fold(name))) return name
-  if (hasEachOnce(bytes, body)) return null
+  const there = QUOTED.filter(({ name }) => name in body)
+  if (hasEachOnce(bytes, there)) return null
   return scanTopLevel(bytes)?.duplicates.find(isDecisive) ?? null
 }
 
@@ -26,25 +27,24 @@ export function withChanges(
   body: Json,
   changes: Partial<Record<(typeof DECISIVE)[number], unknown>>,
 ): Buffer {
-  const spliced = spliceTopLevel(bytes, changes, locate(bytes, body))
+  const spliced = spliceTopLevel(bytes, changes, locate(bytes, body, changes))
   if (!spliced) throw new Error('The body of a call is no object.')
   return spliced.bytes
 }
 
 /**
- * Native searches settle nearly every body: no escaped letters, and each name that it has at most once anywhere in it, however deep. Names
- * that it has not are not searched for, because every search reads the whole body.
+ * Native searches settle nearly every body: no escaped letters, and each name at most once anywhere in it, however deep. Every search reads
+ * the whole body.
  */
-function hasEachOnce(bytes: Buffer, body: Readonly<Record<string, unknown>>): boolean {
-  const isOnce = (quoted: Buffer): boolean => bytes.indexOf(quoted) === bytes.lastIndexOf(quoted)
-  return QUOTED.every(({ name, quoted }) => !(name in body) || isOnce(quoted)) && !bytes.includes(ESCAPE)
+function hasEachOnce(bytes: Buffer, names: typeof QUOTED): boolean {
+  return names.every(({ quoted }) => bytes.indexOf(quoted) === bytes.lastIndexOf(quoted)) && !bytes.includes(ESCAPE)
 }
 
-/** Where the decisive members are: a name that is there once, and is one of the body's own, is the body's own. */
-function locate(bytes: Buffer, body: Json): TopLevel | null {
+/** Where the members are that change: a name that is there once, and is one of the body's own, is the body's own. */
+function locate(bytes: Buffer, body: Json, changes: Json): TopLevel | null {
+  const there = QUOTED.filter(({ name }) => changes[name] !== undefined && name in body)
   const open = bytes.indexOf('{')
-  if (open === -1 || !hasEachOnce(bytes, body)) return scanTopLevel(bytes)
-  const there = QUOTED.filter(({ name }) => name in body)
+  if (open === -1 || !hasEachOnce(bytes, there)) return scanTopLevel(bytes)
   const members = there.map(
     ({ name, quoted }) => [name, valueBehind(bytes, bytes.indexOf(quoted) + quoted.length)] as const,
   )
