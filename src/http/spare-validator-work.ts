@@ -8,6 +8,7 @@ export function spareValidatorWork(): void {
   const own = createRequire(import.meta.url)
   const requireThere = createRequire(own.resolve('express-openapi-validator'))
   skipDocumentSchema(requireThere('./framework/openapi.schema.validator') as DocumentModule)
+  skipCheckersOfReferences(requireThere('./middlewares/parsers/schema.preprocessor') as PreprocessorModule)
   skipEmptyQuery(requireThere('./middlewares/parsers/req.parameter.mutator') as MutatorModule)
 }
 
@@ -17,6 +18,19 @@ type DocumentModule = { OpenAPISchemaValidator: new () => object }
 function skipDocumentSchema(module: DocumentModule): void {
   module.OpenAPISchemaValidator = class {
     validate = () => ({ errors: [] })
+  }
+}
+
+type PreprocessorModule = { SchemaPreprocessor: { prototype: { preProcess: PreProcess } } }
+type PreProcess = (this: { ajv: { getSchema: () => unknown } }) => unknown
+
+/** It compiles a checker of every body only to look at the schema behind a reference, and then another to check; without one it looks into the document. */
+function skipCheckersOfReferences({ SchemaPreprocessor: { prototype } }: PreprocessorModule): void {
+  const { preProcess } = prototype
+  if (preProcess.name === 'preProcessByDocument') return
+  prototype.preProcess = function preProcessByDocument() {
+    this.ajv = { getSchema: () => undefined }
+    return preProcess.call(this)
   }
 }
 

@@ -21,7 +21,7 @@ import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
 /** How many bodies each operation gets; with the seed that a failure prints and the same number, the same ones. */
-const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 100)
+const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 50)
 const SEED = Number(process.env.SVC_FUZZ_SEED ?? randomInt(2 ** 31 - 100))
 /** So many are under way at once, each with a seed of its own. */
 const LANES = 4

@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
 /** How often each operation is called with requests that are valid and with requests that are not. */
-const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 60)
+const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 40)
 
 // The whole document, of which the service itself reads less.
 const document = readContract() as unknown as Document

@@ -57,11 +57,15 @@ function heightFor(width: number): number {
   return width < 600 ? 760 : 860
 }
 
-/** What axe finds serious or critical on the page as it stands, one line each; none is what a test wants. */
-export async function findSeriousFlaws(page: Page): Promise<string[]> {
+/** What axe finds serious or critical on the page as it stands, by all its rules or these, one line each; none is what a test wants. */
+export async function findSeriousFlaws(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Through the debugger, not by a script tag: the pages' own policy would refuse that.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ['violations'] }))
+  const options = {
+    resultTypes: ['violations'],
+    ...(rules && { runOnly: { type: 'rule', values: [...rules] } }),
+  } satisfies RunOptions
+  const { violations } = await page.evaluate((given) => globalThis.axe.run(given), options)
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ html }) => html).join(' | ')})`)
