@@ -61,12 +61,14 @@ export function smallBody(
  * limit counts decompressed bytes.
  */
 export function callBody(limitBytes: number): RequestHandler {
-  const raw = within(limitBytes, express.raw({ limit: limitBytes, type: () => true }))
+  const inflate = within(limitBytes, express.raw({ limit: limitBytes, type: () => true }))
+  const collect = within(limitBytes, collectBody(limitBytes))
   return (req, res, next) => {
     if (req.headers['content-type'] !== JSON_TYPE) return next()
-    raw(req, res, (error?: unknown) => {
+    const read = req.headers['content-encoding'] === undefined ? collect : inflate
+    read(req, res, (error?: unknown) => {
       if (error) return next(error)
-      // `express.raw` leaves a Buffer.
+      // Both leave a Buffer.
       const bytes = req.body as Buffer
       req.bytes = bytes
       try {
@@ -76,6 +78,34 @@ export function callBody(limitBytes: number): RequestHandler {
       }
       next()
     })
+  }
+}
+
+/** Leaves a body that is not compressed in `req.body`. `express.raw` does it too, and takes a tenth of a small model call for it. */
+function collectBody(limitBytes: number): RequestHandler {
+  return (req, _res, next) => {
+    const chunks: Buffer[] = []
+    let size = 0
+
+    function stop(error?: ApiError): void {
+      // What was read is not kept for as long as the answer takes.
+      req.off('data', take).off('end', finish).off('close', cut)
+      next(error)
+    }
+    function take(chunk: Buffer): void {
+      size += chunk.length
+      if (size > limitBytes) stop(new ApiError('payload_too_large'))
+      else chunks.push(chunk)
+    }
+    function finish(): void {
+      req.body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)
+      stop()
+    }
+    function cut(): void {
+      stop(new ApiError('invalid_request', { message: 'The body ended early.' }))
+    }
+    if (req.destroyed) cut()
+    else req.on('data', take).on('end', finish).on('close', cut)
   }
 }
 

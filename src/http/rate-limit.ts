@@ -65,6 +65,7 @@ export function refuseIf(waitSeconds: number): void {
 
 /** One key for a caller's network: an IPv4 address, or the /64 that one IPv6 customer has. */
 export function networkKey(ip: string): string {
+  if (!ip.includes(':')) return ip
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip
   if (!isIPv6(mapped)) return mapped
   const [head = '', tail] = mapped.split('::')

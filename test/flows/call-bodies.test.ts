@@ -13,6 +13,9 @@ const bodyOf = (bytes: number): string => {
   return head + 'x'.repeat(bytes - head.length - tail.length) + tail
 }
 
+/** What `post` takes; `duplex` is not in everybody's types. */
+type Init = NonNullable<Parameters<TestGateway['post']>[2]>
+
 let upstream: TestUpstream
 let gateway: TestGateway
 
@@ -71,4 +74,25 @@ it('a body of 32 MiB goes through, one of a byte more does not (413)', async () 
   expect((await send(bodyOf(32 * MIB))).status).toBe(200)
   expect(upstream.last().body.length).toBe(32 * MIB)
   expect(await outcomeOf(await send(bodyOf(32 * MIB + 1)))).toBe('413 payload_too_large')
+})
+
+it('a body in pieces, of which nobody knows how many, has the same limit', async () => {
+  const inPieces = (body: string) =>
+    gateway.post(PATH, '', { body: new Blob([body]).stream(), duplex: 'half' } as Init)
+  expect((await inPieces(bodyOf(MIB))).status).toBe(200)
+  expect(upstream.last().body.toString()).toBe(bodyOf(MIB))
+  expect(await outcomeOf(await inPieces(bodyOf(33 * MIB)))).toBe('413 payload_too_large')
+  expect(upstream.calls.length).toBe(1)
+})
+
+it('a caller who leaves in the middle of a body costs nobody a call', async () => {
+  const leaving = new AbortController()
+  const half = new ReadableStream({
+    start: (body) => body.enqueue(Buffer.from('{"model":')),
+    pull: () => leaving.abort(),
+  })
+  const call = gateway.post(PATH, '', { body: half, duplex: 'half', signal: leaving.signal } as Init)
+  await expect(call).rejects.toThrow()
+  expect((await send(bodyOf(100))).status).toBe(200)
+  expect(upstream.calls.length).toBe(1)
 })
