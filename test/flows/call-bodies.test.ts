@@ -77,8 +77,7 @@ it('a body of 32 MiB goes through, one of a byte more does not (413)', async () 
 })
 
 it('a body in pieces, of which nobody knows how many, has the same limit', async () => {
-  const inPieces = (body: string) =>
-    gateway.post(PATH, '', { body: new Blob([body]).stream(), duplex: 'half' } as Init)
+  const inPieces = (body: string) => gateway.post(PATH, '', { body: new Blob([body]).stream(), duplex: 'half' } as Init)
   expect((await inPieces(bodyOf(MIB))).status).toBe(200)
   expect(upstream.last().body.toString()).toBe(bodyOf(MIB))
   expect(await outcomeOf(await inPieces(bodyOf(33 * MIB)))).toBe('413 payload_too_large')
