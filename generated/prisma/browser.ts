@@ -88,3 +88,9 @@ export type AuditEvent = Prisma.AuditEventModel
  * what it tells of. Ids become visible in their order, so `id > the last one seen` misses nothing.
  */
 export type CallEvent = Prisma.CallEventModel
+/**
+ * Model CallEventBatch
+ * A batch of call events that is saved: one that comes again, because nobody heard that it was, is known by its row here. A unique index on
+ * the events themselves would cost each call what all else of its event costs.
+ */
+export type CallEventBatch = Prisma.CallEventBatchModel

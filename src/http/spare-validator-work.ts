@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 
 /**
@@ -9,6 +10,7 @@ export function spareValidatorWork(): void {
   const requireThere = createRequire(own.resolve('express-openapi-validator'))
   skipDocumentSchema(requireThere('./framework/openapi.schema.validator') as DocumentModule)
   skipCheckersOfReferences(requireThere('./middlewares/parsers/schema.preprocessor') as PreprocessorModule)
+  rememberContentTypes(requireThere('./middlewares/util') as ContentTypeModule)
   skipEmptyQuery(requireThere('./middlewares/parsers/req.parameter.mutator') as MutatorModule)
 }
 
@@ -46,5 +48,18 @@ function skipEmptyQuery({ RequestParameterMutator: { prototype } }: MutatorModul
   if (modifyRequest.name === 'modifyWithQuery') return
   prototype.modifyRequest = function modifyWithQuery(req) {
     if (req.originalUrl.includes('?')) modifyRequest.call(this, req)
+  }
+}
+
+type ContentTypeModule = { ContentType: { from: FromRequest; fromString: (type: string | undefined) => object } }
+type FromRequest = (req: Pick<IncomingMessage, 'headers'>) => object
+
+/** It takes the content type apart at each request, by four expressions; `plainContentType` has left three of them and none. */
+function rememberContentTypes({ ContentType }: ContentTypeModule): void {
+  const known = new Map<string | undefined, object>()
+  ContentType.from = ({ headers: { 'content-type': type } }) => {
+    const contentType = known.get(type) ?? ContentType.fromString(type)
+    known.set(type, contentType)
+    return contentType
   }
 }

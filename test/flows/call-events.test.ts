@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Prisma } from '../../generated/prisma/client.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
+import { callEventStore } from '../../src/gateway/usage/store.ts'
+import type { Caller } from '../../src/kernel/caller.ts'
 import { servedModel, startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { json } from '../support/requests.ts'
@@ -162,11 +165,12 @@ describe('call events in the database', () => {
     await using upstream = await startUpstream(answersJson(answer))
     const service = await startService({ env: { SVC_VENDORA_UPSTREAM_URL: upstream.url.href } })
     // The test's database is emptied when the service closes it, so what is written is seen on the way.
-    const written: object[] = []
+    const written: string[] = []
     const { prisma } = service.database
     const executeRaw = prisma.$executeRaw.bind(prisma)
     prisma.$executeRaw = ((sql: TemplateStringsArray, ...values: unknown[]) => {
-      if (sql.join('').includes('INSERT INTO call_events')) written.push(...(JSON.parse(String(values.at(-1))) as []))
+      const [kinds] = values.filter((value) => value instanceof Prisma.Sql).at(-1)?.values ?? []
+      if (sql.join('').includes('INSERT INTO call_events')) written.push(...String(kinds).split(','))
       return executeRaw(sql, ...values)
     }) as never
     const { accessToken } = await service.signIn('ada@example.com')
@@ -188,7 +192,6 @@ describe('call events in the database', () => {
   })
 
   it('that come twice are saved once', async () => {
-    const { callEventStore } = await import('../../src/gateway/usage/store.ts')
     await using upstream = await startUpstream(answersJson(answer))
     await using gateway = await startGateway({
       team: { models: [servedModel('vendora/large')] },
@@ -203,8 +206,25 @@ describe('call events in the database', () => {
       call: { ...event.call, caller: { ...event.call.caller, accountId: id, sessionId: id } },
     }))
     const { save } = callEventStore(service.database.prisma)
-    await save(events)
-    await save(events)
+    await save({ id, events })
+    await save({ id, events })
     expect(await service.database.prisma.callEvent.count()).toBe(2)
+    await save({ id: '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e60', events })
+    expect(await service.database.prisma.callEvent.count()).toBe(4)
+  })
+
+  it('say what a caller named its session, whatever it is made of', async () => {
+    await using service = await startService()
+    const id = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
+    const names = ['NULL', '"', '\\', '\\"', '{a,b}', "'", ',', '$1', '{}', 'null"\\,']
+    const caller = { accountId: id, sessionId: id, team: '@acme/core' } as Caller
+    const call = { requestId: 'req_1', caller, style: 'chat', model: 'm', servedBy: 'vendora' } as const
+    const events = names.map((sessionId) => {
+      return { kind: 'started', at: new Date(), call: { ...call, sessionId }, result: null } as const
+    })
+    const { prisma } = service.database
+    await callEventStore(prisma).save({ id, events })
+    const rows = await prisma.callEvent.findMany({ orderBy: { id: 'asc' } })
+    expect(rows.map(({ sessionId }) => sessionId)).toEqual(names)
   })
 })

@@ -39,15 +39,19 @@ describe('housekeeping', () => {
     expect(await audited()).toBe(before)
   })
 
-  it('deletes the events of calls after 90 days, however many there are', async () => {
+  it('deletes the events of calls after 90 days and the names of their batches after 7, however many there are', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
     const { sweep } = housekeepingStore(prisma)
     const now = new Date('2026-11-21T10:00:00Z')
     await writeEvents(prisma, { count: 2500, at: '2026-08-23T10:00:00Z' })
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:01Z' })
-    expect(await sweep(now)).toBe(2500)
+    await prisma.$executeRaw`
+      INSERT INTO call_event_batches (id, saved_at)
+      VALUES (gen_random_uuid(), '2026-11-14T10:00:00Z'), (gen_random_uuid(), '2026-11-14T10:00:01Z')`
+    expect(await sweep(now)).toBe(2500 + 1)
     expect(await prisma.callEvent.count()).toBe(10)
+    expect(await prisma.callEventBatch.count()).toBe(1)
   })
 
   it('begins the log of an embedded database anew when much has been written, and not before', async () => {

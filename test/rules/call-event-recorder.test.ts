@@ -7,12 +7,14 @@ const AWAY = new Error('the database is away')
 
 function setUp({ mostWaiting = 10_000 } = {}) {
   const saved: string[][] = []
+  const tried: string[] = []
   const lines: { fields: object; event: string }[] = []
   const note = (fields: object, event: string) => void lines.push({ fields, event })
   const database: { fault: Error | null } = { fault: null }
   const recorder = openRecorder(
     {
-      async save(events) {
+      async save({ id, events }) {
+        tried.push(id)
         if (database.fault) throw database.fault
         saved.push(events.map(({ call }) => call.requestId))
       },
@@ -24,7 +26,7 @@ function setUp({ mostWaiting = 10_000 } = {}) {
   const record = (from: number, count: number) => {
     for (let n = from; n < from + count; n++) recorder.record(eventOf(`req_${n}`))
   }
-  return { saved, lines, database, recorder, record }
+  return { saved, tried, lines, database, recorder, record }
 }
 
 describe('the recorder of call events', () => {
@@ -50,15 +52,17 @@ describe('the recorder of call events', () => {
     expect(new Set(saved.flat()).size).toBe(1100)
   })
 
-  it('keeps events while the database is away, and saves them when it is back', async () => {
-    const { saved, lines, database, record } = setUp()
+  it('keeps events while the database is away, and saves them when it is back: the same batch under the same name', async () => {
+    const { saved, tried, lines, database, record } = setUp()
     database.fault = AWAY
     record(1, 2)
     await vi.advanceTimersByTimeAsync(5000)
     record(3, 1)
     database.fault = null
     await vi.advanceTimersByTimeAsync(1000)
-    expect(saved).toEqual([['req_1', 'req_2', 'req_3']])
+    expect(saved).toEqual([['req_1', 'req_2'], ['req_3']])
+    expect(new Set(tried.slice(0, -1)).size).toBe(1)
+    expect(tried.at(-1)).not.toBe(tried.at(0))
     expect(lines).toEqual([])
   })
 

@@ -410,7 +410,8 @@ export const ModelName = {
   WebauthnChallenge: 'WebauthnChallenge',
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
-  CallEvent: 'CallEvent'
+  CallEvent: 'CallEvent',
+  CallEventBatch: 'CallEventBatch'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -426,7 +427,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "signingKey" | "auditEvent" | "callEvent"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1466,6 +1467,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    CallEventBatch: {
+      payload: Prisma.$CallEventBatchPayload<ExtArgs>
+      fields: Prisma.CallEventBatchFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.CallEventBatchFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.CallEventBatchFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>
+        }
+        findFirst: {
+          args: Prisma.CallEventBatchFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.CallEventBatchFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>
+        }
+        findMany: {
+          args: Prisma.CallEventBatchFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>[]
+        }
+        create: {
+          args: Prisma.CallEventBatchCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>
+        }
+        createMany: {
+          args: Prisma.CallEventBatchCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.CallEventBatchCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>[]
+        }
+        delete: {
+          args: Prisma.CallEventBatchDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>
+        }
+        update: {
+          args: Prisma.CallEventBatchUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>
+        }
+        deleteMany: {
+          args: Prisma.CallEventBatchDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.CallEventBatchUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.CallEventBatchUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>[]
+        }
+        upsert: {
+          args: Prisma.CallEventBatchUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$CallEventBatchPayload>
+        }
+        aggregate: {
+          args: Prisma.CallEventBatchAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateCallEventBatch>
+        }
+        groupBy: {
+          args: Prisma.CallEventBatchGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallEventBatchGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.CallEventBatchCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.CallEventBatchCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -1714,6 +1789,14 @@ export const CallEventScalarFieldEnum = {
 } as const
 
 export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
+
+
+export const CallEventBatchScalarFieldEnum = {
+  id: 'id',
+  savedAt: 'savedAt'
+} as const
+
+export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -2129,6 +2212,7 @@ export type GlobalOmitConfig = {
   signingKey?: Prisma.SigningKeyOmit
   auditEvent?: Prisma.AuditEventOmit
   callEvent?: Prisma.CallEventOmit
+  callEventBatch?: Prisma.CallEventBatchOmit
 }
 
 /* Types for Logging */

@@ -64,7 +64,8 @@ export const ModelName = {
   WebauthnChallenge: 'WebauthnChallenge',
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
-  CallEvent: 'CallEvent'
+  CallEvent: 'CallEvent',
+  CallEventBatch: 'CallEventBatch'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -292,6 +293,14 @@ export const CallEventScalarFieldEnum = {
 } as const
 
 export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
+
+
+export const CallEventBatchScalarFieldEnum = {
+  id: 'id',
+  savedAt: 'savedAt'
+} as const
+
+export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
 
 
 export const SortOrder = {

@@ -370,7 +370,6 @@ export type CallEventOrderByWithRelationInput = {
 
 export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   id?: bigint | number
-  requestId_kind?: Prisma.CallEventRequestIdKindCompoundUniqueInput
   AND?: Prisma.CallEventWhereInput | Prisma.CallEventWhereInput[]
   OR?: Prisma.CallEventWhereInput[]
   NOT?: Prisma.CallEventWhereInput | Prisma.CallEventWhereInput[]
@@ -391,7 +390,7 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   inputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   outputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   cachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
-}, "id" | "requestId_kind">
+}, "id">
 
 export type CallEventOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
@@ -588,11 +587,6 @@ export type CallEventUncheckedUpdateManyInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-}
-
-export type CallEventRequestIdKindCompoundUniqueInput = {
-  requestId: string
-  kind: $Enums.CallEventKind
 }
 
 export type CallEventCountOrderByAggregateInput = {

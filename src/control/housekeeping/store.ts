@@ -62,6 +62,11 @@ export function housekeepingStore(db: PrismaClient, tidyAfter = TIDY) {
           WHERE at <= ${ago(90)} AND ctid = ANY (ARRAY(SELECT ctid FROM call_events ORDER BY id LIMIT ${limit}::int))`,
       }),
     },
+    {
+      // No gateway tries again for so long.
+      table: 'call_event_batches',
+      deleteSome: (ago, limit) => db.callEventBatch.deleteMany({ where: { savedAt: { lte: ago(7) } }, limit }),
+    },
   ]
   const deleted = new Map<string, number>()
   let alone: boolean | null = null

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Target } from './targets.ts'
 
 /** Names and values in turn, as Node's `rawHeaders` and undici have them. */
@@ -69,30 +69,26 @@ export function toUpstreamHeaders(
 ): HeaderList {
   const headers = credentialOf(target)
   headers.push('accept-encoding', 'identity')
-  let ownHop: ReadonlySet<string> | null = null
+  const ownHop: string[] = []
   for (let at = 0; at + 1 < callerHeaders.length; at += 2) {
     const name = (callerHeaders[at] ?? '').toLowerCase()
-    if (name === 'connection') ownHop = namedByConnection(callerHeaders)
-    else if (crossesToUpstream(name)) headers.push(name, callerHeaders[at + 1] ?? '')
+    const value = callerHeaders[at + 1] ?? ''
+    if (name === 'connection') ownHop.push(...namedByConnection(value))
+    else if (crossesToUpstream(name)) headers.push(name, value)
   }
-  return ownHop ? without(headers, ownHop) : headers
+  return ownHop.length > 0 ? without(headers, new Set(ownHop)) : headers
 }
 
 /** What may cross of an answer's headers (their names in lower case) and, where the upstream names the request itself, our own id beside. */
 export function toCallerHeaders(
   answerHeaders: IncomingHttpHeaders,
   res: Pick<ServerResponse, 'getHeader'>,
-): HeaderList {
-  const headers: HeaderList = []
-  for (const name in answerHeaders) {
-    const value = answerHeaders[name]
-    if (value === undefined || !crossesToCaller(name)) continue
-    if (typeof value === 'string') headers.push(name, value)
-    else for (const one of value) headers.push(name, one)
-  }
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {}
+  for (const name in answerHeaders) if (crossesToCaller(name)) headers[name] = answerHeaders[name]
   // An upstream's support asks for its own id, so that one is shown as it came; ours stays findable.
   const ours = res.getHeader('x-request-id')
-  if (typeof ours === 'string' && namesTheRequest(answerHeaders)) headers.push('x-svc-request-id', ours)
+  if (ours !== undefined && namesTheRequest(answerHeaders)) headers['x-svc-request-id'] = ours
   return headers
 }
 
@@ -114,14 +110,10 @@ function credentialOf({ bearer, apiKey }: Pick<Target, 'bearer' | 'apiKey'>): He
   return bearer ? ['authorization', `Bearer ${bearer.reveal()}`] : []
 }
 
-/** The headers that belong to the caller's hop alone; null when there are none, as nearly always. */
-function namedByConnection(callerHeaders: readonly string[]): ReadonlySet<string> | null {
-  const names = callerHeaders
-    .flatMap((name, at) => (at % 2 === 0 && name.toLowerCase() === 'connection' ? [callerHeaders[at + 1] ?? ''] : []))
-    .flatMap((value) => value.toLowerCase().split(','))
-    .map((name) => name.trim())
-    .filter((name) => !NAMES_NO_HEADER.has(name))
-  return names.length > 0 ? new Set(names) : null
+/** The headers that belong to the caller's hop alone; nearly always none. */
+function namedByConnection(value: string): string[] {
+  const options = value.toLowerCase().split(',')
+  return options.map((option) => option.trim()).filter((option) => !NAMES_NO_HEADER.has(option))
 }
 
 /** The credential and what we ask for are ours, so a caller's `Connection` cannot take them away. */

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -228,11 +228,10 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
       this.#head = { ...headers, 'content-type': 'text/event-stream; charset=utf-8' }
       this.#options.keepAlive?.add(this)
     }
-    this.#writeHead(status, [
-      'x-accel-buffering',
-      'no',
-      ...(headers['cache-control'] === undefined ? ['cache-control', 'no-cache'] : []),
-    ])
+    this.#writeHead(status, {
+      'x-accel-buffering': 'no',
+      ...(headers['cache-control'] === undefined && { 'cache-control': 'no-cache' }),
+    })
     // The first byte may be minutes away.
     this.#res.flushHeaders()
   }
@@ -287,14 +286,16 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     }
     const { status, body, contentType } = answer
     if (contentType !== undefined) this.#head = { ...this.#head, 'content-type': contentType }
-    this.#writeHead(status, status === 204 || status === 304 ? [] : ['content-length', String(body.length)])
-    this.#res.end(body)
+    this.#writeHead(status, status === 204 || status === 304 ? {} : { 'content-length': body.length })
+    // Node sends the head and a string in one piece, bytes in a second one; as Latin-1 every byte stays what it is.
+    if (body.length > UNREAD_BYTES) this.#res.end(body)
+    else this.#res.end(body.toString('latin1'), 'latin1')
     if (body.length > UNREAD_BYTES) this.#timeReader()
     this.#finish('whole', null)
   }
 
-  #writeHead(status: number, more: readonly string[]): void {
-    this.#res.writeHead(status, [...toCallerHeaders(this.#head, this.#res), ...more])
+  #writeHead(status: number, more: OutgoingHttpHeaders): void {
+    this.#res.writeHead(status, { ...toCallerHeaders(this.#head, this.#res), ...more })
     this.#answered = true
   }
 
@@ -348,7 +349,6 @@ class Unchangeable extends Error {
 }
 
 /** The upstream's own length, which lets a client see a cut. */
-function lengthOf(headers: IncomingHttpHeaders): string[] {
-  const length = headers['content-length']
-  return length === undefined ? [] : ['content-length', length]
+function lengthOf({ 'content-length': length }: IncomingHttpHeaders): OutgoingHttpHeaders {
+  return length === undefined ? {} : { 'content-length': length }
 }

@@ -37,6 +37,9 @@ export type CallEvent =
   | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }
   | { readonly kind: 'finished' | 'failed'; readonly at: Date; readonly call: CallFacts; readonly result: CallResult }
 
+/** Events that are saved together, under a name of their own: when it is not known whether they were, they may come again. */
+export type EventBatch = { readonly id: string; readonly events: readonly CallEvent[] }
+
 /** A call under way. */
 export type NotedCall = {
   /** Sees the bytes of the answer as they were sent by the one who serves. */

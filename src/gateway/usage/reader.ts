@@ -229,10 +229,14 @@ class Reading implements UsageReader {
 }
 
 const DATA = Buffer.from('data:')
+const MARK = Buffer.from('\ufeff')
 
+/** Null: nothing but spaces and a byte order mark so far. */
 function startsJson(chunk: Buffer): boolean | null {
-  const first = /[^\s\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1', 0, 64))?.[0]
-  return first === undefined ? null : first === '{'
+  const first = chunk.find(
+    (byte) => byte !== SPACE && byte !== LF && byte !== CR && byte !== TAB && !MARK.includes(byte),
+  )
+  return first === undefined ? null : first === OPEN_OBJECT
 }
 
 /** How many bytes at the end of a chunk are the beginning of the needle. */

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import type { Logger } from '../../log.ts'
-import type { CallEvent } from './events.ts'
+import type { CallEvent, EventBatch } from './events.ts'
 
 type Needs = {
   /** Saves a batch, all of it or nothing; one that was saved already may come again. */
-  readonly save: (events: readonly CallEvent[]) => Promise<void>
+  readonly save: (batch: EventBatch) => Promise<void>
   /** The database is away, so the same batch may succeed later. Any other failure would come again each time. */
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   readonly log: Logger
@@ -27,6 +28,8 @@ const MOST_WAITING = 50_000
  */
 export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWaiting = MOST_WAITING): Recorder {
   let waiting: CallEvent[] = []
+  /** On its way, or to be sent again: it stays as it is until it is saved or hopeless. */
+  let batch: EventBatch | null = null
   let dropped = 0
   let saving: Promise<boolean> | null = null
   let timer: NodeJS.Timeout | null = null
@@ -38,21 +41,23 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWa
   }
 
   async function saveFirst(): Promise<boolean> {
-    const batch = waiting.slice(0, BATCH)
-    const droppedBefore = dropped
+    batch ??= { id: randomUUID(), events: waiting.splice(0, BATCH) }
     try {
       await save(batch)
     } catch (err) {
       if (isDatabaseUnavailable(err)) return false
-      log.error({ err, events: batch.length }, 'call_events.refused')
+      log.error({ err, events: batch.events.length }, 'call_events.refused')
     }
-    // What was dropped meanwhile was the oldest, so it was of this batch.
-    waiting = waiting.slice(Math.max(0, batch.length - (dropped - droppedBefore)))
+    batch = null
     return true
   }
 
   async function saveAll(): Promise<void> {
-    while (waiting.length > 0) if (!(await saveBatch())) return
+    while (countUnsaved() > 0) if (!(await saveBatch())) return
+  }
+
+  function countUnsaved(): number {
+    return waiting.length + (batch?.events.length ?? 0)
   }
 
   function flushSoon(): void {
@@ -60,7 +65,7 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWa
       timer = null
       void saveAll().then(() => {
         tellDropped()
-        if (waiting.length > 0) flushSoon()
+        if (countUnsaved() > 0) flushSoon()
       })
     }, FLUSH_MS).unref()
   }
@@ -87,8 +92,7 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWa
       if (timer) clearTimeout(timer)
       await saving
       await saveAll()
-      dropped += waiting.length
-      waiting = []
+      dropped += countUnsaved()
       tellDropped()
     },
   }
