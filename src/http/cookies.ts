@@ -20,7 +20,8 @@ const NAMES: readonly CookieName[] = ['svc_session', 'svc_access', 'svc_refresh'
  * plant a second one, and nobody can tell which is ours.
  */
 export function readCookies(header: string | undefined, secure: boolean): Partial<Record<CookieName, string>> {
-  const pairs = (header ?? '').split(';').map((pair) => {
+  if (header === undefined) return {}
+  const pairs = header.split(';').map((pair) => {
     const [name = '', ...value] = pair.split('=')
     return { name: name.trim(), value: value.join('=').trim() }
   })

@@ -84,13 +84,13 @@ const NO_LIMIT: RateLimit = {
 function toRateLimit(limiter: RateLimiterAbstract, points: number): RateLimit {
   return {
     async take(key) {
-      const refused = await limiter.consume(key).then(
-        () => null,
-        (reason: unknown) => reason,
-      )
-      // What is refused is rejected with the counter, and only that.
-      if (refused instanceof RateLimiterRes) refuseIf(toSeconds(refused))
-      else if (refused) throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
+      try {
+        await limiter.consume(key)
+      } catch (refused) {
+        // What is refused is rejected with the counter, and only that.
+        if (refused instanceof RateLimiterRes) return refuseIf(toSeconds(refused))
+        throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
+      }
     },
     async note(key) {
       await limiter.penalty(key)

@@ -92,11 +92,13 @@ function pieces(
     const range = scanned.members.get(name)
     return range ? [{ range, text: JSON.stringify(value) }] : []
   })
-  const added = inserted.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')
-  const isEmpty = bytes[skipSpace(bytes, scanned.start)] === CLOSE_BRACE
-  const comma = added !== '' && !isEmpty ? ',' : ''
-  const out = [bytes.subarray(0, scanned.start), Buffer.from(added + comma)]
-  let from = scanned.start
+  if (inserted.length > 0) {
+    const added = inserted.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')
+    const isEmpty = bytes[skipSpace(bytes, scanned.start)] === CLOSE_BRACE
+    edits.push({ range: { start: scanned.start, end: scanned.start }, text: isEmpty ? added : `${added},` })
+  }
+  const out: Buffer[] = []
+  let from = 0
   for (const { range, text } of edits.toSorted((a, b) => a.range.start - b.range.start)) {
     out.push(bytes.subarray(from, range.start), Buffer.from(text))
     from = range.end

@@ -6,6 +6,8 @@
  * `response` inside the event. The arguments of a tool call or the schema of a tool may have a `usage` too, but deeper. The depth is found out
  * backwards: what is still closed after the object until its event ends is what was open around it.
  */
+import { isObject } from '../translate/read.ts'
+import type { Json } from '../translate/read.ts'
 
 /** Tokens of one call; null where the answer did not say. */
 export type Usage = {
@@ -250,19 +252,20 @@ function beginsAtEnd(chunk: Buffer, from: number): number {
 /** The numbers of a usage object, those one level down by both names; none when it cannot be read. */
 function toCounts(text: string): Counts {
   const counts: Counts = {}
-  for (const [name, value] of Object.entries<unknown>({ ...parseObject(text) })) {
+  const members = parseObject(text)
+  for (const name in members) {
+    const value = members[name]
     if (isCount(value)) counts[name] = value
-    else if (typeof value === 'object' && value !== null)
-      for (const [inner, count] of Object.entries<unknown>({ ...value }))
-        if (isCount(count)) counts[`${name}.${inner}`] = count
+    else if (isObject(value))
+      for (const inner in value) if (isCount(value[inner])) counts[`${name}.${inner}`] = value[inner]
   }
   return counts
 }
 
-function parseObject(text: string): object {
+function parseObject(text: string): Json {
   try {
-    // It begins with a brace, so it is an object.
-    return JSON.parse(text.includes('data:') ? text.replaceAll(/[\r\n]+data: ?/g, '') : text) as object
+    const value: unknown = JSON.parse(text.includes('data:') ? text.replaceAll(/[\r\n]+data: ?/g, '') : text)
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }
