@@ -1,5 +1,6 @@
 import pino from 'pino'
 import pretty from 'pino-pretty'
+import { systemClock } from './kernel/clock.ts'
 
 /** One line per event: ids and facts, then the event's name. */
 export type Logger = {
@@ -43,7 +44,7 @@ function isoTime(): () => string {
   let second = -1
   let text = ''
   return () => {
-    const now = Date.now()
+    const now = systemClock.now().getTime()
     if (Math.floor(now / 1000) !== second) {
       second = Math.floor(now / 1000)
       text = new Date(now).toISOString().slice(0, -'000Z'.length)

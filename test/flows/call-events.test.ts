@@ -206,10 +206,10 @@ describe('call events in the database', () => {
       call: { ...event.call, caller: { ...event.call.caller, accountId: id, sessionId: id } },
     }))
     const { save } = callEventStore(service.database.prisma)
-    await save({ id, events })
-    await save({ id, events })
+    await save({ id: 'batch_1', events })
+    await save({ id: 'batch_1', events })
     expect(await service.database.prisma.callEvent.count()).toBe(2)
-    await save({ id: '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e60', events })
+    await save({ id: 'batch_2', events })
     expect(await service.database.prisma.callEvent.count()).toBe(4)
   })
 
@@ -223,7 +223,7 @@ describe('call events in the database', () => {
       return { kind: 'started', at: new Date(), call: { ...call, sessionId }, result: null } as const
     })
     const { prisma } = service.database
-    await callEventStore(prisma).save({ id, events })
+    await callEventStore(prisma).save({ id: 'batch_1', events })
     const rows = await prisma.callEvent.findMany({ orderBy: { id: 'asc' } })
     expect(rows.map(({ sessionId }) => sessionId)).toEqual(names)
   })

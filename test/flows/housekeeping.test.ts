@@ -48,7 +48,7 @@ describe('housekeeping', () => {
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:01Z' })
     await prisma.$executeRaw`
       INSERT INTO call_event_batches (id, saved_at)
-      VALUES (gen_random_uuid(), '2026-11-14T10:00:00Z'), (gen_random_uuid(), '2026-11-14T10:00:01Z')`
+      VALUES ('batch_1', '2026-11-14T10:00:00Z'), ('batch_2', '2026-11-14T10:00:01Z')`
     expect(await sweep(now)).toBe(2500 + 1)
     expect(await prisma.callEvent.count()).toBe(10)
     expect(await prisma.callEventBatch.count()).toBe(1)

@@ -157,7 +157,7 @@ export type CallEventBatchWhereInput = {
   AND?: Prisma.CallEventBatchWhereInput | Prisma.CallEventBatchWhereInput[]
   OR?: Prisma.CallEventBatchWhereInput[]
   NOT?: Prisma.CallEventBatchWhereInput | Prisma.CallEventBatchWhereInput[]
-  id?: Prisma.UuidFilter<"CallEventBatch"> | string
+  id?: Prisma.StringFilter<"CallEventBatch"> | string
   savedAt?: Prisma.DateTimeFilter<"CallEventBatch"> | Date | string
 }
 
@@ -186,7 +186,7 @@ export type CallEventBatchScalarWhereWithAggregatesInput = {
   AND?: Prisma.CallEventBatchScalarWhereWithAggregatesInput | Prisma.CallEventBatchScalarWhereWithAggregatesInput[]
   OR?: Prisma.CallEventBatchScalarWhereWithAggregatesInput[]
   NOT?: Prisma.CallEventBatchScalarWhereWithAggregatesInput | Prisma.CallEventBatchScalarWhereWithAggregatesInput[]
-  id?: Prisma.UuidWithAggregatesFilter<"CallEventBatch"> | string
+  id?: Prisma.StringWithAggregatesFilter<"CallEventBatch"> | string
   savedAt?: Prisma.DateTimeWithAggregatesFilter<"CallEventBatch"> | Date | string
 }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { newIdentifier } from '../../kernel/identifier.ts'
 import type { Logger } from '../../log.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
@@ -41,7 +41,7 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWa
   }
 
   async function saveFirst(): Promise<boolean> {
-    batch ??= { id: randomUUID(), events: waiting.splice(0, BATCH) }
+    batch ??= { id: newIdentifier('batch_'), events: waiting.splice(0, BATCH) }
     try {
       await save(batch)
     } catch (err) {

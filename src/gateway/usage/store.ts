@@ -43,7 +43,7 @@ export function callEventStore(db: PrismaClient) {
       // an id never misses one that was given out earlier and committed later. Ids are given to rows of the join, thus after the lock.
       await db.$executeRaw`
         WITH batch AS (
-          INSERT INTO call_event_batches (id, saved_at) VALUES (${id}::uuid, now()) ON CONFLICT DO NOTHING RETURNING id
+          INSERT INTO call_event_batches (id, saved_at) VALUES (${id}, now()) ON CONFLICT DO NOTHING RETURNING id
         )
         INSERT INTO call_events (${NAMES})
         SELECT event.*
