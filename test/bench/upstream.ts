@@ -53,7 +53,8 @@ function flood(res: ServerResponse): void {
   const write = (): void => {
     while (!res.destroyed && res.write(event));
   }
-  res.on('drain', write)
+  // In turn: to go on at once would hear of nobody who leaves for as long as somebody reads.
+  res.on('drain', () => setImmediate(write))
   write()
 }
 
