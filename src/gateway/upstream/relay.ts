@@ -287,10 +287,13 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     const { status, body, contentType } = answer
     if (contentType !== undefined) this.#head = { ...this.#head, 'content-type': contentType }
     this.#writeHead(status, status === 204 || status === 304 ? {} : { 'content-length': body.length })
-    // Node sends the head and a string in one piece, bytes in a second one; as Latin-1 every byte stays what it is.
-    if (body.length > UNREAD_BYTES) this.#res.end(body)
-    else this.#res.end(body.toString('latin1'), 'latin1')
-    if (body.length > UNREAD_BYTES) this.#timeReader()
+    if (body.length > UNREAD_BYTES) {
+      this.#res.end(body)
+      this.#timeReader()
+    } else {
+      // Node sends the head and a string in one piece, bytes in a second one; as Latin-1 every byte stays what it is.
+      this.#res.end(body.toString('latin1'), 'latin1')
+    }
     this.#finish('whole', null)
   }
 

@@ -24,7 +24,7 @@ const MOST_WAITING = 50_000
 
 /**
  * Saves events in batches, off the path of the calls: every second, or as soon as a batch is full. While the database is away the
- * events wait, up to a bound; beyond it the oldest go, and how many is logged.
+ * events wait, up to a bound; beyond it the oldest that are in no batch yet go, and how many is logged.
  */
 export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWaiting = MOST_WAITING): Recorder {
   let waiting: CallEvent[] = []
