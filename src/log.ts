@@ -44,11 +44,12 @@ function isoTime(): () => string {
   let second = -1
   let text = ''
   return () => {
-    const now = systemClock.now().getTime()
-    if (Math.floor(now / 1000) !== second) {
-      second = Math.floor(now / 1000)
-      text = new Date(now).toISOString().slice(0, -'000Z'.length)
+    const now = systemClock.now()
+    const ms = now.getTime()
+    if (Math.floor(ms / 1000) !== second) {
+      second = Math.floor(ms / 1000)
+      text = now.toISOString().slice(0, -'000Z'.length)
     }
-    return `,"time":"${text}${String(now % 1000).padStart(3, '0')}Z"`
+    return `,"time":"${text}${String(ms % 1000).padStart(3, '0')}Z"`
   }
 }

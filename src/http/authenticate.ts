@@ -93,7 +93,7 @@ async function firstCaller(
   for (const scheme of schemes) {
     try {
       const found = scheme(req)
-      // Most callers are known already, and each wait for what is there costs as much as finding it.
+      // Most callers are known already: then nothing is waited for.
       const caller = found instanceof Promise ? await found : found
       if (caller) return caller
     } catch (error) {

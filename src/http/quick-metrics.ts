@@ -65,8 +65,10 @@ function openSeries<T extends object>(fresh: () => T) {
   const known = new Map<string, T & { readonly labels: readonly string[] }>()
   const seriesOf = (labels: readonly string[]) => {
     const key = labels.join('\n')
-    const series = known.get(key) ?? { ...fresh(), labels }
-    if (!known.has(key)) known.set(key, series)
+    const found = known.get(key)
+    if (found) return found
+    const series = { ...fresh(), labels }
+    known.set(key, series)
     return series
   }
   return Object.assign(seriesOf, { all: () => [...known.values()] })

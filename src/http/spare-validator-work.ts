@@ -58,7 +58,9 @@ type FromRequest = (req: Pick<IncomingMessage, 'headers'>) => object
 function rememberContentTypes({ ContentType }: ContentTypeModule): void {
   const known = new Map<string | undefined, object>()
   ContentType.from = ({ headers: { 'content-type': type } }) => {
-    const contentType = known.get(type) ?? ContentType.fromString(type)
+    const found = known.get(type)
+    if (found) return found
+    const contentType = ContentType.fromString(type)
     known.set(type, contentType)
     return contentType
   }

@@ -11,6 +11,8 @@ import { startService } from '../support/service.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
+/** An account's or a session's. */
+const ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 const SESSION = { 'x-svc-session-id': 'run-1' }
 const chat = { model: 'vendora/large', messages: [{ role: 'user', content: 'a-secret-question' }] }
 const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15, prompt_tokens_details: { cached_tokens: 8 } }
@@ -200,10 +202,9 @@ describe('call events in the database', () => {
     await using service = await startService()
     await (await gateway.post('/v1/chat/completions', chat, { headers: SESSION })).text()
     await expect.poll(() => gateway.events.length, { timeout: 5000 }).toBe(2)
-    const id = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
     const events = gateway.events.map((event) => ({
       ...event,
-      call: { ...event.call, caller: { ...event.call.caller, accountId: id, sessionId: id } },
+      call: { ...event.call, caller: { ...event.call.caller, accountId: ID, sessionId: ID } },
     }))
     const { save } = callEventStore(service.database.prisma)
     await save({ id: 'batch_1', events })
@@ -215,9 +216,8 @@ describe('call events in the database', () => {
 
   it('say what a caller named its session, whatever it is made of', async () => {
     await using service = await startService()
-    const id = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
     const names = ['NULL', '"', '\\', '\\"', '{a,b}', "'", ',', '$1', '{}', 'null"\\,']
-    const caller = { accountId: id, sessionId: id, team: '@acme/core' } as Caller
+    const caller = { accountId: ID, sessionId: ID, team: '@acme/core' } as Caller
     const call = { requestId: 'req_1', caller, style: 'chat', model: 'm', servedBy: 'vendora' } as const
     const events = names.map((sessionId) => {
       return { kind: 'started', at: new Date(), call: { ...call, sessionId }, result: null } as const
