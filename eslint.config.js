@@ -30,7 +30,7 @@ export default tseslint.config(
     files: [
       'spec/**',
       'prisma/**',
-      'src/command-line.ts',
+      'src/cli/program.ts',
       'test/support/seen.ts',
       'test/bench/**',
       'test/examples/**',

@@ -1,7 +1,7 @@
 // npm run migration -- NAME: writes the migration that takes the existing ones to schema.prisma.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { migrationsDirectory } from '../src/migrations.ts'
+import { migrationsDirectory } from '../src/database/migrations.ts'
 import { diffSchema, lockfile } from './schema-diff.ts'
 
 const schemaFile = fileURLToPath(new URL('schema.prisma', import.meta.url))

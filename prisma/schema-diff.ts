@@ -5,7 +5,7 @@ import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-util
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import type * as EnginePackage from '@prisma/schema-engine-wasm'
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
-import { migrationsDirectory, readMigrations } from '../src/migrations.ts'
+import { migrationsDirectory, readMigrations } from '../src/database/migrations.ts'
 
 /**
  * The SQL that takes a database with all of the migrations to `schema`; empty when they agree. Development only. Tries the

@@ -10,5 +10,5 @@ setFlagsFromString('--external-memory-accounted-in-global-limit')
 setFlagsFromString('--no-memory-reducer-favors-memory')
 // Compiled code is kept between starts; it must be on before the first large module is loaded.
 enableCompileCache()
-const { runCommand } = await import('./command-line.ts')
+const { runCommand } = await import('./cli/program.ts')
 await runCommand()

@@ -1,5 +1,5 @@
 import { healthRoutes } from '../http/health.ts'
-import { deviceRoutes } from './device/routes.ts'
+import { deviceRoutes } from './device-page/routes.ts'
 import { deviceLoginRoutes } from './device-login/routes.ts'
 import { devicesRoutes } from './devices/routes.ts'
 import { invitationRoutes } from './invitations/routes.ts'

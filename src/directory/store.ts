@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
 import type { Role } from '../kernel/caller.ts'
-import { withRetry } from '../kernel/database-errors.ts'
+import { withRetry } from '../database/errors.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
 import { newUserHandle } from '../kernel/user-handle.ts'

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client'
-import { quickHistogram } from './quick-metrics.ts'
+import { quickHistogram } from './call-histograms.ts'
 
 /** A request that is over. */
 export type EndedRequest = {

@@ -9,31 +9,24 @@ const ROOT = path.join(import.meta.dirname, '../..')
  * What each part of `src` may import, besides itself and `generated`. A part is a folder or a file of `src`. The arrows point down:
  * whoever is further up knows whoever is further down, and never the other way round. Siblings do not know each other.
  */
-const KERNEL = ['kernel']
-const EDGES = ['config', 'database', 'log', 'mail', 'metrics']
-const SERVER = ['directory', 'access', 'http', ...KERNEL]
+const EDGES = ['config', 'database', 'log', 'mail']
+const SERVER = ['directory', 'access', 'http', 'database', 'kernel']
 const ROLES = ['control', 'gateway', 'docs']
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
-  log: KERNEL,
-  config: ['log', ...KERNEL],
-  metrics: ['log', ...KERNEL],
-  mail: ['config', 'log', ...KERNEL],
-  migrations: [],
-  'database-lock': [],
-  'database-pool': KERNEL,
-  database: ['config', 'database-lock', 'database-pool', 'migrations', ...KERNEL],
-  http: ['log', ...KERNEL],
-  access: ['log', ...KERNEL],
-  directory: KERNEL,
-  docs: ['http', ...KERNEL],
-  control: [...SERVER, 'log', 'mail'],
-  gateway: [...SERVER, 'log', 'config'],
-  compose: [...ROLES, ...SERVER, ...EDGES],
-  serve: ['compose', 'database-lock', 'migrations', ...SERVER, ...EDGES],
-  demo: ['serve', 'sdk', ...EDGES, ...KERNEL],
-  'command-line': ['serve', 'demo', 'sdk', 'database-lock', 'migrations', ...EDGES, ...KERNEL],
-  main: ['command-line', 'serve', 'demo', 'database-lock', 'migrations', ...EDGES, ...KERNEL],
+  log: ['kernel'],
+  config: ['log', 'kernel'],
+  mail: ['config', 'log', 'kernel'],
+  database: ['config', 'kernel'],
+  http: ['log', 'kernel'],
+  access: ['log', 'database', 'kernel'],
+  directory: ['database', 'kernel'],
+  docs: ['http', 'kernel'],
+  control: [...SERVER, 'config', 'log', 'mail'],
+  gateway: [...SERVER, 'config', 'log'],
+  server: [...ROLES, ...SERVER, ...EDGES],
+  cli: ['server', 'sdk', ...EDGES, 'kernel'],
+  main: ['cli'],
   sdk: [],
 }
 
@@ -47,7 +40,7 @@ const ALLOWED: Readonly<Record<string, readonly { readonly file: string; readonl
   random: [
     { file: 'src/http/app.ts', why: 'request ids: names, not secrets' },
     { file: 'src/mail.ts', why: 'names of files in the outbox' },
-    { file: 'src/migrations.ts', why: 'row ids in the migrations’ own book-keeping' },
+    { file: 'src/database/migrations.ts', why: 'row ids in the migrations’ own book-keeping' },
     { file: 'src/control/oauth/routes.ts', why: 'an id for a device that has none: a name, not a secret' },
     { file: 'src/control/passkeys/routes.ts', why: 'an id for a browser that has none: a name, not a secret' },
     { file: 'src/sdk/node.ts', why: 'a client: names of files beside the credentials' },
@@ -71,10 +64,10 @@ function readSource(file: string): Source {
   return { file, part: partOf(file), imports: importsOf(tree), tree }
 }
 
-/** `src/http/app.ts` is of `http`, `src/main.ts` of `main`, anything else of the folder it is in. The composition root has several files. */
+/** `src/http/app.ts` is of `http`, `src/main.ts` of `main`, anything else of the folder it is in. */
 function partOf(file: string): string {
   const [top = '', second = ''] = file.split('/')
-  return top === 'src' ? second.replace(/\.ts$/, '').replace(/^compose-.+/, 'compose') : top
+  return top === 'src' ? second.replace(/\.ts$/, '') : top
 }
 
 /** What a file imports and exports from elsewhere; paths from the repository's folder, packages by name. */
@@ -200,12 +193,12 @@ describe('imports', () => {
     ['express', (file: string) => file.startsWith('src/http/'), (to: string) => /^express(-|$)/.test(to)],
     [
       'Prisma',
-      (file: string) => file.endsWith('/store.ts') || /^src\/database[^/]*\.ts$/.test(file),
+      (file: string) => file.endsWith('/store.ts') || /^src\/database\//.test(file),
       (to: string) => to.startsWith('generated/prisma/') || to.startsWith('@prisma/') || to === 'pglite-prisma-adapter',
     ],
     [
       'the drivers of databases',
-      (file: string) => /^src\/database[^/]*\.ts$/.test(file),
+      (file: string) => /^src\/database\//.test(file),
       (to: string) => to === 'pg' || to === '@electric-sql/pglite',
     ],
   ])('of %s at run time are where it belongs', (_, belongs, is) => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database.ts'
+import { openDatabase } from '../../src/database/client.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { authRoutes } from '../support/auth-routes.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database.ts'
+import { openDatabase } from '../../src/database/client.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { directoryOf, mailTokenOf, people } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { newPatience, patienceHere, withPatience } from '../../src/kernel/patience.ts'
+import { newPatience, patienceHere, withPatience } from '../../src/database/time-budget.ts'
 
 type Step = { readonly at: number; readonly begin?: string; readonly end?: string; readonly left?: number }
 

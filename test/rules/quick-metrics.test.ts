@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { quickCounter, quickHistogram } from '../../src/http/quick-metrics.ts'
+import { quickCounter, quickHistogram } from '../../src/http/call-histograms.ts'
 
 const about = { name: 'seen', help: 'What was seen.', labelNames: ['who', 'how'] } as const
 const LABELS = [

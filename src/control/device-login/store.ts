@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { addMs } from '../../kernel/clock.ts'
-import { withRetry } from '../../kernel/database-errors.ts'
+import { withRetry } from '../../database/errors.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'

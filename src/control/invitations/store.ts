@@ -2,7 +2,7 @@ import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { ensureAccounts, invitationEvent, withdrawInvitations } from '../../directory/store.ts'
 import type { Inviter } from '../../directory/store.ts'
 import type { Role } from '../../kernel/caller.ts'
-import { withRetry } from '../../kernel/database-errors.ts'
+import { withRetry } from '../../database/errors.ts'
 
 /** An invitation in force. */
 export type ListedInvitation = {

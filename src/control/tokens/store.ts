@@ -1,6 +1,6 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Role } from '../../kernel/caller.ts'
-import { withRetry } from '../../kernel/database-errors.ts'
+import { withRetry } from '../../database/errors.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { NewBrowserSession } from '../browser-session/store.ts'
 import type { DeviceSessionState } from './rules.ts'

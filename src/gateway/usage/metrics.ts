@@ -1,6 +1,6 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
-import { quickCounter, quickHistogram } from '../../http/quick-metrics.ts'
+import { quickCounter, quickHistogram } from '../../http/call-histograms.ts'
 import type { CallEvent } from './events.ts'
 
 /** Counts how calls ended, how long they took and the tokens that they used. */

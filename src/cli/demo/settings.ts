@@ -1,4 +1,4 @@
-import type { TokenSet } from '../sdk/index.ts'
+import type { TokenSet } from '../../sdk/index.ts'
 
 /** What to paste into clients so that they use this gateway; the token is good until it expires. */
 export function clientSettings(gatewayUrl: string, { accessToken, expiresAt }: TokenSet): string {

@@ -11,7 +11,7 @@ export type MigrationConnection = {
 
 export type Migration = { readonly name: string; readonly sql: string; readonly checksum: string }
 
-export const migrationsDirectory = fileURLToPath(new URL('../prisma/migrations/', import.meta.url))
+export const migrationsDirectory = fileURLToPath(new URL('../../prisma/migrations/', import.meta.url))
 
 /** The database and this version of the service do not fit together; the message says what to do. */
 export class MigrationError extends Error {

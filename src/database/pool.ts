@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { newPatience, patienceHere } from './kernel/patience.ts'
-import type { Patience } from './kernel/patience.ts'
+import { newPatience, patienceHere } from './time-budget.ts'
+import type { Patience } from './time-budget.ts'
 
 /** How long to wait for a connection, a new one or one that others use. */
 export const CONNECT_TIMEOUT_MS = 2000

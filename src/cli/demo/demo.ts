@@ -1,8 +1,8 @@
 import path from 'node:path'
-import { readConfig } from '../config.ts'
-import { systemClock } from '../kernel/clock.ts'
-import { openLog } from '../log.ts'
-import { serve } from '../serve.ts'
+import { readConfig } from '../../config.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { openLog } from '../../log.ts'
+import { serve } from '../../server/serve.ts'
 import { startEchoEngine } from './echo-engine.ts'
 import { clientSettings } from './settings.ts'
 import { takeTour } from './tour.ts'
@@ -14,7 +14,7 @@ const EMAIL = 'ada@example.com'
 const FOLDER = path.join('.data', 'demo')
 const OUTBOX = path.join(FOLDER, 'outbox')
 
-const EXAMPLE_DIRECTORY = path.join(import.meta.dirname, '../../prisma/example-directory.yaml')
+const EXAMPLE_DIRECTORY = path.join(import.meta.dirname, '../../../prisma/example-directory.yaml')
 
 type Options = {
   /** Ends after the tour. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
-import type { Logger } from './log.ts'
+import type { Logger } from '../log.ts'
 
 /** Where the parts of a service put their numbers. */
 export type Metrics = Registry

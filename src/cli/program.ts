@@ -1,13 +1,13 @@
 import { Command } from 'commander'
-import { ConfigError, readConfig, warningsOf } from './config.ts'
-import { DatabaseOpenError, openDatabase } from './database.ts'
-import { DirectoryInUseError } from './database-lock.ts'
+import { ConfigError, readConfig, warningsOf } from '../config.ts'
+import { DatabaseOpenError, openDatabase } from '../database/client.ts'
+import { DirectoryInUseError } from '../database/lock.ts'
 import { runDemo } from './demo/demo.ts'
 import { TourError } from './demo/tour.ts'
-import { systemClock } from './kernel/clock.ts'
-import { openLog } from './log.ts'
-import { MigrationError } from './migrations.ts'
-import { AddressError, DirectoryFileError, serve } from './serve.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { openLog } from '../log.ts'
+import { MigrationError } from '../database/migrations.ts'
+import { AddressError, DirectoryFileError, serve } from '../server/serve.ts'
 
 /** Their messages say what to do. */
 const PLAIN_ERRORS = [

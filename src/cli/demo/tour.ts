@@ -1,5 +1,5 @@
-import { createClient, streamChatCompletion, streamMessage, streamResponse } from '../sdk/index.ts'
-import type { StartedDeviceLogin, SvcClient, TokenSet } from '../sdk/index.ts'
+import { createClient, streamChatCompletion, streamMessage, streamResponse } from '../../sdk/index.ts'
+import type { StartedDeviceLogin, SvcClient, TokenSet } from '../../sdk/index.ts'
 
 type Needs = {
   readonly baseUrl: string

@@ -8,16 +8,16 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { SqlDriverAdapterFactory, Transaction } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
-import { PrismaClient } from '../generated/prisma/client.ts'
-import type { DatabaseConfig } from './config.ts'
-import { lockDirectory } from './database-lock.ts'
-import { CONNECT_TIMEOUT_MS, openPool } from './database-pool.ts'
-import { isDatabaseUnavailable } from './kernel/database-errors.ts'
-import type { Secret } from './kernel/secret.ts'
+import { PrismaClient } from '../../generated/prisma/client.ts'
+import type { DatabaseConfig } from '../config.ts'
+import { lockDirectory } from './lock.ts'
+import { CONNECT_TIMEOUT_MS, openPool } from './pool.ts'
+import { isDatabaseUnavailable } from './errors.ts'
+import type { Secret } from '../kernel/secret.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import type { MigrationConnection } from './migrations.ts'
 
-export { isDatabaseUnavailable } from './kernel/database-errors.ts'
+export { isDatabaseUnavailable } from './errors.ts'
 
 export type Database = {
   readonly prisma: PrismaClient
