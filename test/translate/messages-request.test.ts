@@ -1,17 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatRequest } from '../../src/gateway/translate/chat.ts'
-import { toChatFromMessages } from '../../src/gateway/translate/messages-request.ts'
-import type { Json } from '../../src/gateway/translate/read.ts'
-import type { Refusal } from '../../src/gateway/translate/refusal.ts'
+import type { ChatRequest } from '../../src/gateway/dialects/chat/chunk.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
+import { translation, tryTranslation } from './streams.ts'
 
-const asked = (body: Json): ChatRequest => {
-  const result = toChatFromMessages({ messages: [], ...body }, { model: 'qwen3:8b' })
-  if ('refused' in result) throw new Error(`refused: ${result.refused.param}: ${result.refused.message}`)
-  return result.request
-}
+const asked = (body: Json) => translation('messages', { messages: [], ...body }).request as ChatRequest
 
 const refused = (body: Json): Refusal | null => {
-  const result = toChatFromMessages({ messages: [], ...body }, { model: 'qwen3:8b' })
+  const result = tryTranslation('messages', { messages: [], ...body })
   return 'refused' in result ? result.refused : null
 }
 
@@ -344,11 +340,5 @@ describe('the other members', () => {
     ['an unknown output format', { output_config: { format: { type: 'xml' } } }, 'output_config.format'],
   ])('refuses %s by its place', (_, body, param) => {
     expect(refused(body)?.param).toBe(param)
-  })
-
-  it('remembers the stop sequences for the way back', () => {
-    expect(toChatFromMessages({ messages: [], stop_sequences: ['END'] }, { model: 'm' })).toMatchObject({
-      facts: { stopSequences: ['END'] },
-    })
   })
 })
