@@ -10,6 +10,8 @@ export type NewId = (prefix: string) => string
 
 /** Everything that differs from one dialect to the next and is not translation; `DIALECTS` has one row for each. */
 export type DialectTraits = {
+  /** Where calls in this dialect go, behind the prefix of a backend. */
+  readonly path: string
   /** The members of a request that limit the tokens of its answer. */
   readonly tokenLimits: readonly string[]
   /** Watches a stream that passes untouched. `untilClosed`: only a closed connection tells that the stream is over. */

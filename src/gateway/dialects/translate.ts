@@ -33,27 +33,43 @@ export type AnswerTranslation = {
   readonly whole: (body: unknown) => { readonly answer: Json } | { readonly failed: Failure }
 }
 
+type Translate = (body: Json, context: TranslationContext) => Translation | { readonly refused: Refusal }
+
+const TRANSLATIONS: Readonly<Record<Dialect, Partial<Record<Dialect, Translate>>>> = {
+  chat: {},
+  messages: {
+    chat(body, context) {
+      const made = toChatFromMessages(body, { model: context.backendModel })
+      if ('refused' in made) return made
+      const options = { ...context, facts: made.facts }
+      const whole = (completion: unknown) => toMessageFromChat(completion, options)
+      return { request: made.request, answer: { stream: () => messagesStream(options), whole } }
+    },
+  },
+  responses: {
+    chat(body, context) {
+      const made = toChatFromResponses(body, { model: context.backendModel })
+      if ('refused' in made) return made
+      const options = { ...context, facts: made.facts }
+      const whole = (completion: unknown) => toResponseFromChat(completion, options)
+      return { request: made.request, answer: { stream: () => responsesStream(options), whole } }
+    },
+  },
+}
+
+/** Whether calls in the dialect of a client can be translated for a backend that speaks another. */
+export function canTranslate(client: Dialect, backend: Dialect): boolean {
+  return TRANSLATIONS[client][backend] !== undefined
+}
+
 /** A call of a client in one dialect for a backend in another, or the refusal of what that backend cannot be asked. */
 export function translateCall(
-  client: Exclude<Dialect, 'chat'>,
-  _backend: 'chat',
+  client: Dialect,
+  backend: Dialect,
   body: Json,
   context: TranslationContext,
 ): Translation | { readonly refused: Refusal } {
-  if (client === 'messages') {
-    const made = toChatFromMessages(body, { model: context.backendModel })
-    if ('refused' in made) return made
-    const options = { ...context, facts: made.facts }
-    return {
-      request: made.request,
-      answer: { stream: () => messagesStream(options), whole: (completion) => toMessageFromChat(completion, options) },
-    }
-  }
-  const made = toChatFromResponses(body, { model: context.backendModel })
-  if ('refused' in made) return made
-  const options = { ...context, facts: made.facts }
-  return {
-    request: made.request,
-    answer: { stream: () => responsesStream(options), whole: (completion) => toResponseFromChat(completion, options) },
-  }
+  const translate = TRANSLATIONS[client][backend]
+  if (!translate) throw new Error(`Calls in ${client} cannot be translated to ${backend}.`)
+  return translate(body, context)
 }

@@ -6,6 +6,7 @@ import { passChatStream } from './pass-stream.ts'
 
 /** Chat completions, the dialect that every engine speaks. */
 export const CHAT: DialectTraits = {
+  path: '/v1/chat/completions',
   // `n_predict` is llama.cpp's own word.
   tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),

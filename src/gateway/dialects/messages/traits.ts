@@ -28,6 +28,7 @@ const NATIVE_PROBE: NativeProbe = {
 
 /** Anthropic Messages. */
 export const MESSAGES: DialectTraits = {
+  path: '/v1/messages',
   tokenLimits: ['max_tokens'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passMessagesStream,

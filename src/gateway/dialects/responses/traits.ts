@@ -23,6 +23,7 @@ const NATIVE_PROBE: NativeProbe = {
 
 /** OpenAI Responses. */
 export const RESPONSES: DialectTraits = {
+  path: '/v1/responses',
   tokenLimits: ['max_output_tokens'],
   monitorStream: (options) => makeStreamMonitor(monitorResponse(), options),
   passStream: passResponsesStream,
