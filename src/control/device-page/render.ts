@@ -2,35 +2,35 @@ import type { Request } from 'express'
 import type { Html } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { showUserCode } from '../../kernel/user-code.ts'
-import type { FoundLogin } from '../device-login/store.ts'
+import type { FoundLogin } from '../device-login/rows.ts'
 import type { DeviceStore } from '../devices/store.ts'
 import type { DeviceNotice } from '../pages/device-notices.ts'
 import { devicePage } from '../pages/device-page.ts'
+import { toPendingLogin } from '../pages/pending-login.ts'
 import type { PasskeyStore } from '../passkeys/store.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 
-/** What the page says and shows besides the lists. */
-export type Shown = {
+/** What the page shows besides the lists of devices and passkeys. */
+export type PageContent = {
   readonly notice?: DeviceNotice
-  /** Filled in, not looked up. */
+  /** Filled into the form, not looked up. */
   readonly userCode?: string | undefined
   readonly found?: FoundLogin
 }
 
-/** The device page of the caller. */
-export type DrawDevicePage = (req: Request, shown: Shown) => Promise<Html>
+/** Renders the device page of the caller. */
+export type RenderDevicePage = (req: Request, content: PageContent) => Promise<Html>
 
 type Needs = {
   readonly devices: DeviceStore
   readonly passkeys: PasskeyStore
   readonly signOut: SignOut
-  /** The domain that passkeys are for. */
+  /** The relying party id of passkeys (WebAuthn): a domain. */
   readonly rpId: string
   readonly clock: Clock
 }
 
-export function deviceDrawer({ devices, passkeys, signOut, rpId, clock }: Needs): DrawDevicePage {
+export function makeDevicePageRenderer({ devices, passkeys, signOut, rpId, clock }: Needs): RenderDevicePage {
   return async (req, { notice, userCode, found }) => {
     const { accountId, team, role } = callerOf(req)
     const listed = await devices.list(accountId, clock.now())
@@ -41,7 +41,7 @@ export function deviceDrawer({ devices, passkeys, signOut, rpId, clock }: Needs)
       user: { email, team, role },
       notice: notice ?? null,
       userCode: userCode ?? null,
-      found: found ? toPending(found, ipOf(req)) : null,
+      found: found ? toPendingLogin(found, ipOf(req)) : null,
       devices: listed.map((device) => ({ ...device, current: current.devices.includes(device.sessionId) })),
       passkeys: own.map(({ id, ...passkey }) => ({ ...passkey, passkeyId: id })),
       accepted: {
@@ -50,16 +50,5 @@ export function deviceDrawer({ devices, passkeys, signOut, rpId, clock }: Needs)
         credentialIds: credentials.map(({ credentialId }) => credentialId),
       },
     })
-  }
-}
-
-function toPending(login: FoundLogin, ip: string) {
-  return {
-    deviceName: login.deviceName,
-    userCode: showUserCode(login.userCode ?? ''),
-    startIp: login.startIp,
-    startedAt: login.createdAt,
-    expiresAt: login.expiresAt,
-    sameIp: login.startIp === ip,
   }
 }

@@ -4,8 +4,9 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { plainUserCode } from '../../kernel/user-code.ts'
 import type { Logger } from '../../log.ts'
-import { judgeCode } from '../device-login/rules.ts'
-import type { DeviceLoginStore, FoundLogin } from '../device-login/store.ts'
+import type { FoundLogin } from '../device-login/rows.ts'
+import { judgeCode } from './rules.ts'
+import type { UserCodeStore } from './store.ts'
 
 /** What a user code leads to. */
 export type Lookup =
@@ -13,43 +14,47 @@ export type Lookup =
   | { readonly verdict: 'not_found' | 'expired' }
   | { readonly verdict: 'too_many'; readonly waitSeconds: number }
 
-/** How a login stands after somebody decided, or what kept it from being decided. */
+/** The state of a login after a decision, or what prevented the decision. */
 export type Decided =
   { readonly status: 'approved' | 'denied'; readonly login: FoundLogin } | Exclude<Lookup, { login: FoundLogin }>
 
-/** Finding and deciding a login by its user code, which only its own account can. */
-export type DecideByCode = {
+/** Finds and decides logins of the caller's account by their user codes. */
+export type UserCodes = {
   find(caller: Caller, userCode: string, ip: string): Promise<Lookup>
   decide(caller: Caller, userCode: string, wanted: 'approved' | 'denied', ip: string): Promise<Decided>
 }
 
-/** Wrong codes, by whom and from where: eight letters do not bear guessing (RFC 8628, section 5.1). */
+/** Limits of wrong user codes. A code of eight letters must not be open to guessing (RFC 8628, section 5.1). */
 export type CodeLimits = { readonly session: RateLimit; readonly account: RateLimit; readonly network: RateLimit }
 
 type Needs = {
-  readonly logins: DeviceLoginStore
-  readonly codeLimits: CodeLimits
+  readonly logins: UserCodeStore
+  readonly limits: CodeLimits
   readonly clock: Clock
   readonly log: Logger
 }
 
-export function decideByCode({ logins, codeLimits, clock, log }: Needs): DecideByCode {
+export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes {
   async function find(caller: Caller, userCode: string, ip: string): Promise<Lookup> {
     const counters = [
-      { limit: codeLimits.session, key: caller.sessionId },
-      { limit: codeLimits.account, key: caller.accountId },
-      { limit: codeLimits.network, key: networkKey(ip) },
+      { limit: limits.session, key: caller.sessionId },
+      { limit: limits.account, key: caller.accountId },
+      { limit: limits.network, key: networkKey(ip) },
     ]
     const waits = await Promise.all(counters.map(({ limit, key }) => limit.waitSeconds(key)))
-    // Once there were too many, the right code is refused too: else it could still be found by guessing.
+    // After too many wrong codes the right one is refused too; otherwise guessing would still find it.
     if (Math.max(...waits) > 0) return { verdict: 'too_many', waitSeconds: Math.max(...waits) }
 
+    const found = await lookUp(caller, userCode)
+    if (found.verdict === 'not_found') await Promise.all(counters.map(({ limit, key }) => limit.note(key)))
+    return found
+  }
+
+  async function lookUp(caller: Caller, userCode: string): Promise<Exclude<Lookup, { verdict: 'too_many' }>> {
     const login = await logins.findByUserCode(plainUserCode(userCode), caller)
     const verdict = login ? judgeCode(login, clock.now()) : 'not_found'
-    if (login && verdict !== 'not_found' && verdict !== 'expired') return { verdict, login }
-    if (verdict === 'expired') return { verdict }
-    await Promise.all(counters.map(({ limit, key }) => limit.note(key)))
-    return { verdict: 'not_found' }
+    if (!login || verdict === 'not_found') return { verdict: 'not_found' }
+    return verdict === 'expired' ? { verdict } : { verdict, login }
   }
 
   return {
@@ -57,28 +62,20 @@ export function decideByCode({ logins, codeLimits, clock, log }: Needs): DecideB
     async decide(caller, userCode, wanted, ip) {
       const found = await find(caller, userCode, ip)
       if (!('login' in found)) return found
-      const { login, verdict } = found
-      if (verdict !== 'open') return { status: verdict, login }
+      if (found.verdict !== 'open') return { status: found.verdict, login: found.login }
 
+      const { login } = found
       const now = clock.now()
       const decision = { via: 'user_code', sessionId: caller.sessionId, ip } as const
-      const won = await (wanted === 'approved'
-        ? logins.approveByCode(login, now, decision)
-        : logins.deny(login, now, decision))
-      if (won) {
+      const decides = wanted === 'approved' ? logins.approve : logins.deny
+      if (await decides(login, now, decision)) {
         log.info({ loginId: login.id, via: decision.via }, `device_login.${wanted}`)
         return { status: wanted, login }
       }
-      return statusNow(caller, userCode)
+      // Another request was faster: report what it decided.
+      const current = await lookUp(caller, userCode)
+      if (!('login' in current)) return current
+      return current.verdict === 'open' ? { verdict: 'not_found' } : { status: current.verdict, login: current.login }
     },
-  }
-
-  /** Somebody else was first. */
-  async function statusNow(caller: Caller, userCode: string): Promise<Decided> {
-    const login = await logins.findByUserCode(plainUserCode(userCode), caller)
-    const verdict = login ? judgeCode(login, clock.now()) : 'not_found'
-    return login && (verdict === 'approved' || verdict === 'denied')
-      ? { status: verdict, login }
-      : { verdict: verdict === 'expired' ? 'expired' : 'not_found' }
   }
 }

@@ -1,11 +1,11 @@
 import { html, type Html } from '../../http/page.ts'
 
-/** A mail without its addresses. The subject is always the same words, so nothing that somebody sent gets into a header. */
-export type Mail = { readonly subject: string; readonly text: string; readonly html: string }
+/** An email without its addresses. The subject is a constant of its kind, so no caller's text gets into a header. */
+export type ComposedMail = { readonly subject: string; readonly text: string; readonly html: string }
 
-/** One part of a mail; both forms, text and HTML, are made of the same parts. */
+/** One part of an email. The text form and the HTML form are made of the same parts. */
 export type Part =
-  | { readonly kind: 'words'; readonly words: string }
+  | { readonly kind: 'paragraph'; readonly text: string }
   | { readonly kind: 'code'; readonly label: string; readonly code: string }
   | { readonly kind: 'facts'; readonly facts: readonly Fact[] }
   /** The address stands alone on its line, so that it can be copied and no client breaks it. */
@@ -14,8 +14,10 @@ export type Part =
 /** `note` says what the value is, or where it comes from. */
 export type Fact = { readonly label: string; readonly value: string; readonly note?: string }
 
-/** A mail of these parts: text of at most 76 columns but for addresses, and plain HTML that follows the reader's colours. */
-export function letter(subject: string, parts: readonly Part[]): Mail {
+/**
+ * Composes an email: text of at most 76 columns except for addresses, and plain HTML that follows the reader's colours.
+ */
+export function composeMail(subject: string, parts: readonly Part[]): ComposedMail {
   return {
     subject,
     text: `${parts.map(toText).join('\n\n')}\n\n-- \n${SIGNATURE}\n`,
@@ -24,21 +26,21 @@ export function letter(subject: string, parts: readonly Part[]): Mail {
 }
 
 /**
- * Somebody's words in quotes, such that no mail client makes a link of them: a zero-width space follows every sign that addresses
- * are built with. They still look and read the same, and can be copied.
+ * A caller's text in quotes, in which no email client finds a link: a zero-width space follows every character that
+ * separates the parts of addresses. The text looks the same and can be copied.
  */
-export function unlinked(words: string): string {
-  return `“${words.replace(/[.:/@](?=\S)/g, '$&\u200B')}”`
+export function quoteUnlinked(text: string): string {
+  return `“${text.replace(/[.:/@](?=\S)/g, '$&\u200B')}”`
 }
 
-const SIGNATURE = 'Sent by svc. Nobody reads what is sent to this address.'
+const SIGNATURE = 'Sent by svc. Replies to this address are not read.'
 const COLUMNS = 76
 const LABEL_COLUMNS = 10
 
 function toText(part: Part): string {
   switch (part.kind) {
-    case 'words':
-      return wrap(part.words)
+    case 'paragraph':
+      return wrap(part.text)
     case 'code':
       return `${part.label}:\n\n    ${part.code}`
     case 'facts':
@@ -53,10 +55,10 @@ function factToText({ label, value, note }: Fact): string {
   return note ? `${first}\n${' '.repeat(LABEL_COLUMNS)}(${note})` : first
 }
 
-function wrap(words: string): string {
+function wrap(text: string): string {
   const lines: string[] = []
   let line = ''
-  for (const word of words.split(' ')) {
+  for (const word of text.split(' ')) {
     if (line && line.length + 1 + word.length > COLUMNS) {
       lines.push(line)
       line = word
@@ -65,25 +67,33 @@ function wrap(words: string): string {
   return [...lines, line].join('\n')
 }
 
-// Colours only where they are sure to be readable on light and on dark; the rest is the reader's own, and steps back by opacity.
+// Colours are set only where they are readable on light and on dark backgrounds. Other text has the reader's own
+// colour; less important text is made lighter by opacity.
 const STYLE = {
-  body: 'margin:0;padding:24px 16px;font:16px/1.5 -apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Helvetica,Arial,sans-serif',
-  sheet: 'max-width:480px;margin:0 auto',
+  body:
+    'margin:0;padding:24px 16px;' +
+    'font:16px/1.5 -apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Helvetica,Arial,sans-serif',
+  container: 'max-width:480px;margin:0 auto',
   heading: 'margin:0 0 16px;font-size:22px;line-height:1.3;font-weight:600',
-  words: 'margin:0 0 16px',
+  paragraph: 'margin:0 0 16px',
   box: 'margin:0 0 20px;padding:14px 18px;border:1px solid #8a9699;border-radius:10px',
   brand:
-    'display:inline-block;margin:0 0 20px;padding:2px 10px;border-radius:7px;background:#0a6a70;color:#ffffff;font-size:15px;font-weight:600',
+    'display:inline-block;margin:0 0 20px;padding:2px 10px;border-radius:7px;background:#0a6a70;' +
+    'color:#ffffff;font-size:15px;font-weight:600',
   label: 'margin:0;font-size:14px;opacity:0.75',
-  code: 'margin:0;font:600 30px/1.3 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:2px;white-space:nowrap',
+  code:
+    'margin:0;font:600 30px/1.3 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;' +
+    'letter-spacing:2px;white-space:nowrap',
   table: 'margin:0 0 20px;border-collapse:collapse',
   factLabel:
-    'padding:5px 20px 5px 0;font-size:14px;font-weight:400;opacity:0.75;line-height:24px;text-align:left;vertical-align:top',
+    'padding:5px 20px 5px 0;font-size:14px;font-weight:400;opacity:0.75;line-height:24px;' +
+    'text-align:left;vertical-align:top',
   factValue: 'padding:5px 0;vertical-align:top;word-break:break-word',
   note: 'font-size:14px;opacity:0.75',
   buttonRow: 'margin:0 0 8px',
   button:
-    'display:inline-block;padding:12px 22px;border-radius:9px;background:#0a6a70;color:#ffffff;font-weight:600;text-decoration:none',
+    'display:inline-block;padding:12px 22px;border-radius:9px;background:#0a6a70;color:#ffffff;' +
+    'font-weight:600;text-decoration:none',
   address: 'margin:0 0 24px;font-size:13px;line-height:1.45;opacity:0.75;word-break:break-all',
   signature: 'margin:28px 0 0;padding-top:14px;border-top:1px solid #8a9699;font-size:13px;opacity:0.75',
 } as const
@@ -100,7 +110,7 @@ function toDocument(subject: string, parts: readonly Part[]): Html {
         <title>${subject}</title>
       </head>
       <body style="${STYLE.body}">
-        <div style="${STYLE.sheet}">
+        <div style="${STYLE.container}">
           <p style="${STYLE.brand}">svc</p>
           <h1 style="${STYLE.heading}">${subject}</h1>
           ${parts.map(toHtml)}
@@ -112,8 +122,8 @@ function toDocument(subject: string, parts: readonly Part[]): Html {
 
 function toHtml(part: Part): Html {
   switch (part.kind) {
-    case 'words':
-      return html`<p style="${STYLE.words}">${part.words}</p>`
+    case 'paragraph':
+      return html`<p style="${STYLE.paragraph}">${part.text}</p>`
     case 'code':
       return html`<div style="${STYLE.box}">
         <p style="${STYLE.label}">${part.label}</p>
