@@ -35,8 +35,13 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     url,
     profile,
     profiles,
-    control: clientOf(url, sendRequest),
-    gateway: clientOf(profile.gatewayUrl, sendCall),
+    // Made when they are used: they load Node's `fetch`, which takes longer than all that `svc token` does.
+    get control() {
+      return clientOf(url, sendRequest)
+    },
+    get gateway() {
+      return clientOf(profile.gatewayUrl, sendCall)
+    },
     accessToken: () => freshAccessToken(url, tokens.load, session.renew),
   }
 }

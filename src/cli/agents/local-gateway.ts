@@ -1,7 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { createServer, request as sendHttp } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { request as sendHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { newKeyMaterial } from '../../kernel/secret.ts'
@@ -17,6 +15,8 @@ export type RunningLocalGateway = LocalGateway & { close(): void }
  * which only this process and the agent know: other users of the machine get 401.
  */
 export async function openLocalGateway(needs: Needs): Promise<RunningLocalGateway> {
+  // Loading this takes longer than all that `svc token` does, and a bundle loads what it imports by name at its start.
+  const { createServer } = await import('node:http')
   const key = newKeyMaterial().reveal()
   const server = createServer((req, res) => {
     serve(req, res, key, needs).catch((error: unknown) => refuse(res, error))
@@ -46,15 +46,15 @@ async function serve(req: IncomingMessage, res: ServerResponse, key: string, { g
 }
 
 /** Sends the call as it comes; resolves at the head of the answer. */
-function forward(
+async function forward(
   req: IncomingMessage,
   res: ServerResponse,
   url: URL,
   headers: IncomingHttpHeaders,
 ): Promise<IncomingMessage> {
-  const send = url.protocol === 'https:' ? sendHttps : sendHttp
+  const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   return new Promise((resolve, reject) => {
-    const call = send(url, { method: req.method, headers }, resolve).on('error', reject)
+    const call = request(url, { method: req.method, headers }, resolve).on('error', reject)
     res.once('close', () => call.destroy())
     pipeline(req, call).catch(reject)
   })
