@@ -5,6 +5,7 @@ import path from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
+import { orderPaths } from '../../spec/order.ts'
 import type { Document, Media, Operation, Schema } from '../../src/docs/document.ts'
 
 const root = path.join(import.meta.dirname, '../..')
@@ -25,7 +26,8 @@ it('is what the spec generates', () => {
       encoding: 'utf8',
     })
     expect(status, stdout).toBe(0)
-    expect(readFileSync(path.join(folder, 'openapi.json'), 'utf8') === text, 'run "npm run generate"').toBe(true)
+    const compiled = JSON.parse(readFileSync(path.join(folder, 'openapi.json'), 'utf8')) as Document
+    expect(JSON.stringify(orderPaths(compiled)), 'Run "npm run generate".').toBe(JSON.stringify(document))
   } finally {
     rmSync(folder, { recursive: true })
   }
