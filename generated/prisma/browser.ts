@@ -54,8 +54,8 @@ export type TeamModel = Prisma.TeamModelModel
 export type DeviceLogin = Prisma.DeviceLoginModel
 /**
  * Model DeviceSession
- * A signed-in device, with one family of refresh tokens. The refresh token is computed from `salt` and `generation`; it is
- * not stored.
+ * A signed-in device, with one family of refresh tokens. The refresh token is computed from `salt` and `generation`;
+ * it is not stored.
  */
 export type DeviceSession = Prisma.DeviceSessionModel
 /**
@@ -91,7 +91,7 @@ export type AuditEvent = Prisma.AuditEventModel
 export type CallEvent = Prisma.CallEventModel
 /**
  * Model CallEventBatch
- * A batch of call events that has been saved. A batch that is sent again because the confirmation was lost is recognized
- * by its row. A unique index on the events instead would add a quarter to the cost of each event.
+ * A batch of call events that has been saved. A batch that is sent again because the confirmation was lost is
+ * recognized by its row. A unique index on the events instead would add a quarter to the cost of each event.
  */
 export type CallEventBatch = Prisma.CallEventBatchModel

@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model CallEventBatch
- * A batch of call events that has been saved. A batch that is sent again because the confirmation was lost is recognized
- * by its row. A unique index on the events instead would add a quarter to the cost of each event.
+ * A batch of call events that has been saved. A batch that is sent again because the confirmation was lost is
+ * recognized by its row. A unique index on the events instead would add a quarter to the cost of each event.
  */
 export type CallEventBatchModel = runtime.Types.Result.DefaultSelection<Prisma.$CallEventBatchPayload>
 

@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DeviceSession
- * A signed-in device, with one family of refresh tokens. The refresh token is computed from `salt` and `generation`; it is
- * not stored.
+ * A signed-in device, with one family of refresh tokens. The refresh token is computed from `salt` and `generation`;
+ * it is not stored.
  */
 export type DeviceSessionModel = runtime.Types.Result.DefaultSelection<Prisma.$DeviceSessionPayload>
 
