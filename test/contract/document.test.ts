@@ -16,7 +16,7 @@ const ajv = new Ajv2020({ strict: false })
 addFormats.default(ajv)
 ajv.addSchema({ $id: 'contract', ...document })
 
-it('is what the spec generates', () => {
+it('generated/openapi.json is what spec/ generates', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-spec-'))
   try {
     const to = `@typespec/openapi3.emitter-output-dir=${folder}`
@@ -34,13 +34,13 @@ it('is what the spec generates', () => {
 })
 
 describe.each(operations.map((operation) => [operation.operationId, operation] as const))('%s', (_id, operation) => {
-  it('says what it is for', () => {
+  it('has a summary, a description and one tag', () => {
     expect(operation.summary).toBeTruthy()
     expect(operation.description).toBeTruthy()
     expect(operation.tags).toHaveLength(1)
   })
 
-  it('says of each answer what that means, and names the request in its headers', () => {
+  it('describes each answer, with the headers of the request id and Retry-After', () => {
     for (const [status, { description, headers = {} }] of Object.entries(operation.responses)) {
       expect(description, status).toMatch(/\.$/)
       expect(description, status).not.toMatch(EMPTY_WORDS)
@@ -49,14 +49,14 @@ describe.each(operations.map((operation) => [operation.operationId, operation] a
     }
   })
 
-  it('shows what to send and what comes back, as its schemas have it', () => {
+  it('has examples for requests and answers that match their schemas', () => {
     const good = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
     const media = [operation.requestBody?.content ?? {}, ...good.map(([, { content = {} }]) => content)]
     for (const [type, one] of media.flatMap((content) => Object.entries(content))) expectExamples(type, one)
     for (const parameter of parametersOf(operation)) expect(parameter.example, parameter.name).toBeDefined()
   })
 
-  it('names the events of its stream', () => {
+  it('refers to the schema of the events of its stream', () => {
     const stream = operation.responses['200']?.content?.['text/event-stream']
     if (!stream?.schema) return
     const { 'x-event-schema': events } = resolve(stream.schema) as { 'x-event-schema'?: Schema }
@@ -87,7 +87,7 @@ function resolve(schema: Schema): Schema {
   return name === undefined ? schema : (document.components.schemas[name] ?? {})
 }
 
-/** The schema with references that hold outside the document. */
+/** Makes the references of a schema absolute, so that they resolve outside the document. */
 function pointed(schema: Schema): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as object
 }
