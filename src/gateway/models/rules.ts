@@ -86,7 +86,8 @@ function toCodexModel({ id, displayName }: SnapshotModel, position: number) {
  * Replaces Codex's own prompt, so it must say everything that an agent needs. An indented line continues the one
  * before.
  */
-const CODEX_INSTRUCTIONS = `.replaceAll('\n  ', ' ')You are a coding agent. You work in a person's terminal, in the folder they opened, through the tools you are
+const CODEX_INSTRUCTIONS =
+  `You are a coding agent. You work in a person's terminal, in the folder they opened, through the tools you are
   given.
 
 - Do what is asked and finish it. Look before you change: search and read the files that matter, and follow the
@@ -101,4 +102,4 @@ const CODEX_INSTRUCTIONS = `.replaceAll('\n  ', ' ')You are a coding agent. You 
 - When a command is refused by the sandbox or needs approval, ask for it through the tool instead of working
   around it.
 - If you are not sure what is wanted and cannot find out, ask one short question; otherwise make a reasonable
-  choice and name it.`
+  choice and name it.`.replaceAll('\n  ', ' ')
