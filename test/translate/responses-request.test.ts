@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatRequest } from '../../src/gateway/dialects/chat/chunk.ts'
+import type { ChatFunction, ChatRequest } from '../../src/gateway/dialects/chat/wire.ts'
 import { type Json, parseObject, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
 import { translation, tryTranslation } from './streams.ts'
 
+type EngineRequest = Omit<ChatRequest, 'tools'> & { tools?: ChatFunction[] }
+
 const crossed = (body: Json) => translation('responses', { input: [], ...body })
-const asked = (body: Json) => crossed(body).request as ChatRequest
+const asked = (body: Json) => crossed(body).request as EngineRequest
 
 /** The response that the answer of a call begins with. */
 const begun = (body: Json): Json => {
@@ -223,15 +225,20 @@ describe('tools', () => {
     const call = { tools: [READ, ...namespaces], input: [called('a', '{}', { namespace: 'mcp__files__' })] }
     const request = asked(call)
     const names = request.tools?.map((tool) => tool.function.name) ?? []
-    expect(names.slice(0, 4)).toEqual(['read', 'mcp__files__read', 'mcp__files__x_y', 'mcp__files__read_2'])
+    expect(names.slice(0, 4)).toEqual([
+      'read',
+      'mcp__files__read_2134ac8d',
+      'mcp__files__x_y_393c4aca',
+      'mcp__files__read_4dd11c5b',
+    ])
     expect(names.every((name) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))).toBe(true)
     expect(new Set(names).size).toBe(6)
-    expect(calledBack(call, 'mcp__files__x_y')).toMatchObject({
+    expect(calledBack(call, 'mcp__files__x_y_393c4aca')).toMatchObject({
       type: 'custom_tool_call',
       name: 'x.y',
       namespace: 'mcp__files',
     })
-    expect(request.messages).toMatchObject([{ tool_calls: [{ function: { name: 'mcp__files__read_2' } }] }])
+    expect(request.messages).toMatchObject([{ tool_calls: [{ function: { name: 'mcp__files__read_4dd11c5b' } }] }])
   })
 
   it.each(['web_search', 'web_search_preview', 'web_search_2026_01_01'])(

@@ -1,24 +1,17 @@
-import type { Dialect, NewId, StreamTranslator } from './dialect.ts'
-import type { Failure } from './failure.ts'
+import { DEFAULT_CAPS } from './caps.ts'
+import { writeChatRequest } from './chat/write-request.ts'
+import type { Dialect, StreamState, StreamTranslator } from './dialect.ts'
+import { backendFailed, type Failure } from './failure.ts'
+import type { AnswerReader, AnswerWriter, BackendDialect, ClientDialect, Hub, TranslationContext } from './hub.ts'
 import type { Json } from './json/read-json.ts'
-import { toChatFromMessages } from './messages/to-chat.ts'
-import { messagesStream } from './messages/stream.ts'
-import { toMessageFromChat } from './messages/whole.ts'
-import type { Refusal } from './refusal.ts'
-import { responsesStream } from './responses/stream.ts'
-import { toChatFromResponses } from './responses/to-chat.ts'
-import { toResponseFromChat } from './responses/whole.ts'
+import { readMessagesRequest } from './messages/read-request.ts'
+import type { AnswerEvent } from './neutral.ts'
+import { orRefused, type Refusal } from './refusal.ts'
+import { readResponsesRequest } from './responses/read-request.ts'
+import type { SseEvent } from './sse/decode.ts'
+import { addFollowingCall, requireObjects, type Stage, unwrapCustomTools } from './stages.ts'
 
-/** What a translation needs besides the call. Ids and the time are passed in, so that the same call gives the same answer. */
-export type TranslationContext = {
-  /** The service's model id, which the answer names. */
-  readonly model: string
-  /** The name by which the backend knows the model. */
-  readonly backendModel: string
-  readonly newId: NewId
-  /** Seconds since 1970. */
-  readonly createdAt: number
-}
+export type { TranslationContext } from './hub.ts'
 
 export type Translation = {
   /** The body for the backend. */
@@ -33,33 +26,21 @@ export type AnswerTranslation = {
   readonly whole: (body: unknown) => { readonly answer: Json } | { readonly failed: Failure }
 }
 
-type Translate = (body: Json, context: TranslationContext) => Translation | { readonly refused: Refusal }
+const CLIENTS: Readonly<Record<Dialect, ClientDialect | null>> = {
+  chat: null,
+  responses: { readRequest: readResponsesRequest },
+  messages: { readRequest: readMessagesRequest },
+}
 
-const TRANSLATIONS: Readonly<Record<Dialect, Partial<Record<Dialect, Translate>>>> = {
-  chat: {},
-  messages: {
-    chat(body, context) {
-      const made = toChatFromMessages(body, { model: context.backendModel })
-      if ('refused' in made) return made
-      const options = { ...context, facts: made.facts }
-      const whole = (completion: unknown) => toMessageFromChat(completion, options)
-      return { request: made.request, answer: { stream: () => messagesStream(options), whole } }
-    },
-  },
-  responses: {
-    chat(body, context) {
-      const made = toChatFromResponses(body, { model: context.backendModel })
-      if ('refused' in made) return made
-      const options = { ...context, facts: made.facts }
-      const whole = (completion: unknown) => toResponseFromChat(completion, options)
-      return { request: made.request, answer: { stream: () => responsesStream(options), whole } }
-    },
-  },
+const BACKENDS: Readonly<Record<Dialect, BackendDialect | null>> = {
+  chat: { writeRequest: writeChatRequest },
+  responses: null,
+  messages: null,
 }
 
 /** Whether calls in the dialect of a client can be translated for a backend that speaks another. */
 export function canTranslate(client: Dialect, backend: Dialect): boolean {
-  return TRANSLATIONS[client][backend] !== undefined
+  return client !== backend && CLIENTS[client] !== null && BACKENDS[backend] !== null
 }
 
 /** A call of a client in one dialect for a backend in another, or the refusal of what that backend cannot be asked. */
@@ -69,7 +50,64 @@ export function translateCall(
   body: Json,
   context: TranslationContext,
 ): Translation | { readonly refused: Refusal } {
-  const translate = TRANSLATIONS[client][backend]
-  if (!translate) throw new Error(`Calls in ${client} cannot be translated to ${backend}.`)
-  return translate(body, context)
+  const hub: Hub = { ...context, caps: context.caps ?? DEFAULT_CAPS[backend], seals: context.seals ?? null }
+  const [from, to] = [CLIENTS[client], BACKENDS[backend]]
+  if (!from || !to) throw new Error(`Calls in ${client} cannot be translated to ${backend}.`)
+  return orRefused(() => {
+    const call = from.readRequest(body, hub)
+    const sent = to.writeRequest(call.request, hub)
+    const makePipeline = (): Pipeline => ({
+      reader: sent.makeAnswerReader(),
+      stages: [
+        ...(hub.caps.customTools ? [] : [unwrapCustomTools()]),
+        ...(call.argumentsAreObjects ? [requireObjects()] : []),
+        ...(hub.seals ? [addFollowingCall()] : []),
+      ],
+      writer: call.makeAnswerWriter(sent.withheld),
+    })
+    return {
+      request: sent.body,
+      answer: {
+        stream: () => makeStreamTranslator(makePipeline()),
+        whole: (answer) => translateWhole(makePipeline(), answer),
+      },
+    }
+  })
+}
+
+type Pipeline = { readonly reader: AnswerReader; readonly stages: readonly Stage[]; readonly writer: AnswerWriter }
+
+function passStages(stages: readonly Stage[], events: readonly AnswerEvent[]): readonly AnswerEvent[] {
+  return stages.reduce((passed, stage) => passed.flatMap(stage), events)
+}
+
+function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTranslator {
+  let state: StreamState = 'open'
+
+  function write(events: readonly AnswerEvent[]): SseEvent[] {
+    return passStages(stages, events).flatMap((event) => {
+      if (state !== 'open') return []
+      if (event.type === 'finish') state = 'ended'
+      if (event.type === 'fail') state = 'failed'
+      return writer.write(event)
+    })
+  }
+
+  return {
+    push: (event) => (state === 'open' ? write(reader.push(event)) : []),
+    end: () => (state === 'open' ? write(reader.end()) : []),
+    fail: (message) => (state === 'open' ? write(reader.fail(backendFailed(message))) : []),
+    state: () => state,
+  }
+}
+
+/** A whole answer is its stream, replayed. */
+function translateWhole(
+  { reader, stages, writer }: Pipeline,
+  body: unknown,
+): { readonly answer: Json } | { readonly failed: Failure } {
+  const events = passStages(stages, reader.whole(body))
+  const end = events.find(({ type }) => type === 'finish' || type === 'fail')
+  if (end?.type === 'fail') return { failed: end.failure }
+  return { answer: writer.whole(events) }
 }

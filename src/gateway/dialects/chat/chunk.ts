@@ -1,58 +1,12 @@
 import { backendFailed, type Failure, readFailure } from '../failure.ts'
+import type { AnswerUsage } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 
-export type ChatTextPart = { type: 'text'; text: string }
-export type ChatImagePart = { type: 'image_url'; image_url: { url: string; detail?: string } }
-export type ChatPart = ChatTextPart | ChatImagePart
-
-export type ChatToolCall = { id: string; type: 'function'; function: { name: string; arguments: string } }
-
-export type ChatMessage =
-  | { role: 'system'; content: string }
-  | { role: 'user'; content: string | ChatPart[] }
-  | { role: 'assistant'; content: string | null; tool_calls?: ChatToolCall[] }
-  | { role: 'tool'; tool_call_id: string; content: string }
-
-export type ChatTool = {
-  type: 'function'
-  function: { name: string; description?: string; parameters: Json; strict?: boolean }
-}
-
 /**
- * A tool that is chosen by name is `required` and the only one of the request: llama.cpp takes the style's own object for that as `auto`, and
- * LM Studio refuses it.
+ * A piece of a tool call. Some engines leave out `index`, others `id`. `args` is a fragment of JSON text, or of the free text of a custom
+ * tool.
  */
-export type ChatToolChoice = 'auto' | 'required' | 'none'
-
-/** The chat completions request that the translations write: what Ollama, llama.cpp, vLLM and LM Studio all read. */
-export type ChatRequest = {
-  model: string
-  messages: ChatMessage[]
-  stream?: true
-  stream_options?: { include_usage: true }
-  max_tokens?: number
-  temperature?: number
-  top_p?: number
-  top_k?: number
-  stop?: string[]
-  tools?: ChatTool[]
-  tool_choice?: ChatToolChoice
-  parallel_tool_calls?: boolean
-  response_format?: Json
-  reasoning_effort?: string
-  user?: string
-}
-
-/** Tokens as the chat style counts them: `promptTokens` includes `cachedTokens`, `completionTokens` includes `reasoningTokens`. */
-export type ChatUsage = {
-  readonly promptTokens: number
-  readonly cachedTokens: number
-  readonly completionTokens: number
-  readonly reasoningTokens: number
-}
-
-/** A piece of a tool call. Some engines leave out `index`, others `id`; `args` is a fragment of JSON text. */
 export type ToolDelta = {
   readonly index: number | null
   readonly position: number
@@ -80,7 +34,7 @@ export type ChatEvent =
       readonly finish: string | null
       /** The stop sequence that ended the text, where the engine tells. */
       readonly stopSequence: string | null
-      readonly usage: ChatUsage | null
+      readonly usage: AnswerUsage | null
       /** The model as the engine names it. */
       readonly model: string | null
     }
@@ -157,8 +111,8 @@ function readContent(content: unknown): string {
 }
 
 function readToolDelta(call: Json, position: number): ToolDelta {
-  const called = readObject(call.function)
-  const args = called.arguments
+  const called = readObject(call.custom ?? call.function)
+  const args = called.input ?? called.arguments
   return {
     index: readCount(call.index),
     position,
@@ -168,12 +122,15 @@ function readToolDelta(call: Json, position: number): ToolDelta {
   }
 }
 
-function readUsage(value: unknown): ChatUsage | null {
+function readUsage(value: unknown): AnswerUsage | null {
   if (!isObject(value)) return null
+  const input = readObject(value.prompt_tokens_details)
   return {
-    promptTokens: readCount(value.prompt_tokens) ?? 0,
-    cachedTokens: readCount(readObject(value.prompt_tokens_details).cached_tokens) ?? 0,
-    completionTokens: readCount(value.completion_tokens) ?? 0,
-    reasoningTokens: readCount(readObject(value.completion_tokens_details).reasoning_tokens) ?? 0,
+    input: readCount(value.prompt_tokens) ?? 0,
+    cached: readCount(input.cached_tokens) ?? 0,
+    written: readCount(input.cache_write_tokens) ?? 0,
+    writtenLong: readCount(readObject(input.cache_write_tokens_details).ttl_12h_tokens) ?? 0,
+    output: readCount(value.completion_tokens) ?? 0,
+    reasoning: readCount(readObject(value.completion_tokens_details).reasoning_tokens) ?? 0,
   }
 }

@@ -1,38 +1,31 @@
 import type { NewId } from '../dialect.ts'
-import type { ChatDelta, ToolDelta } from './chunk.ts'
 import { parseObject } from '../json/read-json.ts'
-
-/** What an answer is made of. A tool call has a name, and an id that no other call of this answer has. */
-export type OpenPart =
-  | { readonly kind: 'reasoning' | 'text' | 'refusal' }
-  | { readonly kind: 'tool'; readonly id: string; readonly name: string }
-
-export type PartEvent =
-  | { readonly type: 'open'; readonly part: OpenPart }
-  | { readonly type: 'delta'; readonly part: OpenPart; readonly text: string }
-  /** `text` is everything that the deltas of this part said; `cut`: the token limit or a filter ended it. */
-  | { readonly type: 'close'; readonly part: OpenPart; readonly text: string; readonly cut: boolean }
+import type { OpenPart, PartEvent, ToolRef } from '../neutral.ts'
+import type { ChatDelta, ToolDelta } from './chunk.ts'
 
 export type ChatParts = {
   push(delta: ChatDelta): PartEvent[]
-  /**
-   * Closes what is open and hands out what was kept back; a call without arguments gets `{}`. `cut` when the answer is not
-   * whole: then its last part is not either.
-   */
+  /** Closes what is open and returns what was held back; a call without arguments gets `{}`. `cut`: the last part is not whole. */
   end(cut: boolean): PartEvent[]
-  /** True when a part of this kind was handed out. */
+  /** Whether a part of this kind was opened. */
   has(kind: OpenPart['kind']): boolean
-  /** After `end`: a call that cannot be carried out, because it has no name or its arguments are not a JSON object. */
-  brokenCall(): { readonly name: string } | null
+  /** After `end`: whether a call has no name, so that it cannot be carried out. */
+  hasNamelessCall(): boolean
+}
+
+type Needs = {
+  readonly newId: NewId
+  /** The tool behind the name that the engine was shown. */
+  readonly toTool: (name: string) => ToolRef
 }
 
 /**
- * Puts the pieces of a chat answer in a line: parts open and close one after the other, and a delta belongs to the part
- * that is open. Chat engines may interleave parallel tool calls and the other styles cannot say that, so the first call
- * streams and the pieces of later parts wait until it is complete or the answer ends. Empty pieces do nothing, and white
- * space between parts is no part of its own, because vendors refuse a history with blank text in it.
+ * Puts the pieces of a chat answer in order: parts open and close one after the other, and a delta belongs to the part that is open. Chat
+ * engines may interleave parallel tool calls and the other dialects cannot express that, so the first call streams and the pieces of later
+ * parts wait until it is complete or the answer ends. Empty pieces do nothing. White space between parts is no part of its own, because
+ * vendors refuse a history with blank text in it.
  */
-export function chatParts(newId: NewId): ChatParts {
+export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   const parts: Part[] = []
   let head = 0 // Parts before this one are closed.
 
@@ -59,7 +52,7 @@ export function chatParts(newId: NewId): ChatParts {
       const followed = parts.some((later, at) => at > head && isSubstantial(later))
       if (isSayable(part, ended) || (ended && !followed && isOnlyPart(part))) say(part, ended, events)
       if (!ended && !(followed && isCloseable(part))) return events
-      if (part.open) events.push({ type: 'close', part: part.open, text: part.said, cut: cut && isLast(part) })
+      if (part.open) events.push(toClose(part.open, part.said, cut && isLast(part)))
       part.closed = true
       head++
     }
@@ -73,7 +66,8 @@ export function chatParts(newId: NewId): ChatParts {
   function say(part: Part, ended: boolean, events: PartEvent[]): void {
     if (ended && part.kind === 'tool' && soFar(part) === '') part.waiting = '{}'
     if (!part.open) {
-      part.open = part.kind === 'tool' ? { kind: 'tool', id: callId(part), name: part.name } : { kind: part.kind }
+      part.open =
+        part.kind === 'tool' ? { kind: 'tool', id: callId(part), tool: toTool(part.name) } : { kind: part.kind }
       events.push({ type: 'open', part: part.open })
     }
     if (part.waiting !== '') events.push({ type: 'delta', part: part.open, text: part.waiting })
@@ -100,20 +94,23 @@ export function chatParts(newId: NewId): ChatParts {
     },
     end: (cut) => advance(true, cut),
     has: (kind) => parts.some((part) => part.open?.kind === kind),
-    brokenCall: () => {
-      const calls = parts.filter((part) => part.kind === 'tool')
-      return calls.find((call) => call.name === '') ?? calls.find((call) => !isComplete(call)) ?? null
-    },
+    hasNamelessCall: () => parts.some((part) => part.kind === 'tool' && part.name === ''),
   }
+}
+
+/** Chat servers sign no reasoning, so its seal holds nothing but the fact that it is theirs. */
+function toClose(part: OpenPart, text: string, cut: boolean): PartEvent {
+  const seal = part.kind === 'reasoning' ? ({ kind: 'plain', data: '', before: null } as const) : null
+  return { type: 'close', part, text, cut, seal }
 }
 
 type Part = {
   readonly kind: OpenPart['kind']
   open: OpenPart | null
   closed: boolean
-  /** Handed out. */
+  /** What the deltas said so far. */
   said: string
-  /** Not handed out yet. */
+  /** Held back. */
   waiting: string
   // Of a tool call:
   index: number | null
@@ -128,9 +125,9 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
 }
 
 /**
- * The call that a piece belongs to, null for a new one: by `index`; where an engine leaves that out, by id; where it
- * leaves out both, by its place among the pieces of one chunk, else the latest. An engine that gives every call the
- * same number tells a new one by another id, or by a name after complete arguments.
+ * The call that a piece belongs to, null for a new one: by `index`; where an engine leaves that out, by id; where it leaves out both, by
+ * its place among the pieces of one chunk, else the latest. Where an engine gives every call the same number, another id or a name after
+ * complete arguments begins a new one.
  */
 function findCall(parts: Part[], delta: ToolDelta, among: number): Part | null {
   const calls = parts.filter((part) => part.kind === 'tool')

@@ -1,22 +1,24 @@
-import type { NewId } from '../dialect.ts'
-import type { OpenPart } from '../chat/parts.ts'
-import { LOCAL_REASONING } from '../local-reasoning.ts'
+import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
-import { type ResponsesTool, type ResponsesTools, toInput } from './tools.ts'
+import { LOCAL_REASONING } from '../local-reasoning.ts'
+import type { AnswerEvent, OpenPart, ToolRef } from '../neutral.ts'
+import { toCallId } from '../tool-names.ts'
 
-/** An event of the responses style before it has its number. */
+/** An event of the responses dialect before it has its number. */
 export type ResponsesEvent = Json & { readonly type: string }
 
 export type OpenItem = {
   open(): ResponsesEvent[]
   delta(text: string): ResponsesEvent[]
-  /** The item as it stays, and the events that say so. `text` is all of it. */
-  close(text: string, cut: boolean): { item: Json; events: ResponsesEvent[] }
+  /** The item as it stays, and the events that tell of it. */
+  close(event: CloseEvent): { readonly item: Json; readonly events: ResponsesEvent[] }
 }
 
-type Needs = { readonly outputIndex: number; readonly newId: NewId; readonly tools: ResponsesTools }
+type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
-/** The output item of the responses style for a part of the answer. Every event of it carries the one id and index. */
+type Needs = { readonly outputIndex: number; readonly hub: Hub; readonly wantsSeals: boolean }
+
+/** The output item for a part of the answer. Every event of it carries the one id and index. */
 export function openItem(part: OpenPart, needs: Needs): OpenItem {
   switch (part.kind) {
     case 'text':
@@ -25,10 +27,8 @@ export function openItem(part: OpenPart, needs: Needs): OpenItem {
       return messageItem(REFUSAL_PART, needs)
     case 'reasoning':
       return reasoningItem(needs)
-    case 'tool': {
-      const tool = needs.tools.get(part.name) ?? { kind: 'function', name: part.name, namespace: null }
-      return tool.kind === 'custom' ? customCallItem(part.id, tool, needs) : functionCallItem(part.id, tool, needs)
-    }
+    case 'tool':
+      return callItem(part.tool.kind === 'custom' ? CUSTOM_CALL : FUNCTION_CALL, toCallId(part.id), part.tool, needs)
   }
 }
 
@@ -58,8 +58,8 @@ const REFUSAL_PART: PartKind = {
   extra: {},
 }
 
-function messageItem(kind: PartKind, { outputIndex, newId }: Needs): OpenItem {
-  const id = newId('msg_')
+function messageItem(kind: PartKind, { outputIndex, hub }: Needs): OpenItem {
+  const id = hub.newId('msg_')
   const at = { item_id: id, output_index: outputIndex, content_index: 0 }
   const toItem = (status: string, content: Json[]): Json => ({
     id,
@@ -74,7 +74,7 @@ function messageItem(kind: PartKind, { outputIndex, newId }: Needs): OpenItem {
       { type: 'response.content_part.added', ...at, part: kind.toPart('') },
     ],
     delta: (delta) => [{ type: kind.delta, ...at, delta, ...kind.extra }],
-    close(text, cut) {
+    close({ text, cut }) {
       const item = toItem(statusOf(cut), [kind.toPart(text)])
       return {
         item,
@@ -91,19 +91,26 @@ function messageItem(kind: PartKind, { outputIndex, newId }: Needs): OpenItem {
 // ---- reasoning
 
 /** Shown as a summary, the one form of reasoning that every client displays. */
-function reasoningItem({ outputIndex, newId }: Needs): OpenItem {
-  const id = newId('rs_')
+function reasoningItem({ outputIndex, hub, wantsSeals }: Needs): OpenItem {
+  const id = hub.newId('rs_')
   const at = { item_id: id, output_index: outputIndex, summary_index: 0 }
   const toPart = (text: string): Json => ({ type: 'summary_text', text })
-  const toItem = (summary: Json[]): Json => ({ id, type: 'reasoning', summary, encrypted_content: LOCAL_REASONING })
+  const toItem = (summary: Json[], sealed: string | null): Json => {
+    return { id, type: 'reasoning', summary, ...(sealed !== null && { encrypted_content: sealed }) }
+  }
+  const sealOf = ({ seal, text }: CloseEvent): string | null => {
+    if (!hub.seals) return LOCAL_REASONING
+    return seal && wantsSeals ? hub.seals.write(seal, text) : null
+  }
   return {
     open: () => [
-      itemEvent('added', outputIndex, toItem([])),
+      itemEvent('added', outputIndex, toItem([], hub.seals ? null : LOCAL_REASONING)),
       { type: 'response.reasoning_summary_part.added', ...at, part: toPart('') },
     ],
     delta: (delta) => [{ type: 'response.reasoning_summary_text.delta', ...at, delta }],
-    close(text) {
-      const item = toItem([toPart(text)])
+    close(event) {
+      const { text } = event
+      const item = toItem(text === '' ? [] : [toPart(text)], sealOf(event))
       return {
         item,
         events: [
@@ -118,58 +125,48 @@ function reasoningItem({ outputIndex, newId }: Needs): OpenItem {
 
 // ---- calls
 
-function functionCallItem(callId: string, tool: ResponsesTool, { outputIndex, newId }: Needs): OpenItem {
-  const id = newId('fc_')
+type CallKind = {
+  readonly type: string
+  readonly prefix: string
+  /** Of the events that carry what the call is given. */
+  readonly event: string
+  readonly member: string
+}
+
+const FUNCTION_CALL: CallKind = {
+  type: 'function_call',
+  prefix: 'fc_',
+  event: 'response.function_call_arguments',
+  member: 'arguments',
+}
+
+const CUSTOM_CALL: CallKind = {
+  type: 'custom_tool_call',
+  prefix: 'ctc_',
+  event: 'response.custom_tool_call_input',
+  member: 'input',
+}
+
+function callItem(kind: CallKind, callId: string, tool: ToolRef, { outputIndex, hub }: Needs): OpenItem {
+  const id = hub.newId(kind.prefix)
   const at = { item_id: id, output_index: outputIndex }
-  const toItem = (status: string, args: string): Json => ({
-    ...{ id, type: 'function_call', status, call_id: callId },
+  const toItem = (status: string, given: string): Json => ({
+    ...{ id, type: kind.type, status, call_id: callId },
     ...named(tool),
-    arguments: args,
+    [kind.member]: given,
   })
   return {
     open: () => [itemEvent('added', outputIndex, toItem('in_progress', ''))],
-    delta: (delta) => [{ type: 'response.function_call_arguments.delta', ...at, delta }],
-    close(text, cut) {
+    delta: (delta) => [{ type: `${kind.event}.delta`, ...at, delta }],
+    close({ text, cut }) {
       const item = toItem(statusOf(cut), text)
-      return {
-        item,
-        events: [
-          { type: 'response.function_call_arguments.done', ...at, name: tool.name, arguments: text },
-          itemEvent('done', outputIndex, item),
-        ],
-      }
+      const done = { type: `${kind.event}.done`, ...at, ...(kind === FUNCTION_CALL && { name: tool.name }) }
+      return { item, events: [{ ...done, [kind.member]: text }, itemEvent('done', outputIndex, item)] }
     },
   }
 }
 
-/** The free text is known once the arguments around it are whole, so it comes in one delta. */
-function customCallItem(callId: string, tool: ResponsesTool, { outputIndex, newId }: Needs): OpenItem {
-  const id = newId('ctc_')
-  const at = { item_id: id, output_index: outputIndex }
-  const toItem = (status: string, input: string): Json => ({
-    ...{ id, type: 'custom_tool_call', status, call_id: callId },
-    ...named(tool),
-    input,
-  })
-  return {
-    open: () => [itemEvent('added', outputIndex, toItem('in_progress', ''))],
-    delta: () => [],
-    close(text, cut) {
-      const input = toInput(text)
-      const item = toItem(statusOf(cut), input)
-      return {
-        item,
-        events: [
-          { type: 'response.custom_tool_call_input.delta', ...at, delta: input },
-          { type: 'response.custom_tool_call_input.done', ...at, input },
-          itemEvent('done', outputIndex, item),
-        ],
-      }
-    },
-  }
-}
-
-function named({ name, namespace }: ResponsesTool): Json {
+function named({ name, namespace }: ToolRef): Json {
   return namespace === null ? { name } : { name, namespace }
 }
 
