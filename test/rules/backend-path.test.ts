@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { closeTarget, openTarget, routeGroupOf, targetPath } from '../../src/gateway/upstream/targets.ts'
+import { openConnections } from '../../src/gateway/backends/backend.ts'
+import { routeGroupOf, toBackendPath } from '../../src/gateway/backends/table.ts'
+import type { GroupedPath } from '../../src/gateway/backends/table.ts'
 
-describe('the path of an upstream call', () => {
-  it.each([
-    // url of the upstream, path of the contract, url of the caller, path on the wire
+describe('the path of a call at its backend', () => {
+  it.each<[string, GroupedPath, string, string]>([
+    // the backend's URL, the path of the contract, the caller's URL, the path at the backend
     ['https://a.example', '/v1/chat/completions', '/v1/chat/completions', '/v1/chat/completions'],
     ['https://a.example/', '/v1/responses', '/v1/responses', '/v1/responses'],
     ['https://a.example/proxy', '/v1/responses', '/v1/responses', '/proxy/v1/responses'],
@@ -26,13 +28,9 @@ describe('the path of an upstream call', () => {
     ],
     ['https://c.example', '/codex/v1/responses', '/codex/v1/responses?q=a?b', '/v1/responses?q=a?b'],
   ])('%s with %s asked as %s becomes %s', async (url, path, callerUrl, expected) => {
-    const target = openTarget(
-      'vendora',
-      { url: new URL(url), bearer: null, apiKey: null },
-      { connectTimeoutMs: 1000, idleTimeoutMs: 1000 },
-    )
-    expect(targetPath(target, path, callerUrl)).toBe(expected)
-    await closeTarget(target)
+    const { prefix, pool } = openConnections(new URL(url), { connectTimeoutMs: 1000, idleTimeoutMs: 1000 })
+    expect(toBackendPath(prefix, path, callerUrl)).toBe(expected)
+    await pool.destroy()
   })
 
   it.each([
@@ -40,19 +38,19 @@ describe('the path of an upstream call', () => {
     ['dots', '/v1/../v1/admin', '/v1/responses'],
     ['a slash at the end', '/v1/responses/', '/v1/responses'],
     ['a query that looks like a path', '/v1/responses?/../../admin', '/v1/responses?/../../admin'],
-  ])('no spelling of the caller reaches another route: %s', (_name, callerUrl, expected) => {
-    expect(targetPath({ prefix: '' }, '/v1/responses', callerUrl)).toBe(expected)
+  ])('is the same for every spelling of the URL: %s', (_name, callerUrl, expected) => {
+    expect(toBackendPath('', '/v1/responses', callerUrl)).toBe(expected)
   })
 
-  it.each([
+  it.each<[GroupedPath, string]>([
     ['/v1/chat/completions', 'vendora'],
     ['/vendorb/v1/messages', 'vendorb'],
     ['/codex/v1/responses', 'vendorc'],
-  ])('%s goes to %s', (path, upstream) => {
+  ])('%s goes to the upstream %s', (path, upstream) => {
     expect(routeGroupOf(path).upstream).toBe(upstream)
   })
 
-  it('refuses a path of no group', () => {
-    expect(() => routeGroupOf('/v2/chat')).toThrow('/v2/chat')
+  it('of no route group throws', () => {
+    expect(() => routeGroupOf('/v2/chat' as GroupedPath)).toThrow('/v2/chat')
   })
 })

@@ -1,57 +1,55 @@
-import type { Dispatcher } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
 import type { HeaderList } from './headers.ts'
-import type { Target } from './targets.ts'
 
-/** A request to a target, its body whole. */
-export type UpstreamCall = {
+/** A request to a backend, its body whole. */
+export type BackendRequest = {
   readonly method: 'GET' | 'POST'
-  /** With the target's own path and the query. */
+  /** With the query. */
   readonly path: string
   readonly headers: HeaderList
   readonly body: Buffer | null
 }
 
-/** Why there is no answer: no connection; no byte for too long; a connection that broke or did not speak HTTP. */
+/**
+ * Why there is no answer. `unreachable`: no connection; `timeout`: no byte for too long; `failed`: the connection
+ * broke, or the other side does not speak HTTP.
+ */
 export type NoAnswer = 'unreachable' | 'timeout' | 'failed'
 
-export type WholeAnswer =
+export type Reply =
   | { readonly kind: 'answered'; readonly status: number; readonly body: Buffer }
   | { readonly kind: NoAnswer; readonly reason: string }
 
-/** Sends a call; the handler hears of everything that follows, also of a call that cannot be sent. Never throws. */
-export function send(target: Target, call: UpstreamCall, handler: Dispatcher.DispatchHandler): void {
-  target.pool.dispatch(call, handler)
-}
+type Limits = { readonly timeoutMs: number; readonly maxBytes: number }
 
-/** Sends a call and waits for the whole answer, at most so long and so much. Never throws. */
-export function sendWhole(
-  target: Target,
-  call: UpstreamCall,
-  limits: { readonly timeoutMs: number; readonly maxBytes: number },
-): Promise<WholeAnswer> {
+/**
+ * Aborts a request that is not needed any more. One object for all requests, because each new Error would cost its
+ * stack trace.
+ */
+export const NOT_NEEDED = new Error('The answer to this request is not needed any more.')
+
+/** Sends a request and waits for the whole answer, within the limits. Never rejects. */
+export function sendAndWait(pool: Pool, request: BackendRequest, { timeoutMs, maxBytes }: Limits): Promise<Reply> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let status = 0
     let bytes = 0
-    let over = false
+    let isOver = false
     let controller: Dispatcher.DispatchController | null = null
 
-    const settle = (answer: WholeAnswer): void => {
-      if (over) return
-      over = true
+    const settle = (reply: Reply): void => {
+      if (isOver) return
+      isOver = true
       clearTimeout(timer)
-      resolve(answer)
-      if (answer.kind !== 'answered') controller?.abort(NOT_WANTED)
+      resolve(reply)
+      if (reply.kind !== 'answered') controller?.abort(NOT_NEEDED)
     }
-    const timer = setTimeout(
-      () => settle({ kind: 'timeout', reason: `no answer in ${limits.timeoutMs} ms` }),
-      limits.timeoutMs,
-    )
+    const timer = setTimeout(() => settle({ kind: 'timeout', reason: `no answer in ${timeoutMs} ms` }), timeoutMs)
 
-    send(target, call, {
+    pool.dispatch(request, {
       onRequestStart(started) {
-        // Thrown here, undici drops the call unsent and keeps the connection.
-        if (over) throw NOT_WANTED
+        // When this throws, undici drops the request unsent and keeps the connection.
+        if (isOver) throw NOT_NEEDED
         controller = started
       },
       onResponseStart(_controller, code) {
@@ -59,8 +57,7 @@ export function sendWhole(
       },
       onResponseData(_controller, chunk) {
         bytes += chunk.length
-        if (bytes > limits.maxBytes)
-          settle({ kind: 'failed', reason: `an answer of more than ${limits.maxBytes} bytes` })
+        if (bytes > maxBytes) settle({ kind: 'failed', reason: `an answer of more than ${maxBytes} bytes` })
         else chunks.push(chunk)
       },
       onResponseEnd: () => settle({ kind: 'answered', status, body: Buffer.concat(chunks) }),
@@ -69,9 +66,6 @@ export function sendWhole(
   })
 }
 
-/** One object for every call: an Error made for each would cost its stack. */
-export const NOT_WANTED = new Error('Nobody waits for this answer any more.')
-
 /** What an error of the HTTP client means. */
 export function toNoAnswer(error: Error): NoAnswer {
   const code = codeOf(error)
@@ -79,7 +73,10 @@ export function toNoAnswer(error: Error): NoAnswer {
   return UNREACHABLE.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_') ? 'unreachable' : 'failed'
 }
 
-/** The error in a word for the log; addresses and bytes of the peer stay out of it. */
+/**
+ * The error as one word for the log. Its message is left out, because it can hold addresses and bytes of the other
+ * side.
+ */
 export function reasonOf(error: Error): string {
   return codeOf(error) || error.name
 }

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { closeBackend } from '../../src/gateway/backends/backend.ts'
+import { openUpstream } from '../../src/gateway/backends/upstream.ts'
 import { Secret } from '../../src/kernel/secret.ts'
-import { toCallerHeaders, toUpstreamHeaders } from '../../src/gateway/upstream/headers.ts'
+import { toBackendHeaders, toCallerHeaders } from '../../src/gateway/exchange/headers.ts'
+import type { Credential } from '../../src/gateway/exchange/headers.ts'
 
-const NO_CREDENTIAL = { bearer: null, apiKey: null }
 const OWN = ['accept-encoding', 'identity']
 
-describe('headers to an upstream', () => {
+describe('the headers of a request to a backend', () => {
   it.each([
     ['Accept', 'application/json'],
     ['Accept-Language', 'de'],
@@ -28,8 +30,8 @@ describe('headers to an upstream', () => {
     ['x-app', 'cli'],
     ['x-session-id', 's3'],
     ['x-session-affinity', 's3'],
-  ])('%s crosses unchanged', (name, value) => {
-    expect(toUpstreamHeaders([name, value], NO_CREDENTIAL)).toEqual([...OWN, name.toLowerCase(), value])
+  ])('contain %s unchanged', (name, value) => {
+    expect(toBackendHeaders([name, value], null)).toEqual([...OWN, name.toLowerCase(), value])
   })
 
   it.each([
@@ -61,41 +63,53 @@ describe('headers to an upstream', () => {
     'chatgpt-account-id',
     'referer',
     'origin',
-    'x-nobody-thought-of-this',
-  ])('%s stays home', (name) => {
-    expect(toUpstreamHeaders([name, 'close'], NO_CREDENTIAL)).toEqual(OWN)
+    'x-unknown',
+  ])('do not contain %s of the caller', (name) => {
+    expect(toBackendHeaders([name, 'close'], null)).toEqual(OWN)
   })
 
-  it('a header that Connection names stays home, whatever the order', () => {
+  it('do not contain a header that Connection names, wherever it stands', () => {
     const sent = ['X-Codex-Hop', '1', 'Connection', 'keep-alive, X-Codex-Hop', 'x-app', 'cli']
-    expect(toUpstreamHeaders(sent, NO_CREDENTIAL)).toEqual([...OWN, 'x-app', 'cli'])
+    expect(toBackendHeaders(sent, null)).toEqual([...OWN, 'x-app', 'cli'])
   })
 
-  it('Connection cannot take away what the gateway sends itself', () => {
+  it('contain what the gateway sends itself, whatever Connection names', () => {
     const sent = ['Connection', 'authorization, accept-encoding, x-api-key']
-    expect(toUpstreamHeaders(sent, { bearer: new Secret('b'), apiKey: null })).toEqual([
+    expect(toBackendHeaders(sent, { as: 'bearer', secret: new Secret('b') })).toEqual([
       'authorization',
       'Bearer b',
       ...OWN,
     ])
   })
 
-  it.each([
-    ['a bearer', { bearer: new Secret('up'), apiKey: null }, ['authorization', 'Bearer up']],
-    ['a key', { bearer: null, apiKey: new Secret('key') }, ['x-api-key', 'key']],
-    [
-      'a key alone, where both are configured',
-      { bearer: new Secret('up'), apiKey: new Secret('key') },
-      ['x-api-key', 'key'],
-    ],
-    ['nothing', NO_CREDENTIAL, []],
-  ])("the target's credential replaces the caller's: %s", (_name, target, expected) => {
+  it.each<[string, Credential | null, string[]]>([
+    ['a bearer token', { as: 'bearer', secret: new Secret('up') }, ['authorization', 'Bearer up']],
+    ['an API key', { as: 'x-api-key', secret: new Secret('key') }, ['x-api-key', 'key']],
+    ['none', null, []],
+  ])("contain the backend's credential instead of the caller's: %s", (_name, credential, expected) => {
     const sent = ['authorization', 'Bearer mine', 'x-api-key', 'mine', 'cookie', 'svc_access=mine']
-    expect(toUpstreamHeaders(sent, target)).toEqual([...expected, ...OWN])
+    expect(toBackendHeaders(sent, credential)).toEqual([...expected, ...OWN])
   })
 })
 
-describe('headers back to the caller', () => {
+describe('the credential of an upstream', () => {
+  const [bearer, apiKey] = [new Secret('up'), new Secret('key')]
+
+  it.each<[string, Secret | null, Secret | null, Credential | null]>([
+    ['is the bearer token', bearer, null, { as: 'bearer', secret: bearer }],
+    ['is the API key', null, apiKey, { as: 'x-api-key', secret: apiKey }],
+    ['is the API key alone where both are configured', bearer, apiKey, { as: 'x-api-key', secret: apiKey }],
+    ['is null where none is configured', null, null, null],
+  ])('%s', async (_name, bearer, apiKey, expected) => {
+    const settings = { url: new URL('https://b.example'), bearer, apiKey }
+    const upstream = openUpstream('vendorb', settings, { connectTimeoutMs: 1000, idleTimeoutMs: 1000 })
+    expect(upstream.credential?.as).toBe(expected?.as)
+    expect(upstream.credential?.secret).toBe(expected?.secret)
+    await closeBackend(upstream)
+  })
+})
+
+describe('the headers of an answer to the caller', () => {
   const res = { getHeader: (name: string) => (name === 'x-request-id' ? 'req_ours' : undefined) }
 
   it.each([
@@ -111,7 +125,7 @@ describe('headers back to the caller', () => {
     ['openai-version', '2020-10-01'],
     ['x-codex-primary-used-percent', '3'],
     ['cache-control', 'no-cache'],
-  ])('%s crosses unchanged', (name, value) => {
+  ])('contain %s unchanged', (name, value) => {
     expect(toCallerHeaders({ [name]: value }, res)).toEqual({ [name]: value })
   })
 
@@ -133,18 +147,18 @@ describe('headers back to the caller', () => {
     'x-svc-served-by',
     'x-svc-request-id',
     'cf-ray',
-  ])('%s stays with the upstream', (name) => {
+  ])('do not contain %s of the backend', (name) => {
     expect(toCallerHeaders({ [name]: name === 'set-cookie' ? ['a=b'] : 'x' }, res)).toEqual({})
   })
 
-  it("an upstream's own request id is shown as it came, and ours beside it", () => {
+  it("contain the backend's own request id unchanged, and ours beside it", () => {
     expect(toCallerHeaders({ 'request-id': 'req_theirs' }, res)).toEqual({
       'request-id': 'req_theirs',
       'x-svc-request-id': 'req_ours',
     })
   })
 
-  it('a repeated header stays repeated', () => {
+  it('contain a repeated header as often as it came', () => {
     expect(toCallerHeaders({ 'anthropic-note': ['a', 'b'] }, res)).toEqual({ 'anthropic-note': ['a', 'b'] })
   })
 })

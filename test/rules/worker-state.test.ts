@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { clampTokens, judgeModel, judgeWorker, toProbe } from '../../src/gateway/workers/rules.ts'
-import type { Probe, WorkerState } from '../../src/gateway/workers/rules.ts'
+import { clampTokens } from '../../src/gateway/backends/token-limits.ts'
+import { judgeModel, judgeWorker, readModelList } from '../../src/gateway/backends/worker-state.ts'
+import type { ModelState, ProbeResult } from '../../src/gateway/backends/worker-state.ts'
+import { toShownWorker } from '../../src/gateway/workers/rules.ts'
 
-const listed = (...models: string[]): Probe => ({ kind: 'listed', models })
+const listed = (...models: string[]): ProbeResult => ({ kind: 'listed', models })
 
-describe('what an answer to the question for models means', () => {
-  it.each<[string, number, string, Probe]>([
+describe('the answer to a request for the list of models', () => {
+  it.each<[string, number, string, ProbeResult]>([
     ['a list', 200, '{"object":"list","data":[{"id":"a","object":"model"},{"id":"b"}]}', listed('a', 'b')],
     ['a list with more members', 200, '{"models":[{}],"data":[{"id":"a","meta":{}}]}', listed('a')],
     [
@@ -31,37 +33,43 @@ describe('what an answer to the question for models means', () => {
     ['a list with an error status', 500, '{"data":[{"id":"a"}]}', { kind: 'unhealthy' }],
     ['a wrong key', 401, '{"error":{"message":"Unauthorized"}}', { kind: 'unhealthy' }],
     ['a redirection', 302, '', { kind: 'unhealthy' }],
-  ])('%s', (_name, status, body, expected) => {
-    expect(toProbe(status, body)).toEqual(expected)
+  ])('that is %s', (_name, status, body, expected) => {
+    expect(readModelList(status, body)).toEqual(expected)
   })
 })
 
 describe('the state of the worker', () => {
-  it.each<[string, Probe, string[], WorkerState]>([
-    ['no worker', { kind: 'not_configured' }, ['a'], 'not_configured'],
-    ['nobody there', { kind: 'unavailable' }, ['a'], 'unavailable'],
-    ['somebody else there', { kind: 'unhealthy' }, ['a'], 'unhealthy'],
-    ['every model there', listed('a', 'b', 'c'), ['a', 'b'], 'ready'],
+  it.each<[string, ProbeResult, string[], ModelState]>([
+    ['no server', { kind: 'unavailable' }, ['a'], 'unavailable'],
+    ['a server of another kind', { kind: 'unhealthy' }, ['a'], 'unhealthy'],
+    ['every model on its list', listed('a', 'b', 'c'), ['a', 'b'], 'ready'],
     ['one model missing', listed('a'), ['a', 'b'], 'model_missing'],
-    ['no models asked for', listed(), [], 'ready'],
+    ['no model of the team', listed(), [], 'ready'],
     ['the short name of a tagged model', listed('qwen3:latest'), ['qwen3'], 'ready'],
     ['another tag', listed('qwen3:8b'), ['qwen3'], 'model_missing'],
-  ])('%s', (_name, probe, models, expected) => {
+  ])('with %s', (_name, probe, models, expected) => {
     expect(judgeWorker(probe, models)).toBe(expected)
   })
 
-  it('of a model is its own', () => {
+  it('is not_configured without a worker, and so is the state of its models', () => {
+    expect(toShownWorker(null, [{ id: 'svc/a', backendModel: 'a' }])).toMatchObject({
+      state: 'not_configured',
+      models: [{ id: 'svc/a', state: 'not_configured' }],
+    })
+  })
+
+  it('is judged for each model by itself', () => {
     expect(judgeModel(listed('a'), 'a')).toBe('ready')
     expect(judgeModel(listed('a'), 'b')).toBe('model_missing')
     expect(judgeModel({ kind: 'unavailable' }, 'a')).toBe('unavailable')
   })
 })
 
-describe('token limits', () => {
+describe('a token limit', () => {
   it.each([
     ['too high', { max_tokens: 9000 }, { max_tokens: 4096 }],
     [
-      "every style's word",
+      'the name of each dialect',
       { max_tokens: 9000, max_completion_tokens: 9001, max_output_tokens: 9002, n_predict: 9003 },
       { max_tokens: 4096, max_completion_tokens: 4096, max_output_tokens: 4096, n_predict: 4096 },
     ],
@@ -73,7 +81,7 @@ describe('token limits', () => {
     ['null', { max_tokens: null }, {}],
     ['not a number', { max_tokens: '9000' }, {}],
     ['beyond what numbers can hold', { max_tokens: Infinity }, { max_tokens: 4096 }],
-  ])('%s', (_name, body, expected) => {
+  ])('that is %s', (_name, body, expected) => {
     expect(clampTokens(body, 4096)).toEqual(expected)
   })
 })

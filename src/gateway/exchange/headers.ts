@@ -1,11 +1,18 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { Target } from './targets.ts'
+import type { Secret } from '../../kernel/secret.ts'
 
-/** Names and values in turn, as Node's `rawHeaders` and undici have them. */
+/** Names and values alternate, as in Node's `rawHeaders` and in undici. */
 export type HeaderList = string[]
 
-/** What the caller's request may carry to an upstream; all else stays home: credentials, cookies, addresses, our own headers. */
-const CROSSES_TO_UPSTREAM: ReadonlySet<string> = new Set([
+/**
+ * The service's own credential at a backend, and the header that carries it: `authorization: Bearer` or `x-api-key`.
+ */
+export type Credential = { readonly as: 'bearer' | 'x-api-key'; readonly secret: Secret }
+
+/**
+ * The caller's headers that go to a backend. All others stop here: credentials, cookies, addresses, our own headers.
+ */
+const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
   'accept',
   'accept-language',
   'content-type',
@@ -13,7 +20,7 @@ const CROSSES_TO_UPSTREAM: ReadonlySet<string> = new Set([
   'idempotency-key',
   'traceparent',
   'tracestate',
-  // Clients of the responses style. Their organization and project headers stay home: the account is the operator's.
+  // Clients of the responses dialect. Their organization and project headers stop here: the account is the operator's.
   'openai-beta',
   'originator',
   'version',
@@ -22,14 +29,14 @@ const CROSSES_TO_UPSTREAM: ReadonlySet<string> = new Set([
   'thread-id',
   'conversation_id',
   'x-client-request-id',
-  // Clients of the messages style and agents that speak several.
+  // Clients of the messages dialect, and agents that speak several dialects.
   'x-app',
   'x-session-id',
   'x-session-affinity',
   'x-parent-session-id',
 ])
 
-const PREFIXES_TO_UPSTREAM = [
+const PREFIXES_TO_BACKEND = [
   'anthropic-',
   'x-stainless-',
   'x-codex-',
@@ -38,10 +45,10 @@ const PREFIXES_TO_UPSTREAM = [
   'x-responsesapi-',
 ] as const
 
-/** What an upstream's answer may carry back. */
+/** The headers of a backend's answer that go to the caller. */
 const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
   'content-type',
-  // Only when an upstream compresses although it was asked not to: its bytes pass as they are.
+  // For a backend that compresses although it was asked not to: its bytes pass as they are.
   'content-encoding',
   'content-language',
   'cache-control',
@@ -56,44 +63,46 @@ const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
 
 const PREFIXES_TO_CALLER = ['x-ratelimit-', 'anthropic-', 'openai-', 'x-codex-'] as const
 
-/** A connection option names a header that belongs to one hop (RFC 9110, section 7.6.1). */
+/** Connection options that name no header (RFC 9110, section 7.6.1). */
 const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive'])
 
 /**
- * The headers of a call to a target: what may cross of the caller's, and the target's own credential. The body has been decoded on
- * arrival, so no content encoding is claimed; the answer is asked for uncompressed, because usage is read from its passing bytes.
+ * The headers of a request to a backend: the credential, and the caller's headers that may cross. The body has been
+ * decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because token usage is
+ * read from its passing bytes.
  */
-export function toUpstreamHeaders(
-  callerHeaders: readonly string[],
-  target: Pick<Target, 'bearer' | 'apiKey'>,
-): HeaderList {
-  const headers = credentialOf(target)
+export function toBackendHeaders(callerHeaders: readonly string[], credential: Credential | null): HeaderList {
+  const headers = toCredentialHeader(credential)
   headers.push('accept-encoding', 'identity')
   const ownHop: string[] = []
   for (let at = 0; at + 1 < callerHeaders.length; at += 2) {
     const name = (callerHeaders[at] ?? '').toLowerCase()
     const value = callerHeaders[at + 1] ?? ''
     if (name === 'connection') ownHop.push(...namedByConnection(value))
-    else if (crossesToUpstream(name)) headers.push(name, value)
+    else if (crossesToBackend(name)) headers.push(name, value)
   }
   return ownHop.length > 0 ? without(headers, new Set(ownHop)) : headers
 }
 
-/** What may cross of an answer's headers (their names in lower case) and, where the upstream names the request itself, our own id beside. */
+/**
+ * The headers of a backend's answer (names in lower case) that go to the caller. Adds our request id where the backend
+ * sent its own.
+ */
 export function toCallerHeaders(
   answerHeaders: IncomingHttpHeaders,
   res: Pick<ServerResponse, 'getHeader'>,
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   for (const name in answerHeaders) if (crossesToCaller(name)) headers[name] = answerHeaders[name]
-  // An upstream's support asks for its own id, so that one is shown as it came; ours stays findable.
+  // The backend's support asks for the backend's own id, so that one is shown unchanged. Ours names the call in our
+  // log.
   const ours = res.getHeader('x-request-id')
   if (ours !== undefined && namesTheRequest(answerHeaders)) headers['x-svc-request-id'] = ours
   return headers
 }
 
-function crossesToUpstream(name: string): boolean {
-  return CROSSES_TO_UPSTREAM.has(name) || PREFIXES_TO_UPSTREAM.some((prefix) => name.startsWith(prefix))
+function crossesToBackend(name: string): boolean {
+  return CROSSES_TO_BACKEND.has(name) || PREFIXES_TO_BACKEND.some((prefix) => name.startsWith(prefix))
 }
 
 function crossesToCaller(name: string): boolean {
@@ -104,22 +113,24 @@ function namesTheRequest(answerHeaders: IncomingHttpHeaders): boolean {
   return answerHeaders['x-request-id'] !== undefined || answerHeaders['request-id'] !== undefined
 }
 
-/** A vendor that wants a key gets that alone: the bearer may be another vendor's. */
-function credentialOf({ bearer, apiKey }: Pick<Target, 'bearer' | 'apiKey'>): HeaderList {
-  if (apiKey) return ['x-api-key', apiKey.reveal()]
-  return bearer ? ['authorization', `Bearer ${bearer.reveal()}`] : []
+function toCredentialHeader(credential: Credential | null): HeaderList {
+  if (!credential) return []
+  const secret = credential.secret.reveal()
+  return credential.as === 'bearer' ? ['authorization', `Bearer ${secret}`] : [credential.as, secret]
 }
 
-/** The headers that belong to the caller's hop alone; nearly always none. */
+/** The headers that `Connection` restricts to the caller's own hop. */
 function namedByConnection(value: string): string[] {
   const options = value.toLowerCase().split(',')
   return options.map((option) => option.trim()).filter((option) => !NAMES_NO_HEADER.has(option))
 }
 
-/** The credential and what we ask for are ours, so a caller's `Connection` cannot take them away. */
+/**
+ * Removes these headers. The credential and `accept-encoding` are ours, so a caller's `Connection` cannot remove them.
+ */
 function without(headers: HeaderList, names: ReadonlySet<string>): HeaderList {
   return headers.filter((_, at) => {
     const name = headers[at - (at % 2)] ?? ''
-    return !names.has(name) || !crossesToUpstream(name)
+    return !names.has(name) || !crossesToBackend(name)
   })
 }
