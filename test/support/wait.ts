@@ -8,8 +8,8 @@ export type WaitOptions = {
   readonly intervalMs?: number
 }
 
-/** Less than the 30 seconds of a test, so that a wait that fails says itself what it waited for. */
-const TIMEOUT_MS = 20_000
+/** Less than the timeout of a test, so that a wait that fails says itself what it waited for. */
+const TIMEOUT_MS = 30_000
 const INTERVAL_MS = 10
 
 /**
