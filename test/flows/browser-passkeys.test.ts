@@ -39,7 +39,7 @@ describe('passkeys in a browser', () => {
       Object.assign(PublicKeyCredential, { signalAllAcceptedCredentials })
     })
     await page.goto(`${fixture.baseUrl}/sign-in`)
-    await page.getByLabel('E-mail address').fill(ADA)
+    await page.getByLabel('Email address').fill(ADA)
     const sent = page.waitForRequest((request) => (request.postData() ?? '').includes(ADA))
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await sent

@@ -65,7 +65,7 @@ describe('the events of a call', () => {
         requestId: response.headers.get('x-request-id'),
         caller: { accountId: 'account-1', team: '@acme/core', sessionId: 'session-1' },
         sessionId: 'run-1',
-        style: 'chat',
+        dialect: 'chat',
         model: 'vendora/large',
         servedBy: 'vendora',
       },
@@ -117,7 +117,7 @@ describe('the events of a call', () => {
     await (await gateway.post('/vendorb/v1/messages', body)).text()
     expect(await ended()).toMatchObject({
       kind: 'finished',
-      call: { style: 'messages', servedBy: 'vendorb' },
+      call: { dialect: 'messages', servedBy: 'vendorb' },
       result: { usage: { inputTokens: 10, outputTokens: 9, cachedTokens: 3 } },
     })
   })
@@ -218,7 +218,7 @@ describe('call events in the database', () => {
     await using service = await startService()
     const names = ['NULL', '"', '\\', '\\"', '{a,b}', "'", ',', '$1', '{}', 'null"\\,']
     const caller = { accountId: ID, sessionId: ID, team: '@acme/core' } as Caller
-    const call = { requestId: 'req_1', caller, style: 'chat', model: 'm', servedBy: 'vendora' } as const
+    const call = { requestId: 'req_1', caller, dialect: 'chat', model: 'm', servedBy: 'vendora' } as const
     const events = names.map((sessionId) => {
       return { kind: 'started', at: new Date(), call: { ...call, sessionId }, result: null } as const
     })

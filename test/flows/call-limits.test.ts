@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
-import { streamSlots } from '../../src/gateway/limits.ts'
+import { makeStreamLimit } from '../../src/gateway/limits.ts'
+import { ApiError } from '../../src/http/errors.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -178,16 +179,15 @@ describe('the streams of one address', () => {
   })
 })
 
-describe('stream slots', () => {
-  it('forget a network whose streams have ended', async () => {
-    const slots = streamSlots(1)
-    const gate = Promise.withResolvers<undefined>()
-    const held = slots.hold('203.0.113.1', () => gate.promise)
-    await expect(slots.hold('203.0.113.1', async () => undefined)).rejects.toMatchObject({ code: 'rate_limited' })
-    await slots.hold('203.0.113.2', async () => undefined)
-    expect(slots.open()).toBe(1)
-    gate.resolve(undefined)
-    await held
-    expect(slots.open()).toBe(0)
+describe('the stream limit', () => {
+  it('counts each network for itself, and frees a slot when its stream has ended', () => {
+    const limit = makeStreamLimit(1)
+    const first = limit.take('203.0.113.1')
+    expect(limit.take('203.0.113.1')).toMatchObject({ code: 'rate_limited', retryAfterSeconds: 5 })
+    const second = limit.take('203.0.113.2')
+    expect(limit.open()).toBe(2)
+    for (const slot of [first, second]) if (!(slot instanceof ApiError)) slot.free()
+    expect(limit.open()).toBe(0)
+    expect(limit.take('203.0.113.1')).not.toBeInstanceOf(ApiError)
   })
 })

@@ -184,7 +184,7 @@ describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goe
     const res = await gateway.post(path, body)
     expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_failed'])
     expect(res.headers.get('x-svc-served-by')).toBe(group)
-    const broken = gateway.log.findLast(({ event }) => event === 'call.broken')
+    const broken = gateway.log.findLast(({ event }) => event === 'call.upstream_failed')
     expect(broken?.fields).toMatchObject({ kind: 'failed', servedBy: group })
   })
 

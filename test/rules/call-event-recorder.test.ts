@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { NO_USAGE } from '../../src/gateway/usage/reader.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/usage-scanner.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
 
 const AWAY = new Error('the database is away')
@@ -122,7 +122,7 @@ function eventOf(requestId: string): CallEvent {
   return {
     kind: 'finished',
     at: new Date('2026-11-21T10:00:00Z'),
-    call: { requestId, caller, sessionId: null, style: 'chat', model: 'svc/fast', servedBy: 'vendora' },
+    call: { requestId, caller, sessionId: null, dialect: 'chat', model: 'svc/fast', servedBy: 'vendora' },
     result: { outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, usage: NO_USAGE },
   }
 }

@@ -1,4 +1,4 @@
-import { type Json, readList, readObject, readText } from '../../../src/gateway/translate/read.ts'
+import { type Json, readList, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
 import { newCheck } from './check.ts'
 import type { Check, Checker } from './check.ts'
 

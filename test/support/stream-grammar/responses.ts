@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, type Json, readList, readObject, readText } from '../../../src/gateway/translate/read.ts'
+import { isObject, type Json, readList, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
 import { newCheck } from './check.ts'
 import type { Check, Checker } from './check.ts'
 import { checkItem, checkResponse, contentOf } from './responses-objects.ts'
