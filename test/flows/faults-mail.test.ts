@@ -1,35 +1,37 @@
 import { createServer } from 'node:net'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Secret } from '../../src/kernel/secret.ts'
 import { MailError, openMailer } from '../../src/mail.ts'
+import { freePort, listenOnLoopback } from '../support/loopback.ts'
 import { mailTokenOf } from '../support/people.ts'
 import { json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { withDeadline } from '../support/wait.ts'
 
 const ADA = 'ada@example.com'
 const start = (service: TestService) =>
   service.fetch('/v1/auth/device/start', json({ email: ADA, deviceId: 'laptop-1' }))
 
-/** A mail server that answers every line by a script; null answers nothing. */
+/** What a mail server sends: a greeting, and an answer to each line. Null means that it sends nothing. */
 type Script = { readonly greeting: string | null; readonly answer?: (line: string) => string | null }
 
-/** Says this of itself, which must not reach whoever starts a login. */
-const WORDS = 'mx.internal.example says no to ada'
+/** The text of the mail server's refusals, which must not reach the caller. */
+const REFUSAL = 'mx.internal.example says no to ada'
 
 const faults: [string, Script, string][] = [
-  ['answers 421 to everybody', { greeting: `421 ${WORDS}` }, 'smtp://'],
-  ['greets and hangs', { greeting: '220 hi', answer: () => null }, 'smtp://'],
-  ['accepts the connection and says nothing', { greeting: null }, 'smtp://'],
-  ['refuses the password', { greeting: '220 hi', answer: smtp({ AUTH: `535 ${WORDS}` }) }, 'smtp://user:wrong@'],
-  ['refuses the sender', { greeting: '220 hi', answer: smtp({ MAIL: `553 ${WORDS}` }) }, 'smtp://'],
-  ['refuses the recipient', { greeting: '220 hi', answer: smtp({ RCPT: `550 ${WORDS}` }) }, 'smtp://'],
-  ['refuses the mail', { greeting: '220 hi', answer: smtp({ '.': `554 ${WORDS}` }) }, 'smtp://'],
-  ['hangs after the mail', { greeting: '220 hi', answer: smtp({ '.': null }) }, 'smtp://'],
-  ['speaks no TLS where TLS is wanted', { greeting: '220 hi', answer: smtp({}) }, 'smtps://'],
-  ['speaks another language', { greeting: 'HTTP/1.1 400 Bad Request' }, 'smtp://'],
+  ['refuses each connection with 421', { greeting: `421 ${REFUSAL}` }, 'smtp://'],
+  ['sends only its greeting', { greeting: '220 hi', answer: () => null }, 'smtp://'],
+  ['accepts the connection and sends nothing', { greeting: null }, 'smtp://'],
+  ['refuses the password', { greeting: '220 hi', answer: smtp({ AUTH: `535 ${REFUSAL}` }) }, 'smtp://user:wrong@'],
+  ['refuses the sender', { greeting: '220 hi', answer: smtp({ MAIL: `553 ${REFUSAL}` }) }, 'smtp://'],
+  ['refuses the recipient', { greeting: '220 hi', answer: smtp({ RCPT: `550 ${REFUSAL}` }) }, 'smtp://'],
+  ['refuses the email', { greeting: '220 hi', answer: smtp({ '.': `554 ${REFUSAL}` }) }, 'smtp://'],
+  ['does not answer after the email', { greeting: '220 hi', answer: smtp({ '.': null }) }, 'smtp://'],
+  ['does not support TLS at an smtps: URL', { greeting: '220 hi', answer: smtp({}) }, 'smtps://'],
+  ['does not speak SMTP', { greeting: 'HTTP/1.1 400 Bad Request' }, 'smtp://'],
 ]
 
 describe.concurrent('a mail server that', () => {
@@ -39,55 +41,49 @@ describe.concurrent('a mail server that', () => {
   })
   afterAll(() => service[Symbol.asyncDispose]())
 
-  it.each(faults)('%s: the mail failed, within ten seconds', { timeout: 40_000 }, async (_, script, scheme) => {
+  it.each(faults)('%s makes the email fail after its timeout', async (_, script, scheme) => {
     await using server = await listen(script)
     await expectFailure(`${scheme}127.0.0.1:${server.port}`)
   })
 
-  it('refuses the connection: the mail failed', async () => {
-    await expectFailure(`smtp://127.0.0.1:${await closedPort()}`)
+  it('refuses the connection makes the email fail', async () => {
+    await expectFailure(`smtp://127.0.0.1:${await freePort()}`)
   })
 
-  it('has no name in the world: the mail failed', { timeout: 40_000 }, async () => {
+  it('has an unknown host name makes the email fail', async () => {
     await expectFailure('smtp://mail.invalid:25')
   })
 
-  it(
-    'takes a mail and hangs: the login is over, the link opens nothing, and its page says to start again',
-    { timeout: 40_000 },
-    async () => {
-      service.mailbox.fault = 'hang-after-data'
-      expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
+  it('receives an email and does not answer ends the login, and its link opens a page that says to start again', async () => {
+    service.mailbox.fault = 'hang-after-data'
+    expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
 
-      // The mail is there all the same.
-      const token = mailTokenOf(service, ADA)
-      expect(await outcomeOf(await service.fetch('/v1/auth/magic/consume', json({ token })))).toBe('401 unauthorized')
-      const page = await service.fetch(`/v1/auth/magic/consume?token=${token}`, { headers: { accept: 'text/html' } })
-      expect(page.status).toBe(401)
-      expect(await page.text()).toContain('start again')
+    // The email has arrived, although its sender could not know.
+    const token = mailTokenOf(service, ADA)
+    expect(await outcomeOf(await service.fetch('/v1/auth/magic/consume', json({ token })))).toBe('401 unauthorized')
+    const page = await service.fetch(`/v1/auth/magic/consume?token=${token}`, { headers: { accept: 'text/html' } })
+    expect(page.status).toBe(401)
+    expect(await page.text()).toContain('start again')
 
-      service.mailbox.fault = 'none'
-      expect((await service.signIn(ADA)).account).toBe(ADA)
-    },
-  )
+    service.mailbox.fault = 'none'
+    expect((await service.signIn(ADA)).account).toBe(ADA)
+  })
 
   async function expectFailure(url: string): Promise<void> {
     const mailer = openMailer(
       { kind: 'smtp', url: new Secret(url), from: 'svc@example.com' },
       { showLink: () => undefined },
     )
-    const started = performance.now()
-    const error: unknown = await mailer
-      .send({ to: ADA, subject: 'Subject', text: 'Text', html: '<p>Text</p>' })
-      .catch((reason: unknown) => reason)
+    const sent = mailer.send({ to: ADA, subject: 'Subject', text: 'Text', html: '<p>Text</p>' })
+    const failure = sent.catch((reason: unknown) => reason)
+    const error: unknown = await withDeadline('the email to fail', failure, 30_000)
     mailer.close()
-    expect(performance.now() - started).toBeLessThan(11_500)
     expect(error).toBeInstanceOf(MailError)
-    expect(inspect(error)).not.toContain(WORDS)
+    expect(inspect(error)).not.toContain(REFUSAL)
   }
 })
 
-it('a login whose mail fails is over, and the answer says no more than that', async () => {
+it('cancels a login whose email fails, and does not repeat what the mail server said', async () => {
   await using service = await startService()
   for (const fault of ['refuse-recipient', 'refuse-data'] as const) {
     service.mailbox.fault = fault
@@ -102,18 +98,18 @@ it('a login whose mail fails is over, and the answer says no more than that', as
   ])
   expect(inspect(service.log, { depth: 9 })).not.toContain('refused by the test')
 
-  // A server that comes back is used again.
+  // The next email goes to the server again.
   service.mailbox.fault = 'none'
   expect((await start(service)).status).toBe(202)
 })
 
-it('a login without anybody who takes its mail is over', async () => {
-  await using service = await startService({ env: { SVC_MAIL_URL: `smtp://127.0.0.1:${await closedPort()}` } })
+it('cancels a login when no mail server listens', async () => {
+  await using service = await startService({ env: { SVC_MAIL_URL: `smtp://127.0.0.1:${await freePort()}` } })
   expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
   expect(await service.database.prisma.deviceLogin.findMany()).toMatchObject([{ status: 'cancelled' }])
 })
 
-/** An SMTP conversation in which only these commands go wrong. */
+/** The answers of a mail server in which only those to the given commands differ from success. */
 function smtp(wrong: Record<string, string | null>): (line: string) => string | null {
   let inData = false
   return (line) => {
@@ -141,22 +137,15 @@ async function listen({ greeting, answer }: Script): Promise<AsyncDisposable & {
     socket.on('data', (chunk) => {
       const lines = (rest + chunk.toString('latin1')).split('\r\n')
       rest = lines.pop() ?? ''
-      for (const said of lines.map((line) => answer?.(line))) if (said) socket.write(`${said}\r\n`)
+      for (const reply of lines.map((line) => answer?.(line))) if (reply) socket.write(`${reply}\r\n`)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOnLoopback(server),
     [Symbol.asyncDispose]: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy()
         server.close(() => resolve())
       }),
   }
-}
-
-/** A port where nobody listens any more. */
-async function closedPort(): Promise<number> {
-  await using server = await listen({ greeting: null })
-  return server.port
 }

@@ -1,4 +1,4 @@
-import { setTimeout as later } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
@@ -9,9 +9,10 @@ import type { TestGateway } from '../support/gateway.ts'
 import { outcomeOf } from '../support/requests.ts'
 import { answersJson, byteByByte, startUpstream, streams, writesRaw } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
+import { waitForValue } from '../support/wait.ts'
 import { finalResponse, foldMessage } from '../translate/streams.ts'
 
-/** Faults that other gateways had, each with a case that shows that this one has not. */
+/** Faults that are known from other gateways, with a test for each. */
 const TEAM = {
   models: [
     servedModel('vendora/large'),
@@ -33,7 +34,7 @@ beforeAll(async () => {
     vendorb: upstream.url,
     vendorc: upstream.url,
     engine: engine.url,
-    idleTimeoutMs: 1_000,
+    idleTimeoutMs: 1_500,
   })
 })
 beforeEach(() => {
@@ -50,8 +51,8 @@ const RESPONSES = '/v1/responses'
 const chat = { model: 'vendora/large', messages: [{ role: 'user', content: 'hi' }] }
 const local = { ...chat, model: 'svc/fast', max_tokens: 99, stream: true }
 
-describe('bytes', () => {
-  it('that cut a character in two arrive as that character, handed on and translated', async () => {
+describe('the bytes of an answer', () => {
+  it('may split a character, both forwarded and translated', async () => {
     const event = 'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Grüß 世界 👋🏽"}}]}\n\n'
     const end = 'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     upstream.restart(streams(byteByByte(event)))
@@ -61,7 +62,7 @@ describe('bytes', () => {
     expect(foldMessage(events).content).toEqual([{ type: 'text', text: 'Grüß 世界 👋🏽' }])
   })
 
-  it('of events that end with CRLF, with data without a space, with comments: the usage is found all the same', async () => {
+  it('may have CRLF, comments and data without a space, and the usage is still read', async () => {
     const lines = [
       ': a comment',
       'data:{"id":"c","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}',
@@ -81,7 +82,7 @@ describe('bytes', () => {
     expect(finalResponse(events).usage).toMatchObject({ input_tokens: 7, output_tokens: 3 })
   })
 
-  it('of an error that comes compressed although nobody asked for it can be read by the caller', async () => {
+  it('may be compressed without being asked for, and the caller can read the error', async () => {
     const error = { error: { type: 'overloaded_error', message: 'Overloaded' } }
     const packed = gzipSync(JSON.stringify(error))
     upstream.restart(({ res }) => {
@@ -92,7 +93,7 @@ describe('bytes', () => {
     expect([res.status, await res.json()]).toEqual([529, error])
   })
 
-  it('of an error that gets another shape have their own length', async () => {
+  it('of a translated error have their own Content-Length', async () => {
     engine.chat = answersJson({ error: 'ü'.repeat(500) }, { status: 400 })
     const res = await gateway.post(MESSAGES, local)
     const text = await res.text()
@@ -104,9 +105,9 @@ describe('bytes', () => {
   })
 })
 
-describe('an error', () => {
+describe('an error of the upstream', () => {
   it.each([CHAT, MESSAGES, RESPONSES])(
-    'of the upstream to a call for a stream keeps its status and its body: POST %s',
+    'keeps its status and body in answer to a call for a stream: POST %s',
     async (path) => {
       const error = { error: { message: 'slow down' } }
       upstream.restart(answersJson(error, { status: 429, headers: { 'retry-after': '3' } }))
@@ -118,34 +119,35 @@ describe('an error', () => {
   it.each([
     ['answers 500', answersJson({ error: { message: 'oops' } }, { status: 500 })],
     ['answers 429', answersJson({ error: { message: 'slow' } }, { status: 429 })],
-    ['breaks off before its answer', writesRaw('')],
-    ['breaks off after its head', writesRaw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{')],
+    ['closes the connection before its answer', writesRaw('')],
+    ['closes the connection after its head', writesRaw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{')],
     ['does not speak HTTP', writesRaw('\x16\x03\x01 nonsense\r\n\r\n')],
-  ] as const)('is told and the call is not repeated when the upstream %s', async (_name, script) => {
+  ] as const)('is forwarded without repeating the call when the upstream %s', async (_name, script) => {
     upstream.restart(script)
     await gateway.post(CHAT, chat).then((res) => res.text())
-    await later(20)
+    // Time in which a repeated call would arrive.
+    await sleep(20)
     expect(upstream.calls.length).toBe(1)
   })
 })
 
 describe('a silent upstream', () => {
-  it('is given up after the time that is configured, and by nothing else before that', async () => {
+  it('is given up after the configured idle timeout, and not before', async () => {
     upstream.restart(async ({ res }) => {
-      await later(700)
+      await sleep(900)
       res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
-      await later(700)
+      await sleep(900)
       res.end('data: [DONE]\n\n')
     })
     expect(await (await gateway.post(CHAT, { ...chat, stream: true })).text()).toBe('data: 1\n\ndata: [DONE]\n\n')
     upstream.restart(() => {})
     expect(await outcomeOf(await gateway.post(CHAT, chat))).toBe('504 upstream_timeout')
-    await expect.poll(() => upstream.openCalls()).toBe(0)
+    await waitForValue('open calls at the upstream', upstream.openCalls, 0)
   })
 })
 
-describe('what belongs to this side', () => {
-  it('stays here: credentials, cookies, addresses, our own headers', async () => {
+describe('headers and secrets of the gateway', () => {
+  it('are not sent to the upstream: credentials, cookies, addresses, our own headers', async () => {
     await gateway.post(CHAT, chat, {
       headers: {
         cookie: 'svc_access=1',
@@ -169,21 +171,21 @@ describe('what belongs to this side', () => {
     )
   })
 
-  it('cannot be forged by an upstream', async () => {
+  it('cannot be set by an upstream', async () => {
     upstream.restart(answersJson({}, { headers: { 'x-svc-served-by': 'local-engine', 'set-cookie': 'svc_access=1' } }))
     const res = await gateway.post(CHAT, chat)
     expect(res.headers.get('x-svc-served-by')).toBe('vendora')
     expect(res.headers.get('set-cookie')).toBeNull()
   })
 
-  it('is not in the log: no credential, no word of what was asked', async () => {
+  it('are not in the log, and neither is the text of a request', async () => {
     await gateway.post(CHAT, { ...chat, messages: [{ role: 'user', content: 'a-secret-word' }] })
     expect(JSON.stringify(gateway.log)).not.toMatch(/a-secret-word|a-good-token|upstream-token/)
   })
 })
 
 it.each(['vendora/secret', 'qwen3:8b', 'SVC/FAST', ' svc/fast', 'svc/fast/', 'vendora%2Flarge'])(
-  'a model that is not on the list is not called by another name of it: %s',
+  'refuses a model that the team may not call under another name: %s',
   async (model) => {
     expect(await outcomeOf(await gateway.post(CHAT, { ...chat, model }))).toBe('403 model_not_allowed')
     expect(upstream.calls).toEqual([])

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TokenSet } from '../../generated/sdk/index.js'
 import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { expectJson, expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -13,13 +14,13 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-const passUntil = (time: string | Date, ms = 0) =>
+const advanceTo = (time: string | Date, ms = 0) =>
   service.clock.advance({ ms: new Date(time).getTime() - service.clock.now().getTime() + ms })
 
-describe('a login a millisecond before its end is good, and at its end it is over', () => {
+describe('a login, valid until a millisecond before its expiry and expired at it', () => {
   const use = {
     'consume the link': (_email: string, token: string) => service.fetch('/v1/auth/magic/consume', json({ token })),
-    'look at the link': (_email: string, token: string) => service.fetch(`/v1/auth/magic/consume?token=${token}`),
+    'open the link': (_email: string, token: string) => service.fetch(`/v1/auth/magic/consume?token=${token}`),
     poll: (_email: string, _token: string, deviceCode: string) =>
       service.fetch('/v1/auth/device/poll', json({ deviceCode })),
     'approve by code': (_email: string, _token: string, _deviceCode: string, userCode: string, cookie: string) =>
@@ -28,7 +29,7 @@ describe('a login a millisecond before its end is good, and at its end it is ove
 
   it.each([
     ['consume the link', '200'],
-    ['look at the link', '200'],
+    ['open the link', '200'],
     ['poll', '428 authorization_pending'],
     ['approve by code', '200'],
   ] as const)('%s', async (name, good) => {
@@ -40,7 +41,7 @@ describe('a login a millisecond before its end is good, and at its end it is ove
       const cookie = await signInBrowser(service, email)
       const { expiresAt, deviceCode, userCode } = await service.startLogin(email)
       const token = mailTokenOf(service, email)
-      passUntil(expiresAt, ms)
+      advanceTo(expiresAt, ms)
       expect(await outcomeOf(await use[name](email, token, deviceCode, userCode, cookie)), `at ${ms} ms`).toBe(outcome)
     }
   })
@@ -50,30 +51,30 @@ describe('a refresh token', () => {
   it.each([
     ['idle', 30],
     ['absolute', 90],
-  ])('is good a millisecond before its %s end, and over at it', async (_, days) => {
+  ])('is valid until a millisecond before its %s expiry and expired at it', async (_, days) => {
     for (const [ms, outcome] of [
       [-1, '200'],
       [0, '410 expired'],
     ] as const) {
       const email = persons.next()
-      const begun = service.clock.now().getTime()
+      const startedAt = service.clock.now().getTime()
       let { refreshToken } = await service.signIn(email)
       const refresh = () => service.fetch('/v1/auth/token/refresh', json({ account: email, refreshToken }))
       for (let day = 29; day < days - 1; day += 29) {
-        passUntil(new Date(begun + day * DAY_MS))
-        refreshToken = ((await (await refresh()).json()) as { refreshToken: string }).refreshToken
+        advanceTo(new Date(startedAt + day * DAY_MS))
+        refreshToken = (await expectJson<TokenSet>('The refresh', refresh())).refreshToken
       }
-      passUntil(new Date(begun + days * DAY_MS), ms)
+      advanceTo(new Date(startedAt + days * DAY_MS), ms)
       expect(await outcomeOf(await refresh()), `at ${ms} ms`).toBe(outcome)
     }
   })
 })
 
-it('a login that is approved in its last second can be fetched for a minute', async () => {
+it('gives the tokens of a login that is approved in its last second for one minute', async () => {
   const email = persons.next()
   const { expiresAt, deviceCode } = await service.startLogin(email)
   const poll = async () => outcomeOf(await service.fetch('/v1/auth/device/poll', json({ deviceCode })))
-  passUntil(expiresAt, -1000)
+  advanceTo(expiresAt, -1000)
   await service.approveByMail(email)
   service.clock.advance({ seconds: 5 })
   expect(await poll()).toBe('200')
@@ -83,25 +84,26 @@ it('a login that is approved in its last second can be fetched for a minute', as
   expect(await poll()).toBe('410 expired')
 })
 
-it('an access token ends when it says', async () => {
+it('refuses an access token from its expiry on', async () => {
   const email = persons.next()
   const { accessToken, expiresAt } = await service.signIn(email)
   const status = async (path: '/device' | '/v1/models') =>
     (await service.clientOf(accessToken).GET(path)).response.status
-  passUntil(expiresAt, -1)
+  advanceTo(expiresAt, -1)
   expect([await status('/device'), await status('/v1/models')]).toEqual([200, 200])
-  passUntil(expiresAt)
+  advanceTo(expiresAt)
   expect([await status('/device'), await status('/v1/models')]).toEqual([401, 401])
 })
 
-it('a clock that is set back an hour revives nothing that has ended', async () => {
+it('restores nothing that has ended when the clock is set back an hour', async () => {
   const email = persons.next()
   const cookie = await signInBrowser(service, email)
   const { accessToken } = await service.signIn(email)
   const { deviceCode } = await service.startLogin(email)
   const token = mailTokenOf(service, email)
-  await service.fetch('/v1/auth/magic/consume', json({ token }))
-  await service.fetch('/v1/auth/logout', json({}, { cookie, authorization: `Bearer ${accessToken}` }))
+  const credentials = { cookie, authorization: `Bearer ${accessToken}` }
+  await expectOk('The approval', service.fetch('/v1/auth/magic/consume', json({ token })))
+  await expectOk('The sign-out', service.fetch('/v1/auth/logout', json({}, credentials)))
 
   service.clock.advance({ seconds: -3600 })
   expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(401)

@@ -5,15 +5,18 @@ import type { TestService } from './service.ts'
 
 type Requests = Readonly<Record<string, () => Promise<Response>>>
 
-/** Requests of one person to every route of the control plane that asks the database; each would succeed now. */
-export type AuthRoutes = {
-  /** Those that change nothing. */
-  readonly reading: Requests
-  readonly writing: Requests
+/** Requests of one person to every route of the control plane that queries the database. Each would succeed now. */
+export type AuthRequests = {
+  /** Requests that change nothing. */
+  readonly reads: Requests
+  readonly writes: Requests
 }
 
-/** Puts a person whom no case has used yet in the middle of everything. */
-export async function authRoutes(service: TestService, email: string): Promise<AuthRoutes> {
+/**
+ * Brings an unused person into the states that these requests need: signed in, with a pending and an approved login and
+ * a passkey.
+ */
+export async function makeAuthRequests(service: TestService, email: string): Promise<AuthRequests> {
   const device = bearer((await service.signIn(email)).accessToken)
   const refreshing = await service.signIn(email, { deviceId: 'refreshing' })
   const cookie = { cookie: await signInBrowser(service, email) }
@@ -30,24 +33,24 @@ export async function authRoutes(service: TestService, email: string): Promise<A
   const post = (path: string, body: object = {}, headers = {}) => service.fetch(path, json(body, headers))
   const start = { email, deviceId: 'another' }
   return {
-    reading: {
+    reads: {
       'show a link': () => get(`/v1/auth/magic/consume?token=${token}`),
-      'show a link to a browser that is signed in': () => get(`/v1/auth/magic/consume?token=${token}`, cookie),
+      'show a link to a signed-in browser': () => get(`/v1/auth/magic/consume?token=${token}`, cookie),
       'device status by token': () => get('/device', device),
       'device status by cookie': () => get('/device', cookie),
       'list devices': () => get('/v1/devices', device),
       'list passkeys': () => get('/v1/auth/passkeys', cookie),
       'get a team': () => get('/v1/teams/%40acme%2Fcore', device),
     },
-    writing: {
+    writes: {
       start: () => post('/v1/auth/device/start', start),
-      'start by its newer name': () => post('/v1/auth/login/start', start),
+      'start by the alias route': () => post('/v1/auth/login/start', start),
       'start by OAuth': () => service.fetch('/oauth/device_authorization', form({ client_id: 'x', login_hint: email })),
       'consume a link': () => post('/v1/auth/magic/consume', { token }),
-      'consume a link in a browser that is signed in': () =>
+      'consume a link in a signed-in browser': () =>
         service.fetch('/v1/auth/magic/consume', form({ token }, { ...cookie, accept: '*/*' })),
       poll: () => post('/v1/auth/device/poll', { deviceCode: approved.deviceCode }),
-      'poll of what nobody has approved': () => post('/v1/auth/device/poll', { deviceCode: pending.deviceCode }),
+      'poll a pending login': () => post('/v1/auth/device/poll', { deviceCode: pending.deviceCode }),
       refresh: () => post('/v1/auth/token/refresh', { account: email, refreshToken: refreshing.refreshToken }),
       'refresh by OAuth': () =>
         service.fetch('/oauth/token', form({ grant_type: 'refresh_token', refresh_token: refreshing.refreshToken })),
