@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isFresh } from '../../src/cli/token-age.ts'
 import { atOnce } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/walk.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
 import { closedPort, newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 
