@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { CryptoKey, JWK } from 'jose'
 import type { PublicKey } from '../../generated/openapi.ts'
-import type { SigningKey } from '../kernel/access-token.ts'
+import type { SigningKey } from './access-token.ts'
 import { addSeconds } from '../kernel/clock.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { RefreshKey } from '../kernel/refresh-token.ts'

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { importJWK } from 'jose'
 import type { CryptoKey } from 'jose'
-import type { FindPublicKey } from '../kernel/access-token.ts'
+import type { FindPublicKey } from './access-token.ts'
 import type { Logger } from '../log.ts'
 
 type Needs = {

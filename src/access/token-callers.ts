@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { verifyAccessToken } from '../kernel/access-token.ts'
-import type { AccessClaims, FindPublicKey } from '../kernel/access-token.ts'
+import { verifyAccessToken } from './access-token.ts'
+import type { AccessClaims, FindPublicKey } from './access-token.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'

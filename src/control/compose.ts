@@ -37,7 +37,7 @@ import type { Contract } from '../http/contract.ts'
 import { CONTROL_ACCESS, cors } from '../http/cors.ts'
 import { rateLimits, together } from '../http/rate-limit.ts'
 import { sameOrigin } from '../http/same-origin.ts'
-import { verifyAccessToken } from '../kernel/access-token.ts'
+import { verifyAccessToken } from '../access/access-token.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { withPatience } from '../database/time-budget.ts'
 
