@@ -51,7 +51,7 @@ export async function signAccessToken(
 export type VerifiedToken = { readonly claims: AccessClaims; readonly expiresAtMs: number }
 
 /**
- * * Verifies a token at the given time; null when this service did not sign it or when it has expired. Only EdDSA
+ * Verifies a token at the given time; null when this service did not sign it or when it has expired. Only EdDSA
  * counts, and only keys found by `kid`: keys inside the token (`jwk`, `jku`, `x5u`) are ignored. Rejects with whatever
  * `findKey` throws.
  */

@@ -2,7 +2,7 @@
 export const DEVICE_NAME_LENGTH = 64
 
 /**
- * * Cleans a device name so that it can be stored and shown: NFC, one line, at most 64 code points, no control
+ * Cleans a device name so that it can be stored and shown: NFC, one line, at most 64 code points, no control
  * characters, and no characters that are invisible or change the writing direction (UAX #9, UTR #36 section 2.5). Null
  * when nothing is left, and when the name contains NUL, which Postgres cannot store.
  */

@@ -8,7 +8,7 @@ const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+
 const DOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 
 /**
- * * Normalizes an email address to the form under which accounts are stored: trimmed, NFC, lower case, domain in ASCII
+ * Normalizes an email address to the form under which accounts are stored: trimmed, NFC, lower case, domain in ASCII
  * (RFC 5891), at most 254 characters (RFC 5321, section 4.5.3.1.3, without the angle brackets). Null when the text is
  * not a plain address. Use it for look-ups; email is sent to the stored address only.
  */
@@ -24,7 +24,7 @@ export function toEmail(text: string): string | null {
 }
 
 /**
- * * Accepts letters, digits, hyphens and dots only. A URL parser repairs or drops the rest (percent escapes, ports,
+ * Accepts letters, digits, hyphens and dots only. A URL parser repairs or drops the rest (percent escapes, ports,
  * full-width characters that fold to ASCII), and then two different texts would name the same account.
  */
 function toDomain(text: string): string | null {

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Secret } from './secret.ts'
 
 /**
- * * Refresh tokens are computed, not stored. A token is `svcr_` and the base64url form of these bytes:
+ * Refresh tokens are computed, not stored. A token is `svcr_` and the base64url form of these bytes:
  *
  *     version 1 | key number 1 | session id 16 | generation 4 | HMAC-SHA256 32
  *
