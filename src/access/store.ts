@@ -16,10 +16,10 @@ export type StoredKey = {
 
 export type AccessStore = ReturnType<typeof accessStore>
 
-/** The rows that say which tokens are good: keys, and device sessions that are alive. */
+/** Reads and writes what decides whether a token is valid: keys and active device sessions. */
 export function accessStore(db: PrismaClient) {
   return {
-    /** Every key that has not retired, the oldest first. */
+    /** Finds every key that has not retired, oldest first. */
     async findKeys(now: Date): Promise<StoredKey[]> {
       const rows = await db.signingKey.findMany({
         where: { OR: [{ retiresAt: null }, { retiresAt: { gt: now } }] },
@@ -28,15 +28,15 @@ export function accessStore(db: PrismaClient) {
       return rows.map((row) => ({ ...row, secret: new Secret(row.secret) }))
     },
 
-    /** Keeps a key; another process may have kept one of that name first, and then that one stays. */
+    /** Saves a key, unless a key of that name exists already. */
     async saveKey(key: StoredKey, now: Date): Promise<void> {
       const row = { ...key, secret: key.secret.reveal(), createdAt: now }
       await db.signingKey.createMany({ data: [row], skipDuplicates: true })
     },
 
     /**
-     * Publishes the key that follows another one, and says until when that one is accepted; both or neither. Does nothing when another
-     * process did it first.
+     * Publishes the next key and sets the time until which the one before is accepted, in one transaction. Does nothing
+     * when another process has already done it.
      */
     async publishNextKey(next: StoredKey, before: { kid: string; retiresAt: Date }, now: Date): Promise<void> {
       await db.$transaction(async (tx) => {
@@ -49,7 +49,7 @@ export function accessStore(db: PrismaClient) {
       })
     },
 
-    /** Who a device session belongs to; null when it has ended or its invitation was withdrawn. */
+    /** Finds the caller of a device session; null when it has ended or its invitation was withdrawn. */
     async findDeviceCaller(sessionId: string): Promise<Caller | null> {
       const row = await db.deviceSession.findFirst({
         where: { id: sessionId, revokedAt: null, invitation: { revokedAt: null } },
@@ -77,12 +77,13 @@ export function accessStore(db: PrismaClient) {
         organization,
         team: formatTeamName({ organization, name: team.name }),
         role,
-        // A session that another one approved is no proof of anything newer: without a login it began with a passkey.
+        // Without a login, the session began with a passkey. A login that another session approved has no proof of its
+        // own.
         authenticatedAt: row.login ? row.login.mailUsedAt : row.createdAt,
       }
     },
 
-    /** Which of these device sessions are alive. */
+    /** Finds which of these device sessions are active. */
     async findAlive(sessionIds: readonly string[]): Promise<Set<string>> {
       const rows = await db.deviceSession.findMany({
         where: { id: { in: [...sessionIds] }, revokedAt: null, invitation: { revokedAt: null } },

@@ -5,7 +5,7 @@ import type { AccessStore } from '../access/store.ts'
 import type { Database } from '../database/client.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/values.ts'
 import { controlHandlers } from './app.ts'
 import { identifyBrowser } from './browser-session/identify.ts'
 import { browserSessionStore } from './browser-session/store.ts'
@@ -28,18 +28,17 @@ import { openSession } from './tokens/open.ts'
 import { presentedFinder, refreshSession } from './tokens/refresh.ts'
 import { signOut } from './tokens/sign-out.ts'
 import { deviceSessionStore } from './tokens/store.ts'
-import type { Part } from '../http/app.ts'
+import type { RoleRoutes } from '../http/app.ts'
 import { securitySchemes } from '../http/authenticate.ts'
 import type { Identify } from '../http/authenticate.ts'
 import { smallBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
 import { CONTROL_ACCESS, cors } from '../http/cors.ts'
-import { rateLimits, together } from '../http/rate-limit.ts'
+import { combineLimits, rateLimits } from '../http/rate-limit.ts'
 import { sameOrigin } from '../http/same-origin.ts'
 import { verifyAccessToken } from '../access/access-token.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { withPatience } from '../database/time-budget.ts'
 
 type Edges = {
   readonly database: Database
@@ -58,14 +57,6 @@ const WEBAUTHN_BODIES = {
   limitBytes: 64 * 1024,
 }
 
-/**
- * How long one request may wait for the database in all before it is 503: with what else there is to do, within three seconds. Waits that end
- * well count too, because nobody can tell a queue that moves slowly from one that has stopped, and whoever has waited for a first connection must
- * not wait as long again for the next. So a database that is slow and answers is given up as well, where a request's statements, thirty at
- * most and of a few milliseconds each on a good day, come to this much: it has less to do then, and whoever asked may ask again.
- */
-const DATABASE_PATIENCE_MS = 2500
-
 type Parts = {
   /** The published document. */
   readonly contract: Contract
@@ -80,7 +71,7 @@ type Parts = {
 }
 
 /** The control plane, with all that its flows need of each other. */
-export function controlPart(config: Config, edges: Edges, parts: Parts): Part {
+export function controlPart(config: Config, edges: Edges, parts: Parts): RoleRoutes {
   const { clock, log } = edges
   const { access, keys, secure } = parts
   const contract = contractOf(parts.contract, 'control-plane')
@@ -113,8 +104,6 @@ export function controlPart(config: Config, edges: Edges, parts: Parts): Part {
     parseBody: smallBody(SMALL_BODY_BYTES, WEBAUTHN_BODIES),
     nameAllMistakes: true,
     before: [
-      // Around everything: who calls is asked of the database too.
-      (_req, _res, next) => withPatience(DATABASE_PATIENCE_MS, next),
       // Before the next one, so that what the next refuses can be read too.
       ...cors(contract, config.allowedOrigins, CONTROL_ACCESS),
       sameOrigin([new URL(config.baseUrl).origin, ...config.allowedOrigins]),
@@ -193,7 +182,7 @@ function openLimits({ limits, mail }: Config, redis: Redis | null) {
     starts: inWindow('starts', limits.startsPerIp),
     passkeyStarts: inWindow('passkey-starts', limits.startsPerIp),
     notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3)),
-    mails: together([inWindow('mails', mails), open('mails-a-day', { points: mails * 6, seconds: DAY_SECONDS })]),
+    mails: combineLimits([inWindow('mails', mails), open('mails-a-day', { points: mails * 6, seconds: DAY_SECONDS })]),
     codes: {
       session: inWindow('codes-session', limits.userCodes),
       account: inWindow('codes-account', limits.userCodes * 2),

@@ -5,8 +5,8 @@ import { openPublishedKeys } from '../access/published-keys.ts'
 import { tokenCallers } from '../access/token-callers.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
-import type { Config } from '../config.ts'
-import { isDatabaseUnavailable } from '../database/client.ts'
+import type { Config } from '../config/values.ts'
+import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
 import type { Directory } from '../directory/rules.ts'
 import { toSnapshot, snapshotCache } from '../directory/snapshot.ts'
@@ -20,7 +20,7 @@ import type { CallEvent } from './usage/events.ts'
 import { callMetrics } from './usage/metrics.ts'
 import { logCalls, openRecorder } from './usage/recorder.ts'
 import { callEventStore } from './usage/store.ts'
-import type { Part } from '../http/app.ts'
+import type { RoleRoutes } from '../http/app.ts'
 import { securitySchemes } from '../http/authenticate.ts'
 import type { Identify } from '../http/authenticate.ts'
 import { callBody } from '../http/body.ts'
@@ -105,7 +105,7 @@ type Parts = {
 }
 
 /** The gateway, with all that its calls need. */
-export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts: Parts): Part {
+export function gatewayPart(config: Config, { clock, log }: GatewayEdges, parts: Parts): RoleRoutes {
   const { contract, basis, gateway, redis, metrics } = parts
   const { requestsPerMinute, streams: mostStreams } = config.callLimits
   const streams = streamSlots(mostStreams)

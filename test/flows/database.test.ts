@@ -7,13 +7,13 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isDatabaseUnavailable, openDatabase } from '../../src/database/client.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { directoryStore } from '../../src/directory/store.ts'
-import { withRetry } from '../../src/database/errors.ts'
+import { isDatabaseUnavailable, withRetry } from '../../src/database/errors.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import { freshDatabase } from '../support/database.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
@@ -114,7 +114,7 @@ describe('the embedded database', () => {
     await Promise.all(starters.map((starter) => starter.untilSaid(1)))
 
     expect(starters.filter(({ said }) => said[0] === 'open')).toHaveLength(1)
-    expect(starters.filter(({ said }) => said[0]?.startsWith('refused: the database directory'))).toHaveLength(3)
+    expect(starters.filter(({ said }) => said[0]?.startsWith('refused: The database directory'))).toHaveLength(3)
     await Promise.all(starters.map((starter) => starter.kill()))
   })
 
@@ -414,7 +414,7 @@ describe('a Postgres server', () => {
     [
       'a wrong password',
       (url) => url.replace(':postgres@', ':hunter2@'),
-      /cannot open the database 127\.0\.0\.1:\d+\/test_\d+: .*password/,
+      /Cannot open the database 127\.0\.0\.1:\d+\/test_\d+: .*password/,
     ],
   ])('is refused at the start with %s, without showing the password', async (_what, change, message) => {
     const url = new Secret(change((await server.newDatabase()).reveal()))

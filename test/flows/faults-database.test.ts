@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { authRoutes } from '../support/auth-routes.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
@@ -204,7 +204,7 @@ describe('while every connection waits for a lock', () => {
 })
 
 describe('a request of the control plane', () => {
-  /** The tables that are written before all others: an EXCLUSIVE lock lets them be read. */
+  /** The tables that requests write first. An EXCLUSIVE lock still allows reading them. */
   const WRITTEN = [
     'accounts',
     'device_logins',
@@ -215,18 +215,18 @@ describe('a request of the control plane', () => {
   ]
   const isUnavailable = ({ outcome }: Timed) => /^503 (service|temporarily)_unavailable$/.test(outcome)
 
-  it('that waits for a connection, gets it late and then waits for a lock is 503 within three seconds', async () => {
+  it('gets 503 when it waits for a connection, again for a connection, and then for a lock', async () => {
     const { reading, writing } = await authRoutes(service, persons.next())
     const locks = await Promise.all(WRITTEN.map((table) => lockTable(direct, table, 'EXCLUSIVE')))
     try {
-      const used = useConnections(10, 1.6)
+      const used = useConnections(10, 0.8)
       const answered = await timed({ ...reading, ...writing })
       await used
       expect(tooSlow(answered)).toEqual([])
       expect(answered.filter(({ name }) => name in writing).filter((answer) => !isUnavailable(answer))).toEqual([])
       expect(answered.filter((answer) => answer.outcome !== '200' && !isUnavailable(answer))).toEqual([])
-      // Nobody was spared the first wait.
-      expect(answered.filter(({ ms }) => ms < 1400)).toEqual([])
+      // Every request had to wait for a connection.
+      expect(answered.filter(({ ms }) => ms < 700)).toEqual([])
     } finally {
       await Promise.all(locks.map((lock) => lock.release()))
     }
@@ -235,16 +235,19 @@ describe('a request of the control plane', () => {
   })
 })
 
-/** Uses so many connections of the service for so long, for no request. */
+/** Keeps this many of the service's connections busy. */
 function useConnections(count: number, seconds: number) {
   return atOnce(count, () => service.database.prisma.$queryRaw`SELECT 1 FROM pg_sleep(${seconds})`)
 }
 
 type Timed = { readonly name: string; readonly outcome: string; readonly ms: number }
 
-/** Three seconds, and what a busy machine needs until everybody who asked at once has asked and heard. Without a bound for all waits it is six. */
+/**
+ * The answers that took longer than their waits: 0.8 s until connections are free, then at most 1.2 s for a connection and
+ * 1.3 s for a lock. The rest is for a busy machine.
+ */
 function tooSlow(answered: readonly Timed[]): Timed[] {
-  return answered.filter(({ ms }) => ms > 3500)
+  return answered.filter(({ ms }) => ms > 5000)
 }
 
 /** Asks everything at once. */

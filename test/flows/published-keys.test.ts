@@ -4,7 +4,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ControlPlaneAway, openPublishedKeys } from '../../src/access/published-keys.ts'
+import { ControlPlaneUnreachable, openPublishedKeys } from '../../src/access/published-keys.ts'
 import { newFolder } from '../support/process.ts'
 
 async function newKey(kid: string): Promise<object> {
@@ -99,8 +99,8 @@ describe('published keys', () => {
     expect(await keys.findPublicKey('a')).toBeDefined()
     await keys.close()
     expect(await keys.findPublicKey('a')).toBeDefined()
-    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneAway)
-    expect(lines).toEqual(['control_plane.away'])
+    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneUnreachable)
+    expect(lines).toEqual(['control_plane.unreachable'])
   })
 
   it.each([
@@ -115,7 +115,7 @@ describe('published keys', () => {
     await keys.findPublicKey('a')
     Object.assign(control, { status, body })
     vi.advanceTimersByTime(5001)
-    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneAway)
+    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneUnreachable)
     expect(await keys.findPublicKey('a')).toBeDefined()
   })
 
@@ -123,11 +123,11 @@ describe('published keys', () => {
     await using control = await startControlPlane([await newKey('a')])
     control.status = 503
     const keys = await open(control.url)
-    await expect(keys.findPublicKey('a')).rejects.toThrow(ControlPlaneAway)
+    await expect(keys.findPublicKey('a')).rejects.toThrow(ControlPlaneUnreachable)
     control.status = 200
     vi.advanceTimersByTime(1001)
     expect(await keys.findPublicKey('a')).toBeDefined()
-    expect(lines).toEqual(['control_plane.away', 'control_plane.back'])
+    expect(lines).toEqual(['control_plane.unreachable', 'control_plane.reachable'])
   })
 
   it('are kept in a file that only this user can change', async () => {
@@ -146,6 +146,6 @@ describe('published keys', () => {
     expect(await keys.findPublicKey('a')).toBeDefined()
     const blocked = await openPublishedKeys({ controlPlaneUrl: control.url, file: `${file}/below`, log })
     expect(await blocked.findPublicKey('a')).toBeDefined()
-    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.unsaved')
+    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.save_failed')
   })
 })

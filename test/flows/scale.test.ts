@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { directoryOf, mailTokenOf, people } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -178,7 +178,7 @@ describe.skipIf(!hasRedis)('the limits of two gateways on one Redis', () => {
     gateways = await Promise.all([startOne(url, 'gateway', env), startOne(url, 'gateway', env)])
     // Until then each counts for itself.
     await expect
-      .poll(() => gateways.every(({ log }) => log.some(({ event }) => event === 'redis.ready')), { timeout: 5000 })
+      .poll(() => gateways.every(({ log }) => log.some(({ event }) => event === 'redis.connected')), { timeout: 5000 })
       .toBe(true)
   })
   afterEach(async () => {

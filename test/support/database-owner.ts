@@ -1,6 +1,6 @@
 // A process of its own that opens the embedded database in the directory given, says what it does line by line, and with
 // `write` goes on writing rows, telling each one once it is acknowledged. It ends when it is killed, or when stdin closes.
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const [directory = '', mode] = process.argv.slice(2)

@@ -60,7 +60,7 @@ export async function startGateway({
   const known: { team: ModelTeam | null } = { team: { defaultModel: null, models: [], ...team } }
   const identify = (token: Secret) => (token.reveal() === good ? CALLER : null)
   const app = await createApp({
-    parts: [
+    roles: [
       {
         contract: contractOf(readContract(), 'gateway'),
         handlers: {
