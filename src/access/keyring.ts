@@ -22,7 +22,7 @@ export type Keyring = {
   /** The published keys: those that sign, that will sign, and that signed tokens which have not expired. */
   publicKeys(): PublicKey[]
   /** Publishes the next signing key when the newest is 30 days old, and loads the keys of other processes. */
-  turn(): Promise<void>
+  rotate(): Promise<void>
 }
 
 /** The time until a key gets a successor. */
@@ -83,7 +83,7 @@ export async function openKeyring(store: AccessStore, clock: Clock, accessTokenS
       return accepted().find((key) => key.kid === kid)?.publicKey
     },
     publicKeys: () => accepted().map(({ published }) => published),
-    async turn() {
+    async rotate() {
       keys = await loadKeys(store, clock.now())
       await publishNext()
       keys = await loadKeys(store, clock.now())

@@ -5,6 +5,7 @@ import { DirectoryInUseError } from '../database/lock.ts'
 import { MigrationError } from '../database/migrations.ts'
 import { DirectoryFileError } from '../server/directory-file.ts'
 import { AddressError } from '../server/listener.ts'
+import type { MakeCommand } from './command-line.ts'
 import { runDemo } from './demo/demo.ts'
 import { TourError } from './demo/tour.ts'
 import { interrupted } from './interrupt.ts'
@@ -22,27 +23,24 @@ const PLAIN_ERRORS = [
   TourError,
 ]
 
-const program = new Command('svc')
-  .description('One login and one base URL for every coding agent and SDK that a team uses.')
-  .showHelpAfterError()
+export const makeServe: MakeCommand = () =>
+  new Command('serve')
+    .helpGroup('For operators:')
+    .description('Serve the role or roles of SVC_ROLE until interrupted.')
+    .action(() => runService().catch(fail))
 
-program.command('serve').description('Serve the role or roles of SVC_ROLE until interrupted.').action(runService)
+export const makeDemo: MakeCommand = () =>
+  new Command('demo')
+    .helpGroup('For operators:')
+    .description('Start the service beside an echo engine, walk through a login and a call, and keep serving.')
+    .option('--once', 'end after the walk', false)
+    .action(({ once }: { once: boolean }) => runDemo({ once, print, interrupted }).catch(fail))
 
-program
-  .command('demo')
-  .description('Start the service beside an echo engine, walk through a login and a call, and keep serving.')
-  .option('--once', 'end after the walk', false)
-  .action(({ once }: { once: boolean }) => runDemo({ once, print, interrupted }))
-
-program
-  .command('migrate')
-  .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
-  .action(migrateDatabase)
-
-/** Runs the command that the process was started with. A failure is printed and ends the process with status 1. */
-export async function runCommand(): Promise<void> {
-  await program.parseAsync().catch(fail)
-}
+export const makeMigrate: MakeCommand = () =>
+  new Command('migrate')
+    .helpGroup('For operators:')
+    .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
+    .action(() => migrateDatabase().catch(fail))
 
 function print(text: string): void {
   process.stdout.write(text)

@@ -5,10 +5,10 @@ import { openKeyring } from '../access/keyring.ts'
 import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
-import { controlPart } from '../control/compose.ts'
-import { keepHouse } from '../control/housekeeping/run.ts'
-import { housekeepingStore } from '../control/housekeeping/store.ts'
-import { notifier } from '../control/notify.ts'
+import { makeControlPlane } from '../control/app.ts'
+import { startHousekeeping } from '../control/housekeeping/start.ts'
+import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
+import { makeNotifier } from '../control/notify.ts'
 import { writeControlError } from '../control/write-error.ts'
 import type { Database } from '../database/client.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
@@ -56,7 +56,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const secure = config.baseUrl.startsWith('https://')
   const redis = config.redisUrl && openRedis(config.redisUrl, log)
   const gateway = openGateway({ ...config, clock, log })
-  const shared = await openShared(config, resources, { contract, secure, redis })
+  const shared = await openShared(config, resources, { contract, redis })
 
   const roles = [
     ...(config.role === 'control-plane'
@@ -88,7 +88,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
   }
 }
 
-type Given = { readonly contract: Contract; readonly secure: boolean; readonly redis: Redis | null }
+type Given = { readonly contract: Contract; readonly redis: Redis | null }
 
 /** What the roles share, callers and directory, and the control plane where this process serves it. */
 type Shared = {
@@ -113,14 +113,18 @@ async function openWithDatabase(
   const access = accessStore(database.prisma)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
   const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
-  const notify = notifier({ mailer, baseUrl: config.baseUrl, log })
+  const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const basis = basisWithDatabase({ database, clock, log }, live)
-  const housekeeping = housekeepingStore(database.prisma)
-  const stopHousekeeping = keepHouse({ turnKeys: keys.turn, housekeeping, clock, log })
+  const stopHousekeeping = startHousekeeping({
+    rotateKeys: keys.rotate,
+    store: makeHousekeepingStore(database.prisma),
+    clock,
+    log,
+  })
+  const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
   return {
     basis,
-    controlPlane:
-      config.role === 'gateway' ? null : controlPart(config, resources, { ...given, access, keys, live, notify }),
+    controlPlane: config.role === 'gateway' ? null : makeControlPlane(needs),
     async close() {
       live.close()
       await stopHousekeeping()

@@ -140,7 +140,7 @@ describe('passkeys', () => {
       Object.assign(PublicKeyCredential, { signalAllAcceptedCredentials })
     })
     await page.goto(`${base}/sign-in`)
-    await page.getByLabel('E-mail address').fill(ADA)
+    await page.getByLabel('Email address').fill(ADA)
     const started = page.waitForRequest((asked) => (asked.postData() ?? '').includes(ADA))
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await started

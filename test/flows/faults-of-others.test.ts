@@ -1,7 +1,7 @@
 import { setTimeout as later } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sseDecoder } from '../../src/gateway/sse/decode.ts'
+import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { servedModel, startGateway } from '../support/gateway.ts'

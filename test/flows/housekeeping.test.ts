@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
-import { housekeepingStore } from '../../src/control/housekeeping/store.ts'
+import { makeHousekeepingStore } from '../../src/control/housekeeping/store.ts'
 import { startSignIn } from '../support/passkeys.ts'
 import { signInBrowser } from '../support/people.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -10,7 +10,7 @@ describe('housekeeping', () => {
   it('deletes what is over, keeps what somebody may still ask for, and the audit', async () => {
     await using service = await startService()
     const { prisma } = service.database
-    const { sweep } = housekeepingStore(prisma)
+    const { sweep } = makeHousekeepingStore(prisma)
     const rows = async () => ({
       challenges: await prisma.webauthnChallenge.count(),
       logins: await prisma.deviceLogin.count(),
@@ -42,7 +42,7 @@ describe('housekeeping', () => {
   it('deletes the events of calls after 90 days and the names of their batches after 7, however many there are', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { sweep } = housekeepingStore(prisma)
+    const { sweep } = makeHousekeepingStore(prisma)
     const now = new Date('2026-11-21T10:00:00Z')
     await writeEvents(prisma, { count: 2500, at: '2026-08-23T10:00:00Z' })
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:01Z' })
@@ -61,21 +61,21 @@ describe('housekeeping', () => {
       const [log] = await prisma.$queryRaw<{ at: string }[]>`SELECT redo_lsn::text AS at FROM pg_control_checkpoint()`
       return log?.at
     }
-    const { tidy } = housekeepingStore(prisma, { rows: 1, logBytes: 128 * 1024 })
+    const { vacuum } = makeHousekeepingStore(prisma, { rows: 1, logBytes: 128 * 1024 })
     await prisma.$executeRaw`CHECKPOINT`
     const before = await begun()
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:00Z' })
-    await tidy()
+    await vacuum()
     expect(await begun()).toBe(before)
     await writeEvents(prisma, { count: 500, at: '2026-08-23T10:00:00Z' })
-    await tidy()
+    await vacuum()
     expect(await begun()).not.toBe(before)
   })
 
   it('has an embedded database use the space of deleted rows again', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { sweep, tidy } = housekeepingStore(prisma, { rows: 1000, logBytes: 256 * 1024 })
+    const { sweep, vacuum } = makeHousekeepingStore(prisma, { rows: 1000, logBytes: 256 * 1024 })
     const bytes = async () => {
       const [size] = await prisma.$queryRaw<{ bytes: number }[]>`SELECT pg_relation_size('call_events')::int AS bytes`
       return size?.bytes
@@ -83,7 +83,7 @@ describe('housekeeping', () => {
     const round = async () => {
       await writeEvents(prisma, { count: 1000, at: '2026-08-23T10:00:00Z' })
       await sweep(new Date('2026-11-21T10:00:00Z'))
-      await tidy()
+      await vacuum()
       return bytes()
     }
     const once = await round()

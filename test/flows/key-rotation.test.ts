@@ -33,7 +33,7 @@ describe('rotation of the signing key', () => {
   it('changes nothing before a month is over', async () => {
     await using service = await deployment()
     service.clock.advance({ days: 30, ms: -1 })
-    await service.one.turn()
+    await service.one.rotate()
     expect(service.kids(service.one)).toEqual(['access-1'])
   })
 
@@ -41,7 +41,7 @@ describe('rotation of the signing key', () => {
     await using service = await deployment()
     const { one, clock } = service
     clock.advance({ days: 30 })
-    await one.turn()
+    await one.rotate()
     expect([service.kids(one), one.signingKey().kid]).toEqual([['access-1', 'access-2'], 'access-1'])
     clock.advance({ seconds: 900, ms: -1 })
     expect(one.signingKey().kid).toBe('access-1')
@@ -66,7 +66,7 @@ describe('rotation of the signing key', () => {
     await using service = await deployment()
     const { one, two, clock } = service
     clock.advance({ days: 30 })
-    await Promise.all([one.turn(), two.turn()])
+    await Promise.all([one.rotate(), two.rotate()])
     expect(service.kids(one)).toEqual(['access-1', 'access-2'])
     expect(one.publicKeys()).toEqual(two.publicKeys())
     const written = await service.database.prisma.auditEvent.count({ where: { kind: 'signing_key.published' } })
@@ -81,9 +81,9 @@ describe('rotation of the signing key', () => {
     let kept = { kids: service.kids(one), at: clock.now().getTime() }
     let refused = 0
     for (let minute = 0; minute < 60; minute++) {
-      await one.turn()
+      await one.rotate()
       // The other process is slow to look.
-      if (minute % 5 === 0) await two.turn()
+      if (minute % 5 === 0) await two.rotate()
       const now = clock.now().getTime()
       if (now - kept.at >= 300_000) kept = { kids: service.kids(two), at: now }
       for (const by of [one, two]) {

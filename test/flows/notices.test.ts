@@ -36,7 +36,7 @@ describe('the owner of an account', () => {
     await service.mailbox.waitFor(email, 'A new device signed in', 2)
 
     expect(noticesTo(email)).toEqual(['A new device signed in', 'A new device signed in'])
-    expect(mail?.text).toContain('by the link in a mail to you')
+    expect(mail?.text).toContain('by the link in an email to you')
     expect(mail?.text).toContain('http://localhost:8787/device')
     expect(mail?.raw.split('text/html')[1]).not.toContain('<b>laptop')
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { isMessage } from '../../src/gateway/translate/native-stream.ts'
-import { parseObject, readObject } from '../../src/gateway/translate/read.ts'
+import { isMessage } from '../../src/gateway/dialects/answer-shapes.ts'
+import { parseObject, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import { judgeSpeech, openStyleProber } from '../../src/gateway/workers/styles.ts'
 import type { Heard, NativeStyle, Speech } from '../../src/gateway/workers/styles.ts'
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { SseEvent } from '../../src/gateway/sse/decode.ts'
-import { isObject, type Json, readList, readObject, readText } from '../../src/gateway/translate/read.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { isObject, type Json, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 
 /**
  * The grammar of each stream style, as its vendor's clients rely on it. Every checker takes the events of one whole stream

@@ -1,13 +1,10 @@
-import type { Json } from '../translate/read.ts'
-import { scanTopLevel, spliceTopLevel, valueBehind } from '../translate/splice.ts'
-import type { TopLevel } from '../translate/splice.ts'
-import { TOKEN_LIMITS } from '../workers/rules.ts'
-
-/** The members that decide who serves a call and how; two readers must not disagree about them. */
-const DECISIVE = ['model', 'stream', ...TOKEN_LIMITS] as const
+import { DECISIVE_MEMBERS } from '../dialects/dialects.ts'
+import { scanTopLevel, setMembers, valueBehind } from '../dialects/json/edit-json.ts'
+import type { TopLevel } from '../dialects/json/edit-json.ts'
+import type { Json } from '../dialects/json/read-json.ts'
 
 const ESCAPE = Buffer.from('\\u')
-const QUOTED = DECISIVE.map((name) => ({ name, quoted: Buffer.from(`"${name}"`) }))
+const QUOTED = DECISIVE_MEMBERS.map((name) => ({ name, quoted: Buffer.from(`"${name}"`) }))
 
 /**
  * The member that makes a body ambiguous: a decisive one that is there twice (`"mod\u0065l"` is `"model"`), or one that some
@@ -22,14 +19,10 @@ export function findAmbiguous(bytes: Buffer, body: Readonly<Record<string, unkno
 }
 
 /** The same bytes, only these decisive members with another value. `body` is `bytes` parsed, and not ambiguous. */
-export function withChanges(
-  bytes: Buffer,
-  body: Json,
-  changes: Partial<Record<(typeof DECISIVE)[number], unknown>>,
-): Buffer {
-  const spliced = spliceTopLevel(bytes, changes, locate(bytes, body, changes))
-  if (!spliced) throw new Error('The body of a call is no object.')
-  return spliced.bytes
+export function withChanges(bytes: Buffer, body: Json, changes: Readonly<Record<string, unknown>>): Buffer {
+  const changed = setMembers(bytes, changes, locate(bytes, body, changes))
+  if (!changed) throw new Error('The body of a call is no object.')
+  return changed
 }
 
 /**
@@ -52,7 +45,7 @@ function locate(bytes: Buffer, body: Json, changes: Json): TopLevel | null {
 }
 
 function isDecisive(name: string): boolean {
-  return (DECISIVE as readonly string[]).includes(name)
+  return DECISIVE_MEMBERS.includes(name)
 }
 
 function fold(name: string): string {

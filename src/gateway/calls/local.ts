@@ -6,24 +6,14 @@ import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newIdentifier } from '../../kernel/identifier.ts'
-import { readEngineError } from '../translate/chat.ts'
-import type { ChatRequest, EngineError } from '../translate/chat.ts'
-import type { StreamTranslator } from '../translate/chat-answer.ts'
-import { chatStream } from '../translate/chat-stream.ts'
-import { toErrorAnswer } from '../translate/engine-error.ts'
-import { eventRewrite } from '../translate/event-rewrite.ts'
-import { toChatFromMessages } from '../translate/messages-request.ts'
-import { toMessageFromChat } from '../translate/messages-response.ts'
-import { messagesStream } from '../translate/messages-stream.ts'
-import { nativeAnswer, nativeMessagesStream, nativeResponsesStream } from '../translate/native-stream.ts'
-import { isObject } from '../translate/read.ts'
-import type { Json } from '../translate/read.ts'
-import type { Refusal } from '../translate/refusal.ts'
-import { toChatFromResponses } from '../translate/responses-request.ts'
-import { toResponseFromChat } from '../translate/responses-response.ts'
-import { responsesStream } from '../translate/responses-stream.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
+import { readFailure } from '../dialects/failure.ts'
+import type { Failure } from '../dialects/failure.ts'
+import type { Json } from '../dialects/json/read-json.ts'
+import { renameAnswer } from '../dialects/rename-model.ts'
+import { makeStreamRewriter } from '../dialects/sse/rewrite.ts'
+import { translateCall } from '../dialects/translate.ts'
 import type { Outcome, Rewrite, WholeAnswer } from '../upstream/relay.ts'
-import type { Style } from '../upstream/stream-watch.ts'
 import { targetPath } from '../upstream/targets.ts'
 import type { Target } from '../upstream/targets.ts'
 import type { Engine } from '../workers/engine.ts'
@@ -77,19 +67,11 @@ function isNative({ engine, kind, backendModel }: Call, { body }: Asked): boolea
   const speech = engine.styles.speaks(nativeStyleOf(kind), backendModel)
   if (!speech?.native) return false
   // An engine that would overlook what it said before must not be asked; the translation refuses that by name.
-  return (
-    speech.stateful ||
-    kind.style !== 'responses' ||
-    (isNothing(body.previous_response_id) && isNothing(body.conversation))
-  )
+  return speech.stateful || !DIALECTS[kind.style].needsStoredState(body)
 }
 
 function nativeStyleOf({ style }: CallKind): NativeStyle {
   return style === 'messages' ? style : 'responses'
-}
-
-function isNothing(value: unknown): boolean {
-  return value === undefined || value === null
 }
 
 // ---- in its own shape
@@ -100,83 +82,45 @@ function asItIs(target: Target, call: Call, asked: Asked): Way {
     path: targetPath(target, kind.path, asked.url),
     body: withChanges(asked.bytes, asked.body, { model: backendModel, ...clampTokens(asked.body, engine.maxTokens) }),
     rewrite: {
-      stream: () => eventRewrite(NATIVE_STREAMS[kind.style]({ model }), kind.style),
+      stream: () => makeStreamRewriter(DIALECTS[kind.style].passStream({ model }), DIALECTS[kind.style].keepAlive),
       whole: (answer) => wholeOf(call, answer, nameModel),
     },
   }
 }
 
-const NATIVE_STREAMS = {
-  chat: chatStream,
-  messages: nativeMessagesStream,
-  responses: nativeResponsesStream,
-} as const satisfies Record<Style, (options: { model: string }) => StreamTranslator>
-
 function nameModel({ engine, kind, model }: Call, answer: WholeAnswer): WholeAnswer | ApiError {
-  const body = nativeAnswer(answer.body, model, kind.isAnswer)
+  const body = renameAnswer(answer.body, model, kind.isAnswer)
   if (body) return { status: answer.status, body, contentType: JSON_TYPE }
   // An answer of another shape is that of a server which does not know the operation, whatever its status.
   if (kind.locally === 'if_spoken') return new ApiError('not_supported')
   if (kind.locally === 'translated') engine.styles.forget()
-  return toJson(toErrorAnswer(kind.style, 502, errorOf(answer.body)))
+  return toJson(DIALECTS[kind.style].errorAnswer(502, errorOf(answer.body)))
 }
 
 // ---- as a chat completion
 
-type Translation = {
-  readonly request: ChatRequest
-  readonly stream: () => StreamTranslator
-  readonly whole: (completion: unknown) => { readonly answer: Json } | { readonly failed: EngineError }
-}
-
 function asChat(target: Target, call: Call, { body }: Asked): Way {
-  const { engine, kind } = call
-  const { request, stream, whole } = TRANSLATIONS[nativeStyleOf(kind)](call, body)
+  const { engine, kind, model, backendModel, clock } = call
+  const { errorAnswer, keepAlive } = DIALECTS[kind.style]
+  const context = { model, backendModel, newId: newIdentifier, createdAt: Math.floor(clock.now().getTime() / 1000) }
+  const made = translateCall(nativeStyleOf(kind), 'chat', body, context)
+  if ('refused' in made) {
+    const { param, message } = made.refused
+    throw new ApiError('invalid_request', { message: `${param}: ${message}` })
+  }
+  const { request, answer } = made
   return {
     path: `${target.prefix}/v1/chat/completions`,
     body: Buffer.from(JSON.stringify({ ...request, ...clampTokens(request, engine.maxTokens) })),
     rewrite: {
-      stream: () => eventRewrite(stream(), kind.style),
+      stream: () => makeStreamRewriter(answer.stream(), keepAlive),
       whole: (given) =>
         wholeOf(call, given, (_call, { status, body }) => {
-          const made = whole(parse(body))
-          return toJson('answer' in made ? { status, body: made.answer } : toErrorAnswer(kind.style, 502, made.failed))
+          const whole = answer.whole(parse(body))
+          return toJson('answer' in whole ? { status, body: whole.answer } : errorAnswer(502, whole.failed))
         }),
     },
   }
-}
-
-const TRANSLATIONS: Readonly<Record<NativeStyle, (call: Call, asked: Json) => Translation>> = {
-  messages({ model, backendModel }, asked) {
-    const { request, facts } = orThrow(toChatFromMessages(asked, { model: backendModel }))
-    const options = { model, newId: newIdentifier, facts }
-    return {
-      request,
-      stream: () => messagesStream(options),
-      whole(completion) {
-        const made = toMessageFromChat(completion, options)
-        return 'failed' in made ? made : { answer: made.message }
-      },
-    }
-  },
-  responses({ model, backendModel, clock }, asked) {
-    const { request, facts } = orThrow(toChatFromResponses(asked, { model: backendModel }))
-    const options = { model, newId: newIdentifier, facts, createdAt: Math.floor(clock.now().getTime() / 1000) }
-    return {
-      request,
-      stream: () => responsesStream(options),
-      whole(completion) {
-        const made = toResponseFromChat(completion, options)
-        return 'failed' in made ? made : { answer: made.response }
-      },
-    }
-  },
-}
-
-function orThrow<T extends object>(translated: T | { refused: Refusal }): T {
-  if (!('refused' in translated)) return translated
-  const { param, message } = translated.refused
-  throw new ApiError('invalid_request', { message: `${param}: ${message}` })
 }
 
 // ---- what both ways share
@@ -196,8 +140,9 @@ function wholeOf(
   if (status < 400 || status === 401) {
     return new ApiError('upstream_failed', { message: `The local worker refused the gateway with status ${status}.` })
   }
-  const told = toErrorAnswer(call.kind.style, status, error)
-  const isRight = isErrorOf(call.kind.style, parse(body)) && told.status === status && !error.contextExceeded
+  const { errorAnswer, isErrorBody } = DIALECTS[call.kind.style]
+  const told = errorAnswer(status, error)
+  const isRight = isErrorBody(parse(body)) && told.status === status && error.kind !== 'context'
   return isRight ? answer : toJson(told)
 }
 
@@ -213,16 +158,12 @@ function missing({ engine, kind, backendModel }: Call): ApiError {
   return new ApiError('model_unavailable')
 }
 
-function isErrorOf(style: Style, body: unknown): boolean {
-  return isObject(body) && isObject(body.error) && (style !== 'messages' || body.type === 'error')
-}
-
 /** An engine may put anything into an error; a page is not told in full. */
 const MAX_ERROR_CHARACTERS = 2_000
 
-function errorOf(body: Buffer): EngineError {
+function errorOf(body: Buffer): Failure {
   const parsed = parse(body)
-  return readEngineError(parsed === undefined ? body.toString('utf8', 0, MAX_ERROR_CHARACTERS) : parsed)
+  return readFailure(parsed === undefined ? body.toString('utf8', 0, MAX_ERROR_CHARACTERS) : parsed)
 }
 
 function parse(body: Buffer): unknown {

@@ -2,10 +2,10 @@ import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { ErrorCode } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { hasLocalReasoning, withoutLocalReasoning } from '../translate/local-reasoning.ts'
-import type { Json } from '../translate/read.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
+import type { Json } from '../dialects/json/read-json.ts'
 import type { Outcome, Rewrite } from '../upstream/relay.ts'
-import type { Style } from '../upstream/stream-watch.ts'
 import { routeGroupOf, targetPath } from '../upstream/targets.ts'
 import type { Target, Upstreams } from '../upstream/targets.ts'
 import type { Engine } from '../workers/engine.ts'
@@ -18,7 +18,7 @@ import { chooseServing } from './rules.ts'
 export type CallKind = {
   /** Of the contract. */
   readonly path: string
-  readonly style: Style
+  readonly style: Dialect
   /** Whether a body is an answer of this operation, by its shape. */
   readonly isAnswer: (body: Json) => boolean
   /**
@@ -85,7 +85,8 @@ function toUpstream(
 ): Route {
   const name = upstreamModel ?? id
   // A session that the worker served until now goes on at a vendor, which refuses reasoning that is not its own.
-  const cleaned = hasWorker && style !== 'chat' && hasLocalReasoning(body) ? withoutLocalReasoning(bytes) : bytes
+  const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[style]
+  const cleaned = hasWorker && hasLocalReasoning(body) ? withoutLocalReasoning(bytes) : bytes
   return {
     target,
     path: targetPath(target, path, url),

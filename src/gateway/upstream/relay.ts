@@ -8,12 +8,13 @@ import type { KeepAlive, Quiet } from './keep-alive.ts'
 import { isFull, onceDrained, writePiece } from './pieces.ts'
 import { NOT_WANTED, reasonOf, send, toNoAnswer } from './send.ts'
 import type { NoAnswer, UpstreamCall } from './send.ts'
-import { watchStream } from './stream-watch.ts'
-import type { Failure, StreamWatch, Style } from './stream-watch.ts'
+import type { Dialect, StreamFailure as Failure, StreamMonitor } from '../dialects/dialect.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
+import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
 import type { Target } from './targets.ts'
 
 export type RelayOptions = {
-  readonly style: Style
+  readonly style: Dialect
   /** The caller asked for a stream: an answer of a type that nobody knows is then handed on as it comes. */
   readonly wantsStream: boolean
   readonly clock: Clock
@@ -27,7 +28,7 @@ export type RelayOptions = {
 
 export type Rewrite = {
   /** One for each stream. */
-  stream(): StreamRewrite
+  stream(): StreamRewriter
   /** What the caller gets for this whole answer. An `ApiError`: the answer is none, and the handler says so. */
   whole(answer: WholeAnswer): WholeAnswer | ApiError
 }
@@ -37,19 +38,6 @@ export type WholeAnswer = {
   readonly body: Buffer
   /** Where it is another than the upstream's. */
   readonly contentType?: string
-}
-
-/** Turns the bytes of a stream into others, whole events at a time. */
-export type StreamRewrite = {
-  push(chunk: Buffer): Buffer
-  /** What is left when the upstream has ended its answer. */
-  end(): Buffer
-  /** Tells the caller of a failure, unless the end of the stream has been told. */
-  fail(failure: Failure): Buffer
-  /** `ended`: the caller has all of the answer; `failed`: it has been told that there is no more. */
-  state(): 'open' | 'ended' | 'failed'
-  /** What may be said between events to keep a silent stream alive. */
-  keepAlive(): string
 }
 
 /**
@@ -133,8 +121,8 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
   /** For the caller to read. */
   #isWaiting = false
   #isTimed = false
-  #watch: StreamWatch | null = null
-  #changer: StreamRewrite | null = null
+  #watch: StreamMonitor | null = null
+  #changer: StreamRewriter | null = null
   #silentTicks = 0
   #refusal: ApiError | null = null
 
@@ -222,7 +210,7 @@ class Relaying implements Relay, Quiet, Dispatcher.DispatchHandler {
     this.#held = null
     // Without either header only the closing of the connection says that the answer is over, and a crash looks the same.
     const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
-    this.#watch = watchStream(this.#options.style, { untilClosed })
+    this.#watch = DIALECTS[this.#options.style].monitorStream({ untilClosed })
     this.#changer = this.#options.rewrite?.stream() ?? null
     if (this.#changer) {
       this.#head = { ...headers, 'content-type': 'text/event-stream; charset=utf-8' }

@@ -7,10 +7,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Outcome } from '../upstream/relay.ts'
-import type { Style } from '../upstream/stream-watch.ts'
+import type { Dialect as Style } from '../dialects/dialect.ts'
 import type { TargetName } from '../upstream/targets.ts'
-import { usageReader } from './reader.ts'
-import type { Usage, UsageReader } from './reader.ts'
+import { scanUsage } from '../dialects/usage-scanner.ts'
+import type { Usage, UsageScanner } from '../dialects/usage-scanner.ts'
 
 export type CallFacts = {
   readonly requestId: string
@@ -67,7 +67,7 @@ class Noted implements NotedCall {
   readonly #needs: Needs
   readonly #call: CallFacts
   readonly #startedAt: Date
-  readonly #reader: UsageReader = usageReader()
+  readonly #scanner: UsageScanner = scanUsage()
 
   constructor(needs: Needs, call: CallFacts) {
     this.#needs = needs
@@ -76,12 +76,12 @@ class Noted implements NotedCall {
     if (call.sessionId !== null) needs.record({ kind: 'started', at: this.#startedAt, call, result: null })
   }
 
-  readonly tap = (chunk: Buffer): void => this.#reader.push(chunk)
+  readonly tap = (chunk: Buffer): void => this.#scanner.push(chunk)
 
   end({ kind: outcome, status, firstByteMs }: Pick<Outcome, 'kind' | 'status' | 'firstByteMs'>): void {
     const at = this.#needs.clock.now()
     const durationMs = at.getTime() - this.#startedAt.getTime()
-    const result = { outcome, status, firstByteMs, durationMs, usage: this.#reader.end() }
+    const result = { outcome, status, firstByteMs, durationMs, usage: this.#scanner.end() }
     const isFinished = outcome === 'whole' && status !== null && status < 400
     this.#needs.record({ kind: isFinished ? 'finished' : 'failed', at, call: this.#call, result })
   }

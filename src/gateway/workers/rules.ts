@@ -1,3 +1,5 @@
+import { TOKEN_LIMITS } from '../dialects/dialects.ts'
+
 /**
  * The local worker: an inference server on this machine or beside it. Its state is judged from one question, its list of models, and
  * never stored as a word, so it cannot be older than the last answer.
@@ -56,10 +58,7 @@ export function toWorker(probe: Probe, models: readonly NamedModel[]) {
   }
 }
 
-export type TokenLimits = Readonly<Partial<Record<(typeof TOKEN_LIMITS)[number], number>>>
-
-/** Every word for how many tokens an answer may have: those of the styles, and llama.cpp's own. */
-export const TOKEN_LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'n_predict'] as const
+export type TokenLimits = Readonly<Record<string, number>>
 
 /**
  * The limits of a request that are too high, lowered; engines read a negative one as no limit. One that is absent stays absent: the

@@ -1,9 +1,9 @@
-import { isMessage, isResponseStream } from '../translate/native-stream.ts'
-import type { Json } from '../translate/read.ts'
-import { parseObject } from '../translate/read.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
+import type { Json } from '../dialects/json/read-json.ts'
 
 /** The styles that an engine may speak itself, besides the chat style, which every engine speaks. */
-export type NativeStyle = 'messages' | 'responses'
+export type NativeStyle = Exclude<Dialect, 'chat'>
 
 /** `stateful`: it knows `previous_response_id`, or refuses one that it does not know. */
 export type Speech = { readonly native: boolean; readonly stateful: boolean }
@@ -60,40 +60,15 @@ export function openStyleProber({ ask, onFound }: Needs): StyleProber {
 }
 
 async function probeStyle(ask: AskInStyle, style: NativeStyle, model: string): Promise<Speech | null> {
-  const { path, body, impossible, isAnswer } = QUESTIONS[style]
+  const probe = DIALECTS[style].nativeProbe
+  if (!probe) return { native: true, stateful: false }
+  const { path, body, impossible, isAnswer, ignoring } = probe
   const heard = judgeSpeech(await ask(path, { model, ...body }), isAnswer)
   if (heard !== 'native') return heard && { native: false, stateful: false }
   const minds = judgeRefusal(await ask(path, { model, ...body, ...impossible }), isAnswer)
   if (minds === null) return null
-  // The translation knows tool_choice; previous_response_id is for an engine alone, and only asked of one that minds.
-  return style === 'messages' ? { native: minds, stateful: false } : { native: true, stateful: minds }
+  return ignoring === 'foreign' ? { native: minds, stateful: false } : { native: true, stateful: minds }
 }
-
-/** The least that the vendor allows. */
-const FEW_TOKENS = 16
-
-/** `impossible`: what no engine can do, so that one which answers all the same overlooks it, there and in every call. */
-const QUESTIONS = {
-  messages: {
-    path: '/v1/messages',
-    body: { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] },
-    impossible: {
-      tools: [{ name: 'one', description: 'A tool.', input_schema: { type: 'object', properties: {} } }],
-      tool_choice: { type: 'tool', name: 'another' },
-    },
-    isAnswer(text: string): boolean {
-      const body = parseObject(text)
-      return body !== null && isMessage(body)
-    },
-  },
-  // Asked for more than the limit allows, and as a stream, because that is where engines stray from the style.
-  responses: {
-    path: '/v1/responses',
-    body: { max_output_tokens: FEW_TOKENS, input: 'Count from one to one hundred in words.', stream: true },
-    impossible: { previous_response_id: 'resp_00000000000000000000000000000000' },
-    isAnswer: (text: string) => isResponseStream(text, FEW_TOKENS),
-  },
-} as const
 
 /** What an answer says of an engine; null: nothing, because the engine was busy, broken or away. */
 export function judgeSpeech(heard: Heard, isAnswer: (body: string) => boolean): 'native' | 'mute' | null {

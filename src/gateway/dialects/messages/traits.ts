@@ -1,0 +1,54 @@
+import { isMessage } from '../answer-shapes.ts'
+import type { DialectTraits, ErrorAnswer, NativeProbe, StreamFailure } from '../dialect.ts'
+import { type Failure, statusOf, typeOfStatus } from '../failure.ts'
+import { isObject, parseObject } from '../json/read-json.ts'
+import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
+import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
+import { makeStreamMonitor } from '../stream-monitor.ts'
+import { passMessagesStream } from './pass-stream.ts'
+
+const ENDINGS = [Buffer.from('message_stop')]
+const PING = encodeEvent({ event: 'ping', data: '{"type":"ping"}' })
+
+/** One token of an answer, and a tool that must be called although it is not there. */
+const NATIVE_PROBE: NativeProbe = {
+  path: '/v1/messages',
+  body: { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] },
+  impossible: {
+    tools: [{ name: 'one', description: 'A tool.', input_schema: { type: 'object', properties: {} } }],
+    tool_choice: { type: 'tool', name: 'another' },
+  },
+  isAnswer(text) {
+    const body = parseObject(text)
+    return body !== null && isMessage(body)
+  },
+  // The translation obeys tool_choice, so an engine that does not is better asked through it.
+  ignoring: 'foreign',
+}
+
+/** Anthropic Messages. */
+export const MESSAGES: DialectTraits = {
+  path: '/v1/messages',
+  tokenLimits: ['max_tokens'],
+  monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
+  passStream: passMessagesStream,
+  // The vendor sends pings while its model is silent. Before `message_start` clients do not expect them.
+  keepAlive: (begun) => (begun ? PING : KEEP_ALIVE_COMMENT),
+  errorAnswer,
+  isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
+  nativeProbe: NATIVE_PROBE,
+  needsStoredState: () => false,
+  hasLocalReasoning,
+  withoutLocalReasoning,
+}
+
+/** The words for a prompt that is too long are the vendor's: clients look for them and then shorten the conversation. */
+function errorAnswer(given: number, failure: Failure): ErrorAnswer {
+  const status = statusOf(given, failure)
+  const message = failure.kind === 'context' ? `prompt is too long: ${failure.message}` : failure.message
+  return { status, body: { type: 'error', error: { type: typeOfStatus(status), message } } }
+}
+
+function failureEvent({ type, code, message }: StreamFailure): string {
+  return encodeEvent({ event: 'error', data: JSON.stringify({ type: 'error', error: { type, code, message } }) })
+}
