@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import type { CryptoKey } from 'jose'
 import type { Role } from '../kernel/caller.ts'
+import { newIdentifier } from '../kernel/identifier.ts'
 import { Secret } from '../kernel/secret.ts'
 
-/** The audience of every access token: any gateway of this deployment. */
+/** The audience of every access token: the gateways of this deployment. */
 const AUDIENCE = 'svc-gateway'
 
 /** The type of a JWT access token (RFC 9068, section 2.1). */
@@ -42,7 +42,7 @@ export async function signAccessToken(
     .setSubject(accountId)
     .setIssuedAt(now)
     .setExpirationTime(expiresAt)
-    .setJti(randomUUID())
+    .setJti(newIdentifier('jti_'))
     .sign(key.privateKey)
   return new Secret(token)
 }

@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import type { RequestHandler } from 'express'
+import { newIdentifier } from '../kernel/identifier.ts'
 import type { Logger } from '../log.ts'
 import type { EndedRequest } from './metrics.ts'
 import './request.ts'
 
 /** Gives the request an id, which its answer and its log lines carry. */
 export const assignRequestId: RequestHandler = (req, res, next) => {
-  req.id = `req_${randomUUID()}`
+  req.id = newIdentifier('req_')
   res.setHeader('x-request-id', req.id)
   res.setHeader('request-id', req.id)
   next()
