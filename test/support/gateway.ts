@@ -83,7 +83,7 @@ export async function startGateway({
   })
   const docs = docsRoutes({ contract, baseUrl: '', gatewayUrl: '', secure: false })
   const app = await createApp({
-    parts: [{ ...gateway.part, handlers: { ...gateway.part.handlers, ...docs } }],
+    roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...docs } }],
     log,
     trustProxy: undefined,
     secure: false,
