@@ -3,13 +3,13 @@ import { Redis } from 'ioredis'
 import { openKeyring } from '../access/keyring.ts'
 import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
-import { controlPart } from '../control/compose.ts'
+import { makeControlPlane } from '../control/app.ts'
 import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
 import type { Deployment } from '../gateway/deployment.ts'
 import type { Config } from '../config.ts'
-import { keepHouse } from '../control/housekeeping/run.ts'
-import { housekeepingStore } from '../control/housekeeping/store.ts'
-import { notifier } from '../control/notify.ts'
+import { startHousekeeping } from '../control/housekeeping/start.ts'
+import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
+import { makeNotifier } from '../control/notify.ts'
 import { writeControlError } from '../control/write-error.ts'
 import { isDatabaseUnavailable } from '../database/client.ts'
 import type { Database } from '../database/client.ts'
@@ -71,7 +71,7 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
   const app = await createApp({
     parts: [
       ...(gateway ? [gateway.part] : []),
-      ...(config.role === 'gateway' ? [] : [control({ contract, secure })]),
+      ...(config.role === 'gateway' ? [] : [control(contract)]),
     ].map((part) => ({ ...part, handlers: { ...part.handlers, ...docs } })),
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
@@ -97,7 +97,7 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
 type Composed = {
   readonly deployment: Deployment
   /** Builds the control plane. */
-  readonly control: (given: { readonly contract: Contract; readonly secure: boolean }) => Part
+  readonly control: (contract: Contract) => Part
   readonly close: () => Promise<void>
 }
 
@@ -106,13 +106,23 @@ async function composeWithDatabase(config: Config, edges: Edges, redis: Redis | 
   const access = accessStore(database.prisma)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
   const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
-  const notify = notifier({ mailer, baseUrl: config.baseUrl, log })
+  const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const deployment = openDatabaseDeployment({ database, live, clock, log })
-  const housekeeping = housekeepingStore(database.prisma)
-  const stopHousekeeping = keepHouse({ turnKeys: keys.turn, housekeeping, clock, log })
+  const store = makeHousekeepingStore(database.prisma)
+  const stopHousekeeping = startHousekeeping({ rotateKeys: keys.turn, store, clock, log })
   return {
     deployment,
-    control: (given) => controlPart(config, edges, { ...given, access, keys, live, notify, redis }),
+    control: (contract) =>
+      makeControlPlane({
+        settings: config,
+        contract,
+        ...edges,
+        redis,
+        access,
+        keys,
+        notify,
+        onSessionEnd: live.end,
+      }),
     async close() {
       live.close()
       await stopHousekeeping()

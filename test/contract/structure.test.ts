@@ -32,7 +32,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Who may do by itself what tests must be able to replace, and why. */
 const ALLOWED: Readonly<Record<string, readonly { readonly file: string; readonly why: string }[]>> = {
-  'process.env': [{ file: 'src/config.ts', why: 'the one reader of settings' }],
+  'process.env': [
+    { file: 'src/config.ts', why: 'the one reader of settings' },
+    { file: 'src/cli/environment.ts', why: 'the people’s commands, which have no settings of the service' },
+  ],
   clock: [
     { file: 'src/mail.ts', why: 'names of files in the outbox: nothing decides by them' },
     { file: 'src/sdk/node.ts', why: 'a client: it compares the age of a lock file, which the machine’s clock wrote' },
@@ -42,8 +45,9 @@ const ALLOWED: Readonly<Record<string, readonly { readonly file: string; readonl
     { file: 'src/mail.ts', why: 'names of files in the outbox' },
     { file: 'src/database/migrations.ts', why: 'row ids in the migrations’ own book-keeping' },
     { file: 'src/control/oauth/routes.ts', why: 'an id for a device that has none: a name, not a secret' },
-    { file: 'src/control/passkeys/routes.ts', why: 'an id for a browser that has none: a name, not a secret' },
+    { file: 'src/control/passkeys/login.ts', why: 'an id for a browser that has none: a name, not a secret' },
     { file: 'src/sdk/node.ts', why: 'a client: names of files beside the credentials' },
+    { file: 'src/cli/profiles.ts', why: 'a client: the id of this machine, and names of files beside the credentials' },
   ],
 }
 
