@@ -244,16 +244,18 @@ export async function withdrawInvitations(
   const ended = { revokedAt: now, revokedReason: 'invitation_withdrawn' }
   // The invitation first: whoever makes a session of it meanwhile waits for this row, and then finds it withdrawn.
   await tx.invitation.updateMany({ where: { id: ids, revokedAt: null }, data: { revokedAt: now } })
+  // Logins before sessions: a link that is being clicked has locked its login, so this waits for the browser session that the
+  // click begins, and the statements below end it. A later click finds its login cancelled.
+  await tx.deviceLogin.updateMany({
+    where: { invitationId: ids, status: { in: ['pending', 'approved'] } },
+    data: { status: 'cancelled', userCode: null },
+  })
   const devices = await tx.deviceSession.updateManyAndReturn({
     where: { invitationId: ids, revokedAt: null },
     data: ended,
     select: { id: true },
   })
   await tx.browserSession.updateMany({ where: { invitationId: ids, revokedAt: null }, data: ended })
-  await tx.deviceLogin.updateMany({
-    where: { invitationId: ids, OR: [{ status: 'pending' }, { status: 'approved', deviceSession: null }] },
-    data: { status: 'cancelled', userCode: null },
-  })
   await tx.auditEvent.createMany({
     data: invitations.map((row) => invitationEvent('invitation.withdrawn', row, inviter, now)),
   })

@@ -199,7 +199,7 @@ describe('a member who is no longer listed', () => {
       ['pending', 'cancelled', null],
       ['approved', 'cancelled', null],
       ['denied', 'denied', null],
-      ['redeemed', 'approved', null],
+      ['redeemed', 'cancelled', null],
     ])
   })
 
