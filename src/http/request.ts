@@ -1,5 +1,6 @@
 import type { Request } from 'express'
 import type { Caller } from '../kernel/caller.ts'
+import { readIpAddress } from '../kernel/ip-address.ts'
 import type { OperationObject } from './contract.ts'
 import { ApiError } from './errors.ts'
 
@@ -39,9 +40,12 @@ export function callerOf(req: Pick<Request, 'caller'>): Caller {
   return req.caller
 }
 
-/** Where the request comes from: the peer's address, or the one that a trusted proxy names. */
-export function ipOf(req: Pick<Request, 'ip'>): string {
-  return req.ip ?? 'unknown'
+/**
+ * The client's IP address: the one that a trusted proxy names, or the peer's. A header that names no address is ignored, because the
+ * address is counted by limits and shown to people.
+ */
+export function ipOf({ ip, socket }: Pick<Request, 'ip'> & Partial<Pick<Request, 'socket'>>): string {
+  return readIpAddress(ip) ?? readIpAddress(socket?.remoteAddress) ?? 'unknown'
 }
 
 /** What the client calls itself, as much of it as is worth keeping. */
