@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import type { MakeCommand } from './command-line.ts'
 import { ConfigError, readConfig, warningsOf } from '../config.ts'
 import { DatabaseOpenError, openDatabase } from '../database/client.ts'
 import { DirectoryInUseError } from '../database/lock.ts'
@@ -20,27 +21,24 @@ const PLAIN_ERRORS = [
   TourError,
 ]
 
-const program = new Command('svc')
-  .description('One login and one base URL for every coding agent and SDK that a team uses.')
-  .showHelpAfterError()
+export const makeServe: MakeCommand = () =>
+  new Command('serve')
+    .helpGroup('For operators:')
+    .description('Serve the role or roles of SVC_ROLE until interrupted.')
+    .action(() => runService().catch(fail))
 
-program.command('serve').description('Serve the role or roles of SVC_ROLE until interrupted.').action(runService)
+export const makeDemo: MakeCommand = () =>
+  new Command('demo')
+    .helpGroup('For operators:')
+    .description('Start the service beside an echo engine, walk through a login and a call, and keep serving.')
+    .option('--once', 'end after the walk', false)
+    .action(({ once }: { once: boolean }) => runDemo({ once, print, interrupted }).catch(fail))
 
-program
-  .command('demo')
-  .description('Start the service beside an echo engine, walk through a login and a call, and keep serving.')
-  .option('--once', 'end after the walk', false)
-  .action(({ once }: { once: boolean }) => runDemo({ once, print, interrupted }))
-
-program
-  .command('migrate')
-  .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
-  .action(migrateDatabase)
-
-/** Runs the command of the process's arguments; a failure is told and ends the process with status 1. */
-export async function runCommand(): Promise<void> {
-  await program.parseAsync().catch(fail)
-}
+export const makeMigrate: MakeCommand = () =>
+  new Command('migrate')
+    .helpGroup('For operators:')
+    .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
+    .action(() => migrateDatabase().catch(fail))
 
 async function runService(): Promise<void> {
   const config = readConfig()
