@@ -1,5 +1,6 @@
 import type { Request } from 'express'
 import type { Caller } from '../kernel/caller.ts'
+import { readIpAddress } from '../kernel/ip-address.ts'
 import type { OperationObject } from './contract.ts'
 import { ApiError } from './errors.ts'
 
@@ -34,9 +35,10 @@ export function callerOf(req: Pick<Request, 'caller'>): Caller {
   return req.caller
 }
 
-/** The client's address: the peer's, or the one that a trusted proxy names. */
-export function ipOf(req: Pick<Request, 'ip'>): string {
-  return req.ip ?? 'unknown'
+/**
+ */
+export function ipOf({ ip, socket }: Pick<Request, 'ip'> & Partial<Pick<Request, 'socket'>>): string {
+  return readIpAddress(ip) ?? readIpAddress(socket?.remoteAddress) ?? 'unknown'
 }
 
 /** The first 512 characters of the `User-Agent` header. */
