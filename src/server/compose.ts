@@ -3,13 +3,13 @@ import { Redis } from 'ioredis'
 import { openKeyring } from '../access/keyring.ts'
 import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
-import { controlPart } from '../control/compose.ts'
-import { basisWithDatabase, basisWithoutDatabase, gatewayPart } from '../gateway/compose.ts'
-import type { GatewayBasis } from '../gateway/compose.ts'
+import { makeControlPlane } from '../control/app.ts'
+import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
+import type { Deployment } from '../gateway/deployment.ts'
 import type { Config } from '../config.ts'
-import { keepHouse } from '../control/housekeeping/run.ts'
-import { housekeepingStore } from '../control/housekeeping/store.ts'
-import { notifier } from '../control/notify.ts'
+import { startHousekeeping } from '../control/housekeeping/start.ts'
+import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
+import { makeNotifier } from '../control/notify.ts'
 import { writeControlError } from '../control/write-error.ts'
 import { isDatabaseUnavailable } from '../database/client.ts'
 import type { Database } from '../database/client.ts'
@@ -21,6 +21,7 @@ import { readContract } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
 import type { Part } from '../http/app.ts'
 import { requestMetrics } from '../http/metrics.ts'
+import { rateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
@@ -54,21 +55,23 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
   const metrics = config.metricsPort === null ? null : openMetrics()
   const edges = metrics ? { ...given, log: countEvents(given.log, metrics) } : given
   const { clock, log } = edges
-  const gateway = openGateway({ ...config, clock, log })
   const redis = config.redisUrl && openRedis(config.redisUrl, log)
-  const { basis, control, close } = hasDatabase(edges)
+  const { deployment, control, close } = hasDatabase(edges)
     ? await composeWithDatabase(config, edges, redis)
     : await composeWithoutDatabase(config, edges)
 
   const secure = config.baseUrl.startsWith('https://')
   const contract = readContract()
   const docs = docsRoutes({ contract, ...config, secure })
+  const openRateLimit = rateLimits(redis)
+  const gateway =
+    config.role === 'control-plane'
+      ? null
+      : openGateway({ settings: config, contract, deployment, openRateLimit, metrics, clock, log })
   const app = await createApp({
     parts: [
-      ...(config.role === 'control-plane'
-        ? []
-        : [gatewayPart(config, edges, { contract, basis, gateway, redis, metrics })]),
-      ...(config.role === 'gateway' ? [] : [control({ contract, secure })]),
+      ...(gateway ? [gateway.part] : []),
+      ...(config.role === 'gateway' ? [] : [control(contract)]),
     ].map((part) => ({ ...part, handlers: { ...part.handlers, ...docs } })),
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
@@ -81,9 +84,9 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
   return {
     app,
     metrics,
-    applyDirectory: basis.applyDirectory,
+    applyDirectory: deployment.applyDirectory,
     async close() {
-      await gateway.close()
+      await gateway?.close()
       // The calls that this broke off are told of first.
       await close()
       redis?.disconnect()
@@ -92,9 +95,9 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
 }
 
 type Composed = {
-  readonly basis: GatewayBasis
+  readonly deployment: Deployment
   /** Builds the control plane. */
-  readonly control: (given: { readonly contract: Contract; readonly secure: boolean }) => Part
+  readonly control: (contract: Contract) => Part
   readonly close: () => Promise<void>
 }
 
@@ -103,28 +106,38 @@ async function composeWithDatabase(config: Config, edges: Edges, redis: Redis | 
   const access = accessStore(database.prisma)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
   const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
-  const notify = notifier({ mailer, baseUrl: config.baseUrl, log })
-  const basis = basisWithDatabase(edges, live)
-  const housekeeping = housekeepingStore(database.prisma)
-  const stopHousekeeping = keepHouse({ turnKeys: keys.turn, housekeeping, clock, log })
+  const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
+  const deployment = openDatabaseDeployment({ database, live, clock, log })
+  const store = makeHousekeepingStore(database.prisma)
+  const stopHousekeeping = startHousekeeping({ rotateKeys: keys.turn, store, clock, log })
   return {
-    basis,
-    control: (given) => controlPart(config, edges, { ...given, access, keys, live, notify, redis }),
+    deployment,
+    control: (contract) =>
+      makeControlPlane({
+        settings: config,
+        contract,
+        ...edges,
+        redis,
+        access,
+        keys,
+        notify,
+        onSessionEnd: live.end,
+      }),
     async close() {
       live.close()
       await stopHousekeeping()
       await notify.settled()
-      await basis.close()
+      await deployment.close()
     },
   }
 }
 
 async function composeWithoutDatabase(config: Config, edges: GatewayEdges): Promise<Composed> {
-  const basis = await basisWithoutDatabase(config, edges)
+  const deployment = await openStandaloneDeployment({ ...config, clock: edges.clock, log: edges.log })
   const control = () => {
     throw new Error('The control plane needs a database.')
   }
-  return { basis, control, close: basis.close }
+  return { deployment, control, close: deployment.close }
 }
 
 function hasDatabase(edges: GatewayEdges): edges is Edges {

@@ -45,7 +45,7 @@ const ALLOWED: Readonly<Record<string, readonly { readonly file: string; readonl
     { file: 'src/mail.ts', why: 'names of files in the outbox' },
     { file: 'src/database/migrations.ts', why: 'row ids in the migrations’ own book-keeping' },
     { file: 'src/control/oauth/routes.ts', why: 'an id for a device that has none: a name, not a secret' },
-    { file: 'src/control/passkeys/routes.ts', why: 'an id for a browser that has none: a name, not a secret' },
+    { file: 'src/control/passkeys/login.ts', why: 'an id for a browser that has none: a name, not a secret' },
     { file: 'src/sdk/node.ts', why: 'a client: names of files beside the credentials' },
     { file: 'src/cli/profiles.ts', why: 'a client: the id of this machine, and names of files beside the credentials' },
   ],
@@ -219,6 +219,33 @@ describe('imports', () => {
         .map(({ to }) => `${file} -> ${to}`),
     )
     expect(wrong).toEqual([])
+  })
+})
+
+describe('the gateway', () => {
+  const BACKENDS_AND_DIALECTS = ['chat', 'messages', 'responses', 'vendora', 'vendorb', 'vendorc', 'local-engine']
+
+  it('compares names of dialects and backends only in their own folders: elsewhere they are rows of tables', () => {
+    const isName = (node: ts.Node) => ts.isStringLiteral(node) && BACKENDS_AND_DIALECTS.includes(node.text)
+    const isComparison = (node: ts.Node) =>
+      ts.isCaseClause(node)
+        ? isName(node.expression)
+        : ts.isBinaryExpression(node) &&
+          /^[!=]==?$/.test(node.operatorToken.getText()) &&
+          [node.left, node.right].some(isName)
+    const found = whereIs(isComparison).filter((where) => where.startsWith('src/gateway/'))
+    expect(found.filter((where) => !/^src\/gateway\/(dialects|backends)\//.test(where))).toEqual([])
+  })
+
+  it('decides in folders that touch nothing outside of the process, not even by types', () => {
+    const byFile = new Map(sources.map((source) => [source.file, source]))
+    const reached = new Set(
+      sources.map(({ file }) => file).filter((file) => /^src\/gateway\/(dialects|plan)\//.test(file)),
+    )
+    for (const file of reached) for (const { to } of byFile.get(file)?.imports ?? []) reached.add(to)
+    expect([...reached].filter((to) => /^node:(?!util$|crypto$)|^(undici|express|pg)$|\/store\.ts$/.test(to))).toEqual(
+      [],
+    )
   })
 })
 
