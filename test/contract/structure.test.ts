@@ -222,6 +222,33 @@ describe('imports', () => {
   })
 })
 
+describe('the gateway', () => {
+  const BACKENDS_AND_DIALECTS = ['chat', 'messages', 'responses', 'vendora', 'vendorb', 'vendorc', 'local-engine']
+
+  it('compares names of dialects and backends only in their own folders: elsewhere they are rows of tables', () => {
+    const isName = (node: ts.Node) => ts.isStringLiteral(node) && BACKENDS_AND_DIALECTS.includes(node.text)
+    const isComparison = (node: ts.Node) =>
+      ts.isCaseClause(node)
+        ? isName(node.expression)
+        : ts.isBinaryExpression(node) &&
+          /^[!=]==?$/.test(node.operatorToken.getText()) &&
+          [node.left, node.right].some(isName)
+    const found = whereIs(isComparison).filter((where) => where.startsWith('src/gateway/'))
+    expect(found.filter((where) => !/^src\/gateway\/(dialects|backends)\//.test(where))).toEqual([])
+  })
+
+  it('decides in folders that touch nothing outside of the process, not even by types', () => {
+    const byFile = new Map(sources.map((source) => [source.file, source]))
+    const reached = new Set(
+      sources.map(({ file }) => file).filter((file) => /^src\/gateway\/(dialects|plan)\//.test(file)),
+    )
+    for (const file of reached) for (const { to } of byFile.get(file)?.imports ?? []) reached.add(to)
+    expect([...reached].filter((to) => /^node:(?!util$|crypto$)|^(undici|express|pg)$|\/store\.ts$/.test(to))).toEqual(
+      [],
+    )
+  })
+})
+
 describe('what tests must be able to replace', () => {
   it('the environment is read in one place', () => {
     const found = whereIs((node) => isCall(node, 'process', 'env'))

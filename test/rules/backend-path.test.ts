@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { openConnections } from '../../src/gateway/backends/backend.ts'
-import { routeGroupOf, toBackendPath } from '../../src/gateway/backends/table.ts'
+import { toBackendPath, upstreamOf } from '../../src/gateway/backends/table.ts'
 import type { GroupedPath } from '../../src/gateway/backends/table.ts'
 
 describe('the path of a call at its backend', () => {
@@ -47,10 +47,10 @@ describe('the path of a call at its backend', () => {
     ['/vendorb/v1/messages', 'vendorb'],
     ['/codex/v1/responses', 'vendorc'],
   ])('%s goes to the upstream %s', (path, upstream) => {
-    expect(routeGroupOf(path).upstream).toBe(upstream)
+    expect(upstreamOf(path)).toBe(upstream)
   })
 
   it('of no route group throws', () => {
-    expect(() => routeGroupOf('/v2/chat' as GroupedPath)).toThrow('/v2/chat')
+    expect(() => upstreamOf('/v2/chat' as GroupedPath)).toThrow('/v2/chat')
   })
 })

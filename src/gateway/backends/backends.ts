@@ -2,7 +2,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { closeBackend } from './backend.ts'
 import type { Backend, Timeouts } from './backend.ts'
-import type { BackendName, RouteGroup, UpstreamName } from './table.ts'
+import { UPSTREAM_NAMES } from './table.ts'
+import type { BackendName, UpstreamName } from './table.ts'
 import { openUpstream } from './upstream.ts'
 import type { UpstreamSettings } from './upstream.ts'
 import { openWorker } from './worker.ts'
@@ -12,10 +13,8 @@ import type { Worker, WorkerSettings } from './worker.ts'
 export type Backends = {
   /** The local worker; null when it is not configured. */
   readonly worker: Worker | null
-  /** The upstream of a route group; null when it is not configured. */
-  ofGroup(group: RouteGroup): Backend | null
-  /** A configured backend. */
-  get(name: BackendName): Backend
+  /** A backend; null when it is not configured. */
+  find(name: BackendName): Backend | null
   /** Breaks off every call and closes every connection. */
   close(): Promise<void>
 }
@@ -36,28 +35,18 @@ export function openBackends({
   clock,
   log,
 }: Needs): Backends {
-  const open = (name: UpstreamName): Backend | null => {
-    const upstream = upstreams[name]
-    return upstream && openUpstream(name, upstream, { connectTimeoutMs, idleTimeoutMs })
-  }
+  const byName = new Map<BackendName, Backend>()
   const worker = settings && openWorker(settings, { connectTimeoutMs, clock, log })
-  const byName: Readonly<Record<BackendName, Backend | null>> = {
-    vendora: open('vendora'),
-    vendorb: open('vendorb'),
-    vendorc: open('vendorc'),
-    'local-engine': worker,
+  if (worker) byName.set(worker.name, worker)
+  for (const name of UPSTREAM_NAMES) {
+    const upstream = upstreams[name]
+    if (upstream) byName.set(name, openUpstream(name, upstream, { connectTimeoutMs, idleTimeoutMs }))
   }
   return {
     worker,
-    ofGroup: ({ upstream }) => byName[upstream],
-    get(name) {
-      const backend = byName[name]
-      if (!backend) throw new Error(`The backend ${name} is not configured.`)
-      return backend
-    },
+    find: (name) => byName.get(name) ?? null,
     async close() {
-      const opened = Object.values(byName).filter((backend) => backend !== null)
-      await Promise.all(opened.map(closeBackend))
+      await Promise.all([...byName.values()].map(closeBackend))
     },
   }
 }

@@ -1,4 +1,4 @@
-/** The backends and the route groups of this gateway, as data. */
+/** The backends and the route groups of this gateway, as tables. */
 import type { components } from '../../../generated/openapi.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 
@@ -14,38 +14,32 @@ export const WORKER_NAME = 'local-engine' as const satisfies BackendName
 /** A backend whose URL and credential are settings of their own. */
 export type UpstreamName = Exclude<BackendName, typeof WORKER_NAME>
 
-/** The dialects that each upstream speaks. */
-export const UPSTREAM_DIALECTS: Readonly<Record<UpstreamName, readonly Dialect[]>> = {
-  vendora: ['chat', 'responses'],
-  vendorb: ['messages'],
-  vendorc: ['responses'],
+type UpstreamRow = {
+  /** Of the paths in the contract whose calls go there, unless the directory names other backends for the model. */
+  readonly prefix: `/${string}`
+  /** The prefix is not part of the path at the upstream. */
+  readonly isPrefixStripped: boolean
+  readonly dialects: readonly Dialect[]
 }
 
-type Group = {
-  /** Of the paths in the contract. */
-  readonly prefix: string
-  /** Serves the group's calls of models for which the directory names no other backend. */
-  readonly upstream: UpstreamName
-  /** The prefix is no part of the path at the backend. */
-  readonly isStripped: boolean
-}
+/** A row for each upstream: its route group, and the dialects that it speaks. */
+export const UPSTREAMS = {
+  vendora: { prefix: '/v1', isPrefixStripped: false, dialects: ['chat', 'responses'] },
+  vendorb: { prefix: '/vendorb', isPrefixStripped: true, dialects: ['messages'] },
+  vendorc: { prefix: '/codex', isPrefixStripped: true, dialects: ['responses'] },
+} as const satisfies Readonly<Record<UpstreamName, UpstreamRow>>
 
-export const ROUTE_GROUPS = [
-  { prefix: '/vendorb', upstream: 'vendorb', isStripped: true },
-  { prefix: '/codex', upstream: 'vendorc', isStripped: true },
-  { prefix: '/v1', upstream: 'vendora', isStripped: false },
-] as const satisfies readonly Group[]
-
-export type RouteGroup = (typeof ROUTE_GROUPS)[number]
+// The keys of an object have no type of their own.
+export const UPSTREAM_NAMES = Object.keys(UPSTREAMS) as readonly UpstreamName[]
 
 /** A path of the contract that belongs to a route group. */
-export type GroupedPath = `${RouteGroup['prefix']}/${string}`
+export type GroupedPath = `${(typeof UPSTREAMS)[UpstreamName]['prefix']}/${string}`
 
-/** The group that a path of the contract belongs to. */
-export function routeGroupOf(path: GroupedPath): RouteGroup {
-  const group = ROUTE_GROUPS.find(({ prefix }) => path.startsWith(`${prefix}/`))
-  if (!group) throw new Error(`The path ${path} belongs to no route group.`)
-  return group
+/** The upstream of the route group that a path of the contract belongs to. */
+export function upstreamOf(path: GroupedPath): UpstreamName {
+  const name = UPSTREAM_NAMES.find((candidate) => path.startsWith(`${UPSTREAMS[candidate].prefix}/`))
+  if (!name) throw new Error(`The path ${path} belongs to no route group.`)
+  return name
 }
 
 /**
@@ -55,7 +49,9 @@ export function routeGroupOf(path: GroupedPath): RouteGroup {
  * credential.
  */
 export function toBackendPath(backendPrefix: string, path: GroupedPath, callerUrl: string): string {
-  const { prefix, isStripped } = routeGroupOf(path)
+  const { prefix, isPrefixStripped } = UPSTREAMS[upstreamOf(path)]
   const query = callerUrl.indexOf('?')
-  return backendPrefix + (isStripped ? path.slice(prefix.length) : path) + (query === -1 ? '' : callerUrl.slice(query))
+  return (
+    backendPrefix + (isPrefixStripped ? path.slice(prefix.length) : path) + (query === -1 ? '' : callerUrl.slice(query))
+  )
 }

@@ -1,9 +1,10 @@
 import type { Secret } from '../../kernel/secret.ts'
+import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { openConnections } from './backend.ts'
 import type { Backend, BackendHealth, Timeouts } from './backend.ts'
 import { BACKEND_KINDS } from './kinds.ts'
-import { UPSTREAM_DIALECTS } from './table.ts'
+import { UPSTREAMS } from './table.ts'
 import type { UpstreamName } from './table.ts'
 
 export type UpstreamSettings = {
@@ -14,7 +15,7 @@ export type UpstreamSettings = {
 
 /** A vendor's service at a configured URL. */
 export function openUpstream(name: UpstreamName, settings: UpstreamSettings, timeouts: Timeouts): Backend {
-  const dialects = UPSTREAM_DIALECTS[name]
+  const dialects: readonly Dialect[] = UPSTREAMS[name].dialects
   return {
     name,
     kind: 'vendor',

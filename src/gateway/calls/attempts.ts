@@ -45,7 +45,8 @@ export async function tryInOrder(
   const attempts: Attempt[] = []
   let refusal: ApiError | null = null
   for (const step of steps) {
-    const backend = needs.backends.get(step.backend)
+    const backend = needs.backends.find(step.backend)
+    if (!backend) throw new Error(`The plan names ${step.backend}, which is not configured.`)
     const sent = sendStep(needs, admission, step, backend, req, res)
     if (sent instanceof ApiError) {
       refusal ??= sent

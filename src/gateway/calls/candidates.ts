@@ -1,6 +1,6 @@
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
-import { routeGroupOf } from '../backends/table.ts'
+import { upstreamOf } from '../backends/table.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import type { Candidate, PlanFacts } from '../plan/plan.ts'
@@ -14,7 +14,7 @@ export async function findPlanFacts(
   body: Json,
 ): Promise<PlanFacts> {
   const { worker } = backends
-  const upstream = backends.ofGroup(routeGroupOf(operation.path))
+  const upstream = backends.find(upstreamOf(operation.path))
   const hasChoice = upstream !== null && model.upstreamModel !== null
   return {
     model,
