@@ -55,7 +55,10 @@ function packageJson() {
 
 type Lock = { readonly packages: Readonly<Record<string, { readonly dev?: boolean }>> }
 
-/** The dependencies as they were tested: the repository's lock file without what only its development needs. */
+/**
+ * The dependencies as they were tested: the repository's lock file without what only its development needs. npm obeys it in a package from a
+ * registry; for a tarball it resolves the dependencies of dependencies anew.
+ */
 function shrinkwrap() {
   const { packages, ...rest } = readJson<Lock>(path.join(root, 'package-lock.json'))
   const needed = Object.entries(packages).filter(([name, { dev }]) => name !== '' && !dev && !isRuntime(name))

@@ -6,10 +6,10 @@ import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Directory } from '../directory/rules.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import { openGateway } from '../gateway/app.ts'
-import { gatewayPart } from '../gateway/compose.ts'
 import { createApp } from '../http/app.ts'
 import { readContract } from '../http/contract.ts'
 import { requestMetrics } from '../http/metrics.ts'
+import { rateLimits } from '../http/rate-limit.ts'
 import { openDeployment } from './deployment.ts'
 import type { Resources } from './deployment.ts'
 import { countEvents, openMetrics } from './metrics.ts'
@@ -32,18 +32,18 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const contract = readContract()
   const secure = config.baseUrl.startsWith('https://')
   const redis = config.redisUrl && openRedis(config.redisUrl, log)
-  const gateway = openGateway({ ...config, clock, log })
   const deployment = await openDeployment(config, resources, { contract, redis })
+  const openRateLimit = rateLimits(redis)
+  const gateway =
+    config.role === 'control-plane'
+      ? null
+      : openGateway({ settings: config, contract, deployment, openRateLimit, metrics, clock, log })
 
-  const roles = [
-    ...(config.role === 'control-plane'
-      ? []
-      : [gatewayPart(config, { clock, log }, { contract, basis: deployment.basis, gateway, redis, metrics })]),
-    ...(deployment.controlPlane ? [deployment.controlPlane] : []),
-  ]
   const docs = docsRoutes({ contract, ...config, secure })
   const app = await createApp({
-    roles: roles.map((role) => ({ ...role, handlers: { ...role.handlers, ...docs } })),
+    roles: [gateway?.routes, deployment.controlPlane]
+      .filter((role) => role != null)
+      .map((role) => ({ ...role, handlers: { ...role.handlers, ...docs } })),
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
     trustProxy: config.trustProxy,
@@ -55,10 +55,10 @@ export async function compose(config: Config, given: Resources): Promise<Service
   return {
     app,
     metrics,
-    applyDirectory: deployment.basis.applyDirectory,
+    applyDirectory: deployment.applyDirectory,
     async close() {
       // Ends all calls first, so that their events are recorded.
-      await gateway.close()
+      await gateway?.close()
       await deployment.close()
       redis?.disconnect()
     },

@@ -8,8 +8,8 @@ import { startHousekeeping } from '../control/housekeeping/start.ts'
 import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
-import { basisWithDatabase, basisWithoutDatabase } from '../gateway/compose.ts'
-import type { GatewayBasis } from '../gateway/compose.ts'
+import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
+import type { Deployment } from '../gateway/deployment.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import type { Contract } from '../http/contract.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -28,32 +28,28 @@ export type Resources = {
 
 type Given = { readonly contract: Contract; readonly redis: Redis | null }
 
-/** What the roles share, callers and directory, and the control plane where this process serves it. */
-export type Deployment = {
-  readonly basis: GatewayBasis
-  readonly controlPlane: RoleRoutes | null
-  readonly close: () => Promise<void>
-}
+/** The deployment as the gateway sees it, and the control plane where this process serves it. */
+export type OpenDeployment = Deployment & { readonly controlPlane: RoleRoutes | null }
 
-/** Opens what the roles share: from the database, or without one from tokens and the directory file. */
-export async function openDeployment(config: Config, resources: Resources, given: Given): Promise<Deployment> {
-  const { database } = resources
+/** Opens the deployment from the database, or without one from tokens and the directory file. */
+export async function openDeployment(config: Config, resources: Resources, given: Given): Promise<OpenDeployment> {
+  const { database, clock, log } = resources
   if (database) return openWithDatabase(config, { ...resources, database }, given)
-  const basis = await basisWithoutDatabase(config, resources)
-  return { basis, controlPlane: null, close: basis.close }
+  const deployment = await openStandaloneDeployment({ ...config, clock, log })
+  return { ...deployment, controlPlane: null }
 }
 
 async function openWithDatabase(
   config: Config,
   resources: Resources & { readonly database: Database },
   given: Given,
-): Promise<Deployment> {
+): Promise<OpenDeployment> {
   const { database, mailer, clock, log } = resources
   const access = accessStore(database.prisma)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
   const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
-  const basis = basisWithDatabase({ database, clock, log }, live)
+  const deployment = openDatabaseDeployment({ database, live, clock, log })
   const stopHousekeeping = startHousekeeping({
     rotateKeys: keys.rotate,
     store: makeHousekeepingStore(database.prisma),
@@ -62,13 +58,13 @@ async function openWithDatabase(
   })
   const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
   return {
-    basis,
+    ...deployment,
     controlPlane: config.role === 'gateway' ? null : makeControlPlane(needs),
     async close() {
       live.close()
       await stopHousekeeping()
       await notify.settled()
-      await basis.close()
+      await deployment.close()
     },
   }
 }

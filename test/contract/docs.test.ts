@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { clientSettings } from '../../src/cli/demo/client-settings.ts'
+import { peopleCommands } from '../../src/cli/commands.ts'
+import { serviceCommands } from '../../src/cli/service-commands.ts'
 import { readConfig, warningsOf } from '../../src/config.ts'
 import { SETTING_NAMES } from '../../src/config/settings.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
@@ -11,6 +12,7 @@ import { anchorsOf, blocksOf, codeWordsOf, readPage, readPages, ROOT } from '../
 
 const pages = readPages()
 const readme = readPage('README.md')
+const clients = readPage('docs/clients.md')
 
 /** Names that look like settings and are read by somebody else. */
 const NOT_SETTINGS = ['SVC_TOKEN', 'SVC_FUZZ_RUNS']
@@ -44,6 +46,13 @@ describe('the documents', () => {
     const unnamed = Object.keys(scripts).filter((script) => !named.some(({ found }) => found === script))
     // A part of another script, which is named.
     expect(unnamed.filter((script) => script !== 'lint:contract')).toEqual([])
+  })
+
+  it('name only commands of svc that exist', () => {
+    const commands = { ...peopleCommands, ...serviceCommands }
+    const named = inAllPages(matches(/(?:npx |`)svc ([a-z]+)/g))
+    expect(named.length).toBeGreaterThan(10)
+    expect(named.filter(({ found }) => !Object.hasOwn(commands, found))).toEqual([])
   })
 
   it('name only files and folders that exist', () => {
@@ -87,12 +96,16 @@ describe('the documents', () => {
 })
 
 describe('the examples of the documents', () => {
-  it('give clients the settings that the demo prints', () => {
-    const settings = clientSettings({ gatewayUrl: 'http://localhost:8787', model: 'svc/fast' })
-    const shown = blocksOf(readme).map(({ code }) => code.trim())
-    for (const { title, lines } of settings.filter(({ title }) => title !== 'curl')) {
-      expect(shown, title).toContain(lines)
-    }
+  it('give clients addresses at which the contract has routes', () => {
+    const { paths } = readContract()
+    const rows = [...clients.text.matchAll(/\| `http:\/\/localhost:8787(\/.*?)` *\| `(\/.*?)`/g)]
+    expect(rows.length).toBeGreaterThan(3)
+    for (const [, base = '', added = ''] of rows) expect(paths).toHaveProperty([base + added])
+
+    const bases = rows.map(([, base]) => base)
+    const used = inAllPages(matches(/(?:base_?URL"?|_BASE_URL)(?:: | = |=)"?http:\/\/localhost:8787(\/[\w/]*)/gi))
+    expect(used.length).toBeGreaterThan(4)
+    expect(used.filter(({ found }) => !bases.includes(found))).toEqual([])
   })
 
   it('have directory files without mistakes', () => {
@@ -108,7 +121,9 @@ describe('the examples of the documents', () => {
     ]
     for (const text of environments) {
       const lines = (text ?? '').match(/^\s*(?:export )?\w+=.*$/gm) ?? []
-      const env = Object.fromEntries(lines.map((line) => line.trim().replace('export ', '').split(/=(.*)/s)))
+      const env: Record<string, string> = Object.fromEntries(
+        lines.map((line) => line.trim().replace('export ', '').split(/=(.*)/s)),
+      )
       expect(Object.keys(env).length).toBeGreaterThan(3)
       expect(warningsOf(readConfig(env), env)).toEqual([])
     }

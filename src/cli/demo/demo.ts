@@ -3,10 +3,10 @@ import { readConfig } from '../../config.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { openLog } from '../../log.ts'
 import { serve } from '../../server/serve.ts'
-import { clientSettings } from './client-settings.ts'
 import { startEchoEngine } from './echo-engine.ts'
+import { nextSteps } from './next-steps.ts'
 import { takeTour } from './tour.ts'
-import type { OutboxEmail, Visited } from './tour.ts'
+import type { OutboxEmail } from './tour.ts'
 
 /** The person whom the example directory file invites. */
 const EMAIL = 'ada@example.com'
@@ -34,10 +34,10 @@ export async function runDemo({ once, print, interrupted }: Options): Promise<vo
   const running = await serve(config, { clock: systemClock, log: { ...log, showLink } })
   try {
     print(`svc is up at ${config.baseUrl}. ${describeEngine(config.engine?.url, echo.url)}\n`)
-    const visited = await takeTour({ baseUrl: config.baseUrl, email: EMAIL, lastEmail: () => lastEmail, print })
+    const tokens = await takeTour({ baseUrl: config.baseUrl, email: EMAIL, lastEmail: () => lastEmail, print })
     print('\nEvery step worked.\n')
     if (!once) {
-      print(invitation(config.gatewayUrl, visited))
+      print(nextSteps({ ...config, tokens }))
       await interrupted()
     }
   } finally {
@@ -64,23 +64,4 @@ function describeEngine(url: URL | undefined, echoUrl: string): string {
   return url?.href === new URL(echoUrl).href
     ? 'Its local worker is an ECHO ENGINE, which repeats what you say: no model runs in it.'
     : `Its local worker is the inference server at ${url?.href}.`
-}
-
-/** Settings to paste, and how to stop. */
-function invitation(gatewayUrl: string, { tokens, model }: Visited): string {
-  const blocks = clientSettings({ gatewayUrl, model }).map(
-    ({ title, hint, lines }) => `\n${heading(title)}${hint ? `${hint}\n\n` : ''}${lines}\n`,
-  )
-  return `
-Now connect your own tools. Paste this token into a shell first; it is good until ${tokens.expiresAt}.
-
-export SVC_TOKEN=${tokens.accessToken}
-${blocks.join('')}
-More requests, and everything else: ${gatewayUrl}/docs
-The service keeps running. Press Ctrl-C to stop it.
-`
-}
-
-function heading(title: string): string {
-  return `${title}\n${'-'.repeat(title.length)}\n`
 }

@@ -4,13 +4,6 @@ import type { StartedDeviceLogin, SvcClient, TokenSet } from '../../sdk/index.ts
 /** An email that the service has put into its outbox folder. */
 export type OutboxEmail = { readonly link: string; readonly file: string }
 
-/** What the tour leaves behind for the person who watched it. */
-export type Visited = {
-  readonly tokens: TokenSet
-  /** The team's default model. */
-  readonly model: string
-}
-
 type Needs = {
   readonly baseUrl: string
   readonly email: string
@@ -28,7 +21,7 @@ export class TourError extends Error {
 const QUESTION = 'Hello from the demo, what do you say?'
 
 /** Logs in and calls a model through the real routes, and prints each step. Throws a `TourError` at the first step that fails. */
-export async function takeTour({ baseUrl, email, lastEmail, print }: Needs): Promise<Visited> {
+export async function takeTour({ baseUrl, email, lastEmail, print }: Needs): Promise<TokenSet> {
   const client = createClient({ baseUrl })
   const show = steps(print)
 
@@ -40,10 +33,10 @@ export async function takeTour({ baseUrl, email, lastEmail, print }: Needs): Pro
   const tokens = await fetchTokens(client, login, show)
 
   const caller = createClient({ baseUrl, accessToken: tokens.accessToken })
-  const model = await showTeam(caller, tokens.team, show)
+  await showTeam(caller, tokens.team, show)
   await callModel(caller, show, print)
   await refresh(client, tokens, show)
-  return { tokens, model }
+  return tokens
 }
 
 type Show = ReturnType<typeof steps>
@@ -77,10 +70,9 @@ async function fetchTokens(client: SvcClient, { deviceCode }: StartedDeviceLogin
   return show.answer('POST /v1/auth/device/poll', await client.POST('/v1/auth/device/poll', { body: { deviceCode } }))
 }
 
-/** Shows the team, its models and the local worker. Returns the team's default model. */
-async function showTeam(caller: SvcClient, team: string, show: Show): Promise<string> {
+async function showTeam(caller: SvcClient, team: string, show: Show): Promise<void> {
   show.title('What the team may use')
-  const found = show.answer(
+  show.answer(
     `GET /v1/teams/${encodeURIComponent(team)}`,
     await caller.GET('/v1/teams/{team}', { params: { path: { team } } }),
   )
@@ -88,9 +80,6 @@ async function showTeam(caller: SvcClient, team: string, show: Show): Promise<st
   show.note(models.data.map(({ id, metadata }) => `${id} (${metadata.displayName})`).join(', '))
   const { workers } = show.answer('GET /v1/workers', await caller.GET('/v1/workers'), () => undefined)
   show.note(workers.map(({ id, state }) => `${id} is ${state}`).join(', '))
-  const model = found.defaultModel ?? models.data[0]?.id
-  if (!model) throw new TourError(`The team ${team} may use no model. Give it one in SVC_DIRECTORY_FILE.`)
-  return model
 }
 
 async function callModel(caller: SvcClient, show: Show, print: Needs['print']): Promise<void> {

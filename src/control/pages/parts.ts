@@ -29,7 +29,7 @@ export function time(at: Date): Html {
 }
 
 /** The time of day only, for what ends within minutes. */
-export function timeOfDay(at: Date): Html {
+function timeOfDay(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${toUtcTimeOfDay(at)}</time>`
 }
 

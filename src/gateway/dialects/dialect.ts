@@ -22,13 +22,15 @@ export type DialectTraits = {
   readonly keepAlive: (begun: boolean) => string
   /** A backend's error as clients of this dialect read it. The status is the backend's, or 400 where the client can cure it. */
   readonly errorAnswer: (status: number, failure: Failure) => ErrorAnswer
+  /** A failure of a backend that speaks another dialect: its status and body come from one table. */
+  readonly failureAnswer: (failure: Failure) => ErrorAnswer
   /** Whether this body of an error answer has the shape that clients of this dialect read. */
   readonly isErrorBody: (body: unknown) => boolean
   /** Finds out whether an engine speaks this dialect itself; null for chat, which every engine speaks. */
   readonly nativeProbe: NativeProbe | null
   /** Whether a request refers to what only the server that answered before can know. */
   readonly needsStoredState: (body: Json) => boolean
-  /** Whether a request holds reasoning of a local model, which a vendor refuses. */
+  /** Whether a request holds reasoning that no vendor signed, which vendors refuse: of a local model, or sealed by this service. */
   readonly hasLocalReasoning: (body: Json) => boolean
   /** The request without that reasoning; the same bytes where there is none. */
   readonly withoutLocalReasoning: (bytes: Buffer) => Buffer

@@ -59,6 +59,10 @@ export type BackendDialect = {
 
 export type BackendCall = {
   readonly body: Json
+  /** Headers that the dialect demands of a call. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Stop sequences that this side has to enforce, because the backend knows none. */
+  readonly stops: readonly string[]
   readonly withheld: readonly Tool[]
   /** A reader for one answer. */
   readonly makeAnswerReader: () => AnswerReader

@@ -1,21 +1,26 @@
 import { DEFAULT_CAPS } from './caps.ts'
+import { readChatRequest } from './chat/read-request.ts'
 import { writeChatRequest } from './chat/write-request.ts'
 import type { Dialect, StreamState, StreamTranslator } from './dialect.ts'
 import { backendFailed, type Failure } from './failure.ts'
 import type { AnswerReader, AnswerWriter, BackendDialect, ClientDialect, Hub, TranslationContext } from './hub.ts'
 import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
+import { writeMessagesRequest } from './messages/write-request.ts'
 import type { AnswerEvent } from './neutral.ts'
 import { orRefused, type Refusal } from './refusal.ts'
 import { readResponsesRequest } from './responses/read-request.ts'
+import { writeResponsesRequest } from './responses/write-request.ts'
 import type { SseEvent } from './sse/decode.ts'
-import { addFollowingCall, requireObjects, type Stage, unwrapCustomTools } from './stages.ts'
+import { addFollowingCall, enforceStops, requireObjects, type Stage, unwrapCustomTools } from './stages.ts'
 
 export type { TranslationContext } from './hub.ts'
 
 export type Translation = {
   /** The body for the backend. */
   readonly request: Json
+  /** Headers that its dialect demands of a call. */
+  readonly headers: Readonly<Record<string, string>>
   readonly answer: AnswerTranslation
 }
 
@@ -26,21 +31,21 @@ export type AnswerTranslation = {
   readonly whole: (body: unknown) => { readonly answer: Json } | { readonly failed: Failure }
 }
 
-const CLIENTS: Readonly<Record<Dialect, ClientDialect | null>> = {
-  chat: null,
+const CLIENTS: Readonly<Record<Dialect, ClientDialect>> = {
+  chat: { readRequest: readChatRequest },
   responses: { readRequest: readResponsesRequest },
   messages: { readRequest: readMessagesRequest },
 }
 
-const BACKENDS: Readonly<Record<Dialect, BackendDialect | null>> = {
+const BACKENDS: Readonly<Record<Dialect, BackendDialect>> = {
   chat: { writeRequest: writeChatRequest },
-  responses: null,
-  messages: null,
+  responses: { writeRequest: writeResponsesRequest },
+  messages: { writeRequest: writeMessagesRequest },
 }
 
-/** Whether calls in the dialect of a client can be translated for a backend that speaks another. */
+/** Whether calls in the dialect of a client are translated for a backend that speaks this one; otherwise they pass as they are. */
 export function canTranslate(client: Dialect, backend: Dialect): boolean {
-  return client !== backend && CLIENTS[client] !== null && BACKENDS[backend] !== null
+  return client !== backend
 }
 
 /** A call of a client in one dialect for a backend in another, or the refusal of what that backend cannot be asked. */
@@ -51,22 +56,22 @@ export function translateCall(
   context: TranslationContext,
 ): Translation | { readonly refused: Refusal } {
   const hub: Hub = { ...context, caps: context.caps ?? DEFAULT_CAPS[backend], seals: context.seals ?? null }
-  const [from, to] = [CLIENTS[client], BACKENDS[backend]]
-  if (!from || !to) throw new Error(`Calls in ${client} cannot be translated to ${backend}.`)
   return orRefused(() => {
-    const call = from.readRequest(body, hub)
-    const sent = to.writeRequest(call.request, hub)
+    const call = CLIENTS[client].readRequest(body, hub)
+    const sent = BACKENDS[backend].writeRequest(call.request, hub)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
       stages: [
         ...(hub.caps.customTools ? [] : [unwrapCustomTools()]),
         ...(call.argumentsAreObjects ? [requireObjects()] : []),
+        ...(sent.stops.length > 0 ? [enforceStops(sent.stops)] : []),
         ...(hub.seals ? [addFollowingCall()] : []),
       ],
       writer: call.makeAnswerWriter(sent.withheld),
     })
     return {
       request: sent.body,
+      headers: sent.headers,
       answer: {
         stream: () => makeStreamTranslator(makePipeline()),
         whole: (answer) => translateWhole(makePipeline(), answer),

@@ -1,5 +1,6 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
-import { errorAnswer, isErrorBody } from '../openai-error.ts'
+import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
+import { errorAnswer, failureAnswer, isErrorBody } from '../openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
 import { passChatStream } from './pass-stream.ts'
@@ -13,11 +14,12 @@ export const CHAT: DialectTraits = {
   passStream: passChatStream,
   keepAlive: () => KEEP_ALIVE_COMMENT,
   errorAnswer,
+  failureAnswer,
   isErrorBody,
   nativeProbe: null,
   needsStoredState: () => false,
-  hasLocalReasoning: () => false,
-  withoutLocalReasoning: (bytes) => bytes,
+  hasLocalReasoning,
+  withoutLocalReasoning,
 }
 
 const ENDINGS = [Buffer.from('[DONE]')]

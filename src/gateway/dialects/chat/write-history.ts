@@ -1,15 +1,7 @@
 import { toArguments } from '../custom-tools.ts'
+import { toUrl } from '../data-url.ts'
 import type { Hub } from '../hub.ts'
-import type {
-  CacheMark,
-  CallPart,
-  DocumentPart,
-  NeutralRequest,
-  Part,
-  ReasoningPart,
-  ResultPart,
-  Source,
-} from '../neutral.ts'
+import type { CacheMark, CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { toCallId, type ToolNames } from '../tool-names.ts'
 import type { CacheBreakpoint, ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
@@ -216,10 +208,4 @@ function toText(parts: readonly ChatPart[]): string | null {
 
 function toBreakpoint(mark: CacheMark | undefined): CacheBreakpoint {
   return mark ? { prompt_cache_breakpoint: { mode: 'explicit', ttl: mark.ttl === 'long' ? '12h' : '30m' } } : {}
-}
-
-/** Bytes as a data URL. */
-export function toUrl(source: Source): string {
-  if (source.kind === 'url') return source.url
-  return source.kind === 'bytes' ? `data:${source.mediaType};base64,${source.base64}` : source.text
 }

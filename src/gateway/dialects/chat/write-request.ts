@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { planCacheMarks } from '../cache-marks.ts'
 import { type ModelCaps, nearestEffort } from '../caps.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
@@ -7,18 +6,19 @@ import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
 import { type OfferedTool, offerTools, tellWithheld, type ToolOffer } from '../offer-tools.ts'
 import { isStrictSchema } from '../schemas.ts'
+import { toKey } from '../short-key.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
 import { makeChatReader } from './read-answer.ts'
 import type { ChatRequest, ChatTool } from './wire.ts'
 import { writeHistory } from './write-history.ts'
 
-/** Names and keys longer than this are refused by vendors. */
-const MAX_KEY_CHARACTERS = 64
+/** Longer names of tools are refused by vendors. */
+const MAX_NAME_CHARACTERS = 64
 
 /** A request as chat completions. */
 export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
-  const names = nameTools(asked, MAX_KEY_CHARACTERS)
+  const names = nameTools(asked, MAX_NAME_CHARACTERS)
   const offer = offerTools(asked, caps)
   const request = planCacheMarks(asked, caps)
   const { maxOutput, sampling, stop, hints, stream } = request
@@ -40,14 +40,11 @@ export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   }
   return {
     body,
+    headers: {},
+    stops: [],
     withheld: offer.withheld,
     makeAnswerReader: () => makeChatReader({ newId: hub.newId, names }),
   }
-}
-
-/** The text itself, or a digest of one that is too long: cutting it off would make different keys the same. */
-export function toKey(text: string): string {
-  return text.length <= MAX_KEY_CHARACTERS ? text : createHash('sha256').update(text).digest('hex')
 }
 
 function writeEffort({ effort, effortIsHint }: ReasoningWish, caps: ModelCaps): { reasoning_effort?: string } {

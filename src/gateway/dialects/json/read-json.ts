@@ -1,7 +1,7 @@
 /** A JSON object whose members nobody has checked yet. */
 export type Json = { readonly [name: string]: unknown }
 
-/** Small readers for bodies that only looked right so far: each gives a value of its type, whatever it is given. */
+/** These small readers give a value of their type, whatever they are given. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -36,4 +36,27 @@ export function parseObject(text: string): Json | null {
   } catch {
     return null
   }
+}
+
+/**
+ * The object that this text is, with each number that JavaScript would change kept as it was written, for values that are only passed on.
+ * Null for anything else.
+ */
+export function parseExactly(text: string): Json | null {
+  if (!/\d{16}|[eE][+-]?\d/.test(text)) return parseObject(text)
+  try {
+    const value: unknown = JSON.parse(text, keepNumber)
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** Missing in TypeScript's library (ECMAScript proposal "JSON.parse source text access"). */
+type RawJson = { rawJSON(text: string): unknown }
+
+function keepNumber(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  if (typeof value !== 'number' || source === undefined || String(value) === source) return value
+  // Cast: see `RawJson`. A raw number is written as it is by `JSON.stringify`.
+  return /\d{16}|[eE]/.test(source) ? (JSON as unknown as RawJson).rawJSON(source) : value
 }

@@ -1,10 +1,10 @@
 import { isMessage } from '../answer-shapes.ts'
-import type { DialectTraits, ErrorAnswer, NativeProbe, StreamFailure } from '../dialect.ts'
-import { type Failure, statusOf, typeOfStatus } from '../failure.ts'
+import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
 import { isObject, parseObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
+import { errorAnswer, failureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
 
 const ENDINGS = [Buffer.from('message_stop')]
@@ -35,18 +35,12 @@ export const MESSAGES: DialectTraits = {
   // The vendor sends pings while its model is silent. Before `message_start` clients do not expect them.
   keepAlive: (begun) => (begun ? PING : KEEP_ALIVE_COMMENT),
   errorAnswer,
+  failureAnswer,
   isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
-}
-
-/** The words for a prompt that is too long are the vendor's: clients look for them and then shorten the conversation. */
-function errorAnswer(given: number, failure: Failure): ErrorAnswer {
-  const status = statusOf(given, failure)
-  const message = failure.kind === 'context' ? `prompt is too long: ${failure.message}` : failure.message
-  return { status, body: { type: 'error', error: { type: typeOfStatus(status), message } } }
 }
 
 function failureEvent({ type, code, message }: StreamFailure): string {

@@ -1,6 +1,6 @@
 import type { Failure } from '../failure.ts'
 import type { AnswerWriter, Hub } from '../hub.ts'
-import { type Json, parseObject } from '../json/read-json.ts'
+import { type Json, parseExactly } from '../json/read-json.ts'
 import { LOCAL_REASONING } from '../local-reasoning.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
@@ -109,7 +109,7 @@ function openBlock(part: OpenPart): Json {
 function wholeBlock({ part, text, seal }: CloseEvent, hub: Hub): Json[] {
   if (part.kind === 'reasoning') return [{ type: 'thinking', thinking: text, signature: signatureOf(seal, text, hub) }]
   if (part.kind !== 'tool') return [{ type: 'text', text }]
-  const input = parseObject(text)
+  const input = parseExactly(text)
   return input === null ? [] : [{ type: 'tool_use', id: toCallId(part.id), name: part.tool.name, input }]
 }
 

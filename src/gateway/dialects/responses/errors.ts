@@ -1,7 +1,8 @@
+import { FAILURES, wordsOf } from '../failure-table.ts'
 import type { Failure } from '../failure.ts'
 import type { Json } from '../json/read-json.ts'
 
-/** The `error` member of a failed response. Agents compact the conversation when they read `context_length_exceeded`. */
-export function writeResponsesError({ kind, message }: Failure): Json {
-  return { code: kind === 'context' ? 'context_length_exceeded' : 'server_error', message }
+/** The `error` member of a failed response. */
+export function writeResponsesError(failure: Failure): Json {
+  return { code: FAILURES[failure.kind].streamCode, message: wordsOf(failure) }
 }

@@ -1,6 +1,7 @@
+import { readUrl } from '../data-url.ts'
 import type { Hub } from '../hub.ts'
 import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
-import type { CacheMark, Part, PartContent, Source, Turn } from '../neutral.ts'
+import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 
 /** The instructions and the input items as turns, one for each item. */
@@ -120,12 +121,4 @@ function readFile(part: Json, path: string): PartContent {
   if (url === null && data === null) refuse(path, 'A file must be data or a URL: files are not kept here.')
   const source = readUrl(data ?? url ?? '', 'application/pdf')
   return { type: 'document', source, name: readName(part.filename), title: null }
-}
-
-/** A URL, or the bytes of a data URL. Bare base64 is taken where a media type is assumed. */
-export function readUrl(url: string, assumed: string | null = null): Source {
-  const data = /^data:([^;,]*)(?:;[^,]*)?;base64,/.exec(url.slice(0, 256))
-  if (data) return { kind: 'bytes', mediaType: data[1] ?? '', base64: url.slice(data[0].length) }
-  if (assumed !== null && !/^https?:/.test(url)) return { kind: 'bytes', mediaType: assumed, base64: url }
-  return { kind: 'url', url }
 }

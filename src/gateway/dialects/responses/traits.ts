@@ -2,7 +2,7 @@ import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe } from '../dialect.ts'
 import { isObject, type Json, parseObject, readCount, readObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
-import { errorAnswer, isErrorBody } from '../openai-error.ts'
+import { errorAnswer, failureAnswer, isErrorBody } from '../openai-error.ts'
 import { sseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
@@ -29,6 +29,7 @@ export const RESPONSES: DialectTraits = {
   passStream: passResponsesStream,
   keepAlive: () => KEEP_ALIVE_COMMENT,
   errorAnswer,
+  failureAnswer,
   isErrorBody,
   nativeProbe: NATIVE_PROBE,
   needsStoredState: ({ previous_response_id: previous, conversation }) => isThere(previous) || isThere(conversation),
