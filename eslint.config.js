@@ -2,7 +2,7 @@ import js from '@eslint/js'
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['generated', 'node_modules', '.data', 'src/control/pages/assets'] },
+  { ignores: ['generated', 'node_modules', '.data', '.packages', 'src/control/pages/assets'] },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   {
@@ -30,6 +30,7 @@ export default tseslint.config(
     files: [
       'spec/**',
       'prisma/**',
+      'packaging/**',
       'src/cli/program.ts',
       'test/support/seen.ts',
       'test/bench/**',

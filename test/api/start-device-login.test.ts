@@ -77,7 +77,7 @@ describe('startDeviceLogin', () => {
       ['without deviceId', { email: good.email }, /deviceId is missing/],
       ['without both, naming both', {}, /email is missing; deviceId is missing/],
       ['with empty fields', { email: '', deviceId: '' }, /email .*; deviceId /],
-      ['with an email that is none', { ...good, email: 'not an address' }, /email must be one e-mail address/],
+      ['with an email that is none', { ...good, email: 'not an address' }, /email must be one email address/],
       ['with a number for an email', { ...good, email: 7 }, /email must be string/],
       ['with a null deviceId', { ...good, deviceId: null }, /deviceId must be string/],
       ['with a deviceId of other characters', { ...good, deviceId: 'a b' }, /deviceId must match/],

@@ -1,5 +1,5 @@
-import { sseDecoder } from '../../src/gateway/sse/decode.ts'
-import type { SseEvent } from '../../src/gateway/sse/decode.ts'
+import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { servedModel, startGateway } from '../support/gateway.ts'

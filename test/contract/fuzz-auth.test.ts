@@ -7,8 +7,10 @@ import type { TokenSet } from '../../generated/sdk/index.js'
 import type { Document, Operation } from '../../src/docs/document.ts'
 import { contractOf, readContract } from '../../src/http/contract.ts'
 import { checkAnswer } from '../support/contract-check.ts'
-import { bytesOf, ceremonies, changed, hostileBodies } from '../support/hostile-bodies.ts'
-import type { Ceremony, HostileBody, Live } from '../support/hostile-bodies.ts'
+import { bytesOf, ceremonies, hostileBodies } from '../support/hostile-bodies.ts'
+import type { HostileBody, Live } from '../support/hostile-bodies.ts'
+import { changed } from '../support/hostile-ceremonies.ts'
+import type { Ceremony } from '../support/hostile-ceremonies.ts'
 import {
   finishRegistration,
   newAuthenticator,

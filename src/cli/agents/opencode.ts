@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import type { Environment } from '../environment.ts'
+import { setMember } from '../setup/json-text.ts'
+import { applySplices } from '../setup/splice.ts'
+import type { Splice } from '../setup/splice.ts'
+import type { Agent, AgentSettings } from './agent.ts'
+
+const PROVIDER = 'svc'
+
+/** opencode reads its key once, so `svc run` gives it an address of its own, where each call gets a fresh token. */
+export const opencode: Agent = {
+  program: 'opencode',
+  installCommand: 'npm install -g opencode-ai',
+  hint:
+    'opencode reads its key once: start it with SVC_TOKEN=$(svc token) opencode, and again when the token has expired. ' +
+    'svc run opencode has no such limit.',
+  async launch(settings, openLocalGateway) {
+    const { url, key } = await openLocalGateway()
+    const config = toConfig(settings, url, key)
+    return { args: [], variables: { OPENCODE_CONFIG_CONTENT: JSON.stringify(config) } }
+  },
+  print: (settings) => JSON.stringify(toConfig(settings, settings.gatewayUrl, KEY_FROM_ENVIRONMENT), null, 2),
+  edit: (settings, environment) => ({
+    file: findFile(environment),
+    emptyText: '{}\n',
+    splices: (text) => setAll(text, toConfig(settings, settings.gatewayUrl, KEY_FROM_ENVIRONMENT)),
+  }),
+}
+
+/** opencode puts the variable in when it starts. */
+const KEY_FROM_ENVIRONMENT = '{env:SVC_TOKEN}'
+
+function toConfig({ model, models }: AgentSettings, gatewayUrl: string, apiKey: string) {
+  return {
+    model: `${PROVIDER}/${model}`,
+    // For titles; without it opencode looks for a small model among all providers.
+    small_model: `${PROVIDER}/${model}`,
+    provider: {
+      [PROVIDER]: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'svc',
+        options: { baseURL: `${gatewayUrl}/v1`, apiKey },
+        models: Object.fromEntries(models.map(({ id, name }) => [id, { name }])),
+      },
+    },
+  }
+}
+
+function findFile({ configHome, variables }: Environment): string {
+  const given = variables['OPENCODE_CONFIG']
+  if (given) return path.resolve(given)
+  const folder = path.join(configHome, 'opencode')
+  const [json = '', jsonc = ''] = ['opencode.json', 'opencode.jsonc'].map((name) => path.join(folder, name))
+  return !existsSync(json) && existsSync(jsonc) ? jsonc : json
+}
+
+function setAll(text: string, { model, small_model, provider }: ReturnType<typeof toConfig>): readonly Splice[] {
+  const members: [path: string[], value: unknown][] = [
+    [['provider', PROVIDER], provider[PROVIDER]],
+    [['small_model'], small_model],
+    [['model'], model],
+  ]
+  const splices: Splice[] = []
+  for (const [member, value] of members) splices.push(setMember(applySplices(text, splices), member, value))
+  return splices
+}

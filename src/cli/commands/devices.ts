@@ -1,0 +1,49 @@
+import { Command } from 'commander'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment.ts'
+import { CommandError } from '../failures.ts'
+import { toLocalTime } from '../local-time.ts'
+import { unwrap } from '../../sdk/index.ts'
+
+type Options = GlobalOptions & { readonly json?: boolean }
+
+export const makeDevices: MakeCommand = (cli) =>
+  new Command('devices')
+    .description('List the devices that are signed in to your account.')
+    .option('--json', 'print JSON')
+    .action((_options: object, command: Command) => listDevices(cli, command.optsWithGlobals<Options>()))
+    .addCommand(
+      new Command('revoke')
+        .description('Sign a device out.')
+        .argument('<id>', 'the ID of the list, or the start of it')
+        .action((id: string, _options: object, command: Command) =>
+          revokeDevice(cli, id, command.optsWithGlobals<Options>()),
+        ),
+    )
+
+async function listDevices({ environment, output }: Cli, { url, json }: Options): Promise<void> {
+  const { control } = await openDeployment(environment.folder, url)
+  const { devices } = await unwrap(control.GET('/v1/devices'))
+  if (json) return output.json(devices)
+  output.table(
+    ['ID', 'DEVICE', 'TEAM', 'LAST SEEN', 'FROM', ''],
+    devices.map((device) => [
+      device.id,
+      device.deviceName,
+      device.team,
+      toLocalTime(device.lastSeenAt),
+      device.lastIp,
+      device.current ? 'this one' : '',
+    ]),
+  )
+}
+
+async function revokeDevice({ environment, output }: Cli, start: string, { url }: Options): Promise<void> {
+  const { control } = await openDeployment(environment.folder, url)
+  const { devices } = await unwrap(control.GET('/v1/devices'))
+  const [device, another] = devices.filter(({ id }) => id.startsWith(start))
+  if (!device) throw new CommandError(`No device of yours has the ID ${start}. Run: svc devices`)
+  if (another) throw new CommandError(`Several devices have an ID that starts with ${start}. Give more of it.`)
+  await unwrap(control.DELETE('/v1/devices/{id}', { params: { path: { id: device.id } } }))
+  output.print(`Signed out: ${device.deviceName} (${device.id}).`)
+}

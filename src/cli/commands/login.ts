@@ -1,0 +1,106 @@
+import { hostname } from 'node:os'
+import { Command } from 'commander'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openBrowser } from '../browser.ts'
+import { CommandError, wrongUsage } from '../failures.ts'
+import { sendRequest } from '../http.ts'
+import { openProfiles, toDeploymentUrl } from '../profiles.ts'
+import type { Profile, Profiles } from '../profiles.ts'
+import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
+import type { DeviceLoginOptions, TokenSet } from '../../sdk/index.ts'
+
+type Options = GlobalOptions & { readonly email?: string; readonly team?: string; readonly browser: boolean }
+
+/** Where `npm run demo` and `npm start` listen. */
+const DEFAULT_URL = 'http://localhost:8787'
+
+export const makeLogin: MakeCommand = (cli) =>
+  new Command('login')
+    .description('Sign this machine in to a deployment, which is used from then on.')
+    .argument('[url]', `address of the deployment; the one of the last login, or ${DEFAULT_URL}, unless given`)
+    .option('--email <address>', 'the invited address; the approval link is mailed to it')
+    .option('--team <team>', '@organization/name, for an address that several teams have invited')
+    .option('--no-browser', 'do not open a browser')
+    .action((url: string | undefined, _options: object, command: Command) =>
+      login(cli, url, command.optsWithGlobals<Options>()),
+    )
+
+async function login(cli: Cli, given: string | undefined, options: Options): Promise<void> {
+  const { environment, output } = cli
+  const profiles = openProfiles(environment.folder)
+  const url = toDeploymentUrl(given ?? options.url ?? (await profiles.current()) ?? DEFAULT_URL)
+  const email = options.email ?? (await askEmail(cli, url, (await profiles.find(url))?.account))
+  const waiting = new AbortController()
+  process.once('SIGINT', () => waiting.abort())
+  const granted = await signIn(url, {
+    email,
+    ...(options.team !== undefined && { team: options.team }),
+    deviceId: await profiles.deviceId(),
+    deviceName: hostname(),
+    tokens: profiles.tokens(url),
+    signal: waiting.signal,
+    onCode: (shown) => showCode(cli, url, email, shown, options.browser),
+  })
+  const profile = await remember(profiles, url, granted)
+  output.print(
+    `\n${output.style('green', 'Signed in')} to ${url} as ${profile.account}, team ${profile.team}, device ${hostname()}.\n` +
+      'Next: svc run codex, svc run claude or svc run opencode; svc models lists what you may use.',
+  )
+}
+
+async function askEmail({ output }: Cli, url: string, last: string | undefined): Promise<string> {
+  if (!output.isInteractive) throw wrongUsage('Give the invited address: svc login --email ADDRESS')
+  const { isCancel, text } = await import('@clack/prompts')
+  const answer = await text({
+    message: `Email address that is invited to ${url}`,
+    ...(last !== undefined && { initialValue: last }),
+    validate: (value) => (value?.includes('@') ? undefined : 'An email address has an @.'),
+    output: process.stderr,
+  })
+  if (isCancel(answer)) throw new CommandError('Interrupted.', 130)
+  return answer
+}
+
+/** The device login of the SDK; its refusals say what they mean at a terminal. */
+async function signIn(url: string, options: Omit<DeviceLoginOptions, 'baseUrl' | 'fetch'>): Promise<TokenSet> {
+  try {
+    return await deviceLogin({ ...options, baseUrl: url, fetch: sendRequest })
+  } catch (error) {
+    if (!(error instanceof SvcError)) throw error
+    if (error.status === 404) {
+      throw new CommandError(`${url} is not a control plane of svc. Check the URL; a gateway alone signs nobody in.`)
+    }
+    if (error.code === 'expired') throw new CommandError('Nobody approved in time. Run svc login again.')
+    throw error
+  }
+}
+
+type Shown = Parameters<DeviceLoginOptions['onCode']>[0]
+
+/** The code and the address go to stdout, so that they can be read over SSH and from a pipe. */
+function showCode({ environment, output }: Cli, url: string, email: string, shown: Shown, mayOpen: boolean): void {
+  output.print(
+    [
+      `Signing in to ${url}`,
+      '',
+      `  1. Open the email that was sent to ${email}.`,
+      `  2. Compare the code: ${output.style('bold', shown.userCode)}`,
+      '  3. Approve.',
+      '',
+      `Or approve in a browser that is signed in already: ${output.style('cyan', shown.verificationUri)}`,
+      '',
+      'Waiting for the approval (Ctrl-C gives up) ...',
+    ].join('\n'),
+  )
+  if (mayOpen && output.isInteractive) openBrowser(shown.verificationUri, environment)
+}
+
+async function remember(profiles: Profiles, url: string, granted: TokenSet): Promise<Profile> {
+  const { account, organization, team, accessToken } = granted
+  const client = createClient({ baseUrl: url, accessToken, fetch: sendRequest })
+  const { endpoint } = await unwrap(client.GET('/v1/teams/{team}', { params: { path: { team } } }))
+  const profile = { url, account, organization, team, gatewayUrl: endpoint.replace(/\/+$/, '') }
+  await profiles.save(profile)
+  await profiles.setCurrent(url)
+  return profile
+}

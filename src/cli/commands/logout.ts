@@ -1,0 +1,45 @@
+import { Command } from 'commander'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment.ts'
+import { CommandError, toCommandError } from '../failures.ts'
+import { NotSignedInError, unwrap } from '../../sdk/index.ts'
+import type { SvcClient } from '../../sdk/index.ts'
+
+type Options = GlobalOptions & { readonly everywhere?: boolean }
+
+export const makeLogout: MakeCommand = (cli) =>
+  new Command('logout')
+    .description('Sign this machine out, and forget its credentials.')
+    .option('--everywhere', 'sign every device and browser of the account out')
+    .action((_options: object, command: Command) => logout(cli, command.optsWithGlobals<Options>()))
+
+/** The credentials are forgotten whether or not the deployment can be told. */
+async function logout({ environment, output }: Cli, { url, everywhere = false }: Options): Promise<void> {
+  const deployment = await openDeployment(environment.folder, url)
+  const ended = await endSession(deployment.control, everywhere).catch(
+    (error: unknown) => toCommandError(error) ?? error,
+  )
+  const tokens = deployment.profiles.tokens(deployment.url)
+  await tokens.exclusively(() => tokens.save(null))
+  if (ended instanceof CommandError) {
+    throw new CommandError(
+      `The credentials of this machine are forgotten, but ${deployment.url} was not told: ${ended.message} ` +
+        'Revoke this device from another one, or sign in again and run svc logout.',
+    )
+  }
+  if (ended instanceof Error) throw ended
+  const devices = typeof ended === 'number' ? ` and from ${ended} devices in all` : ''
+  output.print(`Signed out of ${deployment.url}${devices}.`)
+}
+
+/** How many devices were signed out, where that was asked for. A session that had ended already is no failure. */
+async function endSession(control: SvcClient, everywhere: boolean): Promise<number | null> {
+  try {
+    if (everywhere)
+      return (await unwrap(control.POST('/v1/auth/logout-everywhere', { body: { scope: 'all' } }))).devices
+    await unwrap(control.POST('/v1/auth/logout'))
+  } catch (error) {
+    if (!(error instanceof NotSignedInError)) throw error
+  }
+  return null
+}

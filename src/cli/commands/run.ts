@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { Argument, Command } from 'commander'
+import type { Launch } from '../agents/agent.ts'
+import { AGENT_NAMES, AGENTS } from '../agents/agents.ts'
+import type { AgentName } from '../agents/agents.ts'
+import { openLocalGateway } from '../agents/local-gateway.ts'
+import type { RunningLocalGateway } from '../agents/local-gateway.ts'
+import { findAgentSettings } from '../agents/settings.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment.ts'
+import { CommandError } from '../failures.ts'
+
+type Options = GlobalOptions & { readonly model?: string }
+
+export const makeRun: MakeCommand = (cli) =>
+  new Command('run')
+    .description(
+      'Start a coding agent with everything set for this process alone; your own settings files stay as they are.',
+    )
+    .addArgument(new Argument('<agent>', 'the agent to start').choices(AGENT_NAMES))
+    .argument('[args...]', 'arguments of the agent, behind --')
+    .option('--model <id>', 'the model to start with; the default model of your team unless given')
+    .action(async (agent: AgentName, args: string[], _options: object, command: Command) => {
+      process.exitCode = await run(cli, agent, args, command.optsWithGlobals<Options>())
+    })
+
+/** Resolves with the exit status of the agent when it has ended. */
+async function run({ environment }: Cli, name: AgentName, args: readonly string[], options: Options): Promise<number> {
+  const deployment = await openDeployment(environment.folder, options.url)
+  const settings = await findAgentSettings(deployment, options.model)
+  const agent = AGENTS[name]
+  let local: RunningLocalGateway | null = null
+  try {
+    const launch = await agent.launch(settings, async () => {
+      local = await openLocalGateway({ gatewayUrl: settings.gatewayUrl, accessToken: deployment.accessToken })
+      return local
+    })
+    return await start(agent.program, agent.installCommand, launch, args, environment.variables)
+  } finally {
+    // Assigned in a function, which the compiler does not follow.
+    ;(local as RunningLocalGateway | null)?.close()
+  }
+}
+
+/** Runs a program on this terminal; the exit status is its own, or 128 and the number of the signal that ended it. */
+function start(
+  program: string,
+  installCommand: string,
+  launch: Launch,
+  args: readonly string[],
+  variables: Cli['environment']['variables'],
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, [...launch.args, ...args], {
+      stdio: 'inherit',
+      env: { ...variables, ...launch.variables },
+    })
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'ENOENT' ? new CommandError(`${program} is not installed. Run: ${installCommand}`) : error),
+    )
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
+    // The terminal sends Ctrl-C to both; what it means is for the agent to decide.
+    process.on('SIGINT', () => undefined)
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
+  })
+}

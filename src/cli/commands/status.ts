@@ -1,0 +1,79 @@
+import { Command } from 'commander'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment.ts'
+import type { Deployment } from '../deployment.ts'
+import { CommandError, toCommandError } from '../failures.ts'
+import { toLocalTime } from '../local-time.ts'
+import { unwrap } from '../../sdk/index.ts'
+
+type Options = GlobalOptions & { readonly json?: boolean }
+
+export const makeStatus: MakeCommand = (cli) =>
+  new Command('status')
+    .description('Say who is signed in where, until when, and what can be reached.')
+    .option('--json', 'print JSON')
+    .action((_options: object, command: Command) => showStatus(cli, command.optsWithGlobals<Options>()))
+
+async function showStatus({ environment, output }: Cli, { url, json }: Options): Promise<void> {
+  const deployment = await openDeployment(environment.folder, url)
+  const [account, gateway, workers] = await output.busy('Asking the deployment', () =>
+    Promise.all([
+      check(() => findAccount(deployment)),
+      check(() => findModels(deployment)),
+      check(() => findWorkers(deployment)),
+    ]),
+  )
+  const tokens = await deployment.profiles.tokens(deployment.url).load()
+  const others = (await deployment.profiles.list())
+    .map((profile) => profile.url)
+    .filter((other) => other !== deployment.url)
+  const { profile } = deployment
+  const facts = { ...profile, tokenExpiresAt: tokens?.expiresAt ?? null, account: profile.account, others }
+  if (json) {
+    output.json({ ...facts, controlPlane: account, gateway, workers })
+  } else {
+    const rows = [
+      ['deployment', deployment.url],
+      ['account', profile.account],
+      ['team', profile.team],
+      ['token until', tokens ? `${toLocalTime(tokens.expiresAt)}, renewed when needed` : 'none'],
+      ['control plane', told(account)],
+      ['gateway', `${profile.gatewayUrl}: ${told(gateway)}`],
+      ['local worker', told(workers)],
+      ...others.map((other) => ['also known', `${other} (svc status --url ${other})`]),
+    ]
+    for (const [name = '', value = ''] of rows) output.print(`${output.style('dim', name.padEnd(14))}${value}`)
+  }
+  const failed = [account, gateway].find(({ ok }) => !ok)
+  if (failed) throw new CommandError(failed.detail, failed.exitStatus)
+}
+
+type Check = { readonly ok: boolean; readonly detail: string; readonly exitStatus: number }
+
+/** What an attempt came to, in words. */
+async function check(attempt: () => Promise<string>): Promise<Check> {
+  try {
+    return { ok: true, detail: await attempt(), exitStatus: 0 }
+  } catch (error) {
+    const known = toCommandError(error)
+    if (!known) throw error
+    return { ok: false, detail: known.message, exitStatus: known.exitStatus }
+  }
+}
+
+const told = ({ ok, detail }: Check) => (ok ? detail : `not usable. ${detail}`)
+
+async function findAccount({ control }: Deployment): Promise<string> {
+  const { user } = await unwrap(control.GET('/device'))
+  return `reachable, signed in as ${user.role}`
+}
+
+async function findModels({ gateway }: Deployment): Promise<string> {
+  const { data } = await unwrap(gateway.GET('/v1/models'))
+  return `reachable, ${data.length} ${data.length === 1 ? 'model' : 'models'}`
+}
+
+async function findWorkers({ gateway }: Deployment): Promise<string> {
+  const { workers } = await unwrap(gateway.GET('/v1/workers'))
+  return workers.map(({ id, state }) => `${id} ${state.replaceAll('_', ' ')}`).join(', ')
+}

@@ -1,0 +1,42 @@
+import { SvcError } from '../sdk/index.ts'
+
+/** The exit statuses of every command. */
+export const EXIT = { failed: 1, wrongUsage: 2, notSignedIn: 3, interrupted: 130 } as const
+
+/** A failure that people can act on: its message is all that is printed. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly exitStatus: number
+
+  constructor(message: string, exitStatus: number = EXIT.failed) {
+    super(message)
+    this.exitStatus = exitStatus
+  }
+}
+
+/** Arguments that are well-formed, but do not make sense together or here. */
+export function wrongUsage(message: string): CommandError {
+  return new CommandError(message, EXIT.wrongUsage)
+}
+
+/** There are no credentials for this deployment, or for any when `url` is null. */
+export function notSignedIn(url: string | null): CommandError {
+  const [where, argument] = url === null ? ['', 'URL'] : [` to ${url}`, url]
+  return new CommandError(`You are not signed in${where}. Run: svc login ${argument}`, EXIT.notSignedIn)
+}
+
+/** There were credentials, and the deployment no longer accepts them. */
+export function sessionEnded(url: string): CommandError {
+  const why = 'It was signed out, withdrawn, or not used for too long.'
+  return new CommandError(`Your session at ${url} has ended. ${why} Run: svc login ${url}`, EXIT.notSignedIn)
+}
+
+/** What an error means to the person at the terminal; null for a bug. */
+export function toCommandError(error: unknown): CommandError | null {
+  if (error instanceof CommandError) return error
+  if (error instanceof Error && error.name === 'AbortError') return new CommandError('Interrupted.', EXIT.interrupted)
+  if (!(error instanceof SvcError)) return null
+  const request = error.requestId === null ? '' : ` (request ${error.requestId})`
+  if (error.status !== 401) return new CommandError(`${error.message}${request}`)
+  return new CommandError(`${error.message} Run: svc login`, EXIT.notSignedIn)
+}

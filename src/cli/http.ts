@@ -1,0 +1,90 @@
+import type { Send } from '../sdk/index.ts'
+import { CommandError } from './failures.ts'
+
+/** How long a deployment may take to answer anything but a model call. */
+const ANSWER_TIMEOUT_MS = 20_000
+
+/** `fetch` for requests of the control plane: it ends after a time and says in a sentence why there was no answer. */
+export const sendRequest: Send = (request) =>
+  sendCall(new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]) }))
+
+/** `fetch` for model calls, which may take as long as they like. */
+export const sendCall: Send = async (request) => {
+  const response = await fetch(request).catch((error: unknown) => {
+    if (error instanceof Error && error.name === 'AbortError') throw error
+    throw new CommandError(explainConnection(new URL(request.url), error))
+  })
+  if (isOfSomethingElse(response)) throw new CommandError(explainAnswer(new URL(request.url), response.status))
+  return response
+}
+
+/** The command asks for no page: HTML comes from a proxy, a sign-in portal, or another website. */
+function isOfSomethingElse(response: Response): boolean {
+  return response.headers.get('content-type')?.startsWith('text/html') === true || response.status === 407
+}
+
+function explainAnswer({ origin }: URL, status: number): string {
+  return (
+    `${origin} answered ${status} with a web page instead of JSON. Check the URL; if it is right, a proxy or the sign-in page of a ` +
+    'network is in between: open the URL in a browser to see it.'
+  )
+}
+
+const TLS_HELP =
+  'If your company signs its own certificates, set NODE_EXTRA_CA_CERTS to the file of its root certificate.'
+
+/** Why there was no answer, and what to do, by the error code of Node.js. */
+const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
+  ECONNREFUSED: ({ host }) => `Nothing listens at ${host}. Check the URL, or start the service.`,
+  ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. Check the URL and your network.`,
+  EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. Check your network.`,
+  ENETUNREACH: ({ host }) => `There is no way to ${host} from this network. Check your network or VPN.`,
+  EHOSTUNREACH: ({ host }) => `There is no way to ${host} from this network. Check your network or VPN.`,
+  ECONNRESET: ({ host }) =>
+    `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
+  UND_ERR_SOCKET: ({ host }) =>
+    `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
+  UND_ERR_CONNECT_TIMEOUT: ({ host }) => `${host} does not answer. Check the URL and your network or VPN.`,
+  ETIMEDOUT: ({ host }) => `${host} does not answer. Check the URL and your network or VPN.`,
+  CERT_HAS_EXPIRED: ({ host }) => `The TLS certificate of ${host} has expired, or the clock of this machine is wrong.`,
+  CERT_NOT_YET_VALID: ({ host }) =>
+    `The TLS certificate of ${host} is not valid yet: the clock of this machine is wrong.`,
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ host }) => `The TLS certificate of ${host} is for another name. Check the URL.`,
+  ERR_SSL_WRONG_VERSION_NUMBER: ({ host }) =>
+    `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
+  EPROTO: ({ host }) => `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: ({ host }) =>
+    `${host} does not speak TLS. Try the URL with http:// instead of https://.`,
+  ...Object.fromEntries(
+    [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'UNABLE_TO_GET_ISSUER_CERT',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    ].map((code) => [code, ({ host }: URL) => `The TLS certificate of ${host} is not trusted here. ${TLS_HELP}`]),
+  ),
+}
+
+/** One sentence on a request that got no answer, and what to do about it. */
+export function explainConnection(url: URL, error: unknown): string {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return `${url.host} did not answer within ${ANSWER_TIMEOUT_MS / 1000} seconds. Try again; if it stays like this, tell your operator.`
+  }
+  const codes = causesOf(error).map(codeOf)
+  const known = codes.find((code) => code !== null && code in CONNECTION_PROBLEMS)
+  if (known) return CONNECTION_PROBLEMS[known]?.(url) ?? ''
+  const code = codes.find((found) => found !== null)
+  return `${url.origin} cannot be reached${code ? ` (${code})` : ''}. Check the URL and your network, or run: svc doctor`
+}
+
+/** An error, what caused it, and so on; of several attempts at once (IPv4 and IPv6) each. */
+function causesOf(error: unknown): unknown[] {
+  if (!(error instanceof Error)) return []
+  const inner = error instanceof AggregateError ? (error.errors as unknown[]) : []
+  return [error, ...inner.flatMap(causesOf), ...causesOf(error.cause)]
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null
+}

@@ -1,0 +1,8 @@
+import type { CommandTable } from './command-line.ts'
+
+/** The commands of operators. They load the service, which takes longer than any command of people. */
+export const serviceCommands: CommandTable = {
+  serve: async () => (await import('./program.ts')).makeServe,
+  demo: async () => (await import('./program.ts')).makeDemo,
+  migrate: async () => (await import('./program.ts')).makeMigrate,
+}

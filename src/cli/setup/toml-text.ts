@@ -1,0 +1,88 @@
+/** What of a TOML document stands before its first table, and which tables there are. */
+export type TomlOutline = {
+  readonly keys: readonly TomlKey[]
+  /** The names of the tables without blanks and quotes: `model_providers.svc`. */
+  readonly tables: readonly string[]
+}
+
+/** A key with its value: the text from `start` to `end`, without the line end. */
+export type TomlKey = { readonly name: string; readonly start: number; readonly end: number }
+
+/** A text that is not TOML. */
+export class TomlTextError extends Error {
+  override readonly name = 'TomlTextError'
+}
+
+/** Reads the outline of a TOML document; values are skipped, however many lines they have. */
+export function readToml(text: string): TomlOutline {
+  const keys: TomlKey[] = []
+  const tables: string[] = []
+  for (let at = skip(BLANKS, text, startOf(text)); at < text.length; at = skip(BLANKS, text, at)) {
+    const table = match(TABLE, text, at)
+    const key = table ? null : match(KEY, text, at)
+    if (!table && !key) throw new TomlTextError(`Line ${lineOf(text, at)} is not valid TOML`)
+    if (table) tables.push(bareName(table.replaceAll(/^\[+|\]+$/g, '')))
+    const end = table ? at + table.length : skipValue(text, at + (key?.length ?? 0))
+    if (key && tables.length === 0) keys.push({ name: bareName(key.replace(/=\s*$/, '')), start: at, end })
+    at = end
+  }
+  return { keys, tables }
+}
+
+const NAME = String.raw`(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')`
+const DOTTED = String.raw`[ \t]*${NAME}(?:[ \t]*\.[ \t]*${NAME})*[ \t]*`
+const TABLE = new RegExp(String.raw`\[\[?${DOTTED}\]\]?`, 'y')
+const KEY = new RegExp(String.raw`${DOTTED}=[ \t]*`, 'y')
+const BLANKS = /(?:\s|#[^\n]*)*/y
+/** Strings of several lines first: they begin like empty strings. */
+const STRING = /"""(?:[^\\]|\\[\s\S])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y
+const WORD = /[^\s,[\]{}#"']+(?:[ \t]+[^\s,[\]{}#"'=]+)*/y
+const OPEN = /[[{]/y
+const CLOSE = /[\]}]/y
+/** What separates values inside brackets. */
+const SEPARATORS = /(?:[\s,]|#[^\n]*)*/y
+
+/** The end of the value that begins at a place; brackets may hold others over many lines. */
+function skipValue(text: string, start: number): number {
+  let at = start
+  let depth = 0
+  do {
+    const [pattern, change] = PARTS.find(([each]) => skip(each, text, at) > at) ?? []
+    if (pattern === undefined || change === undefined) {
+      throw new TomlTextError(`The value in line ${lineOf(text, at)} is not valid TOML`)
+    }
+    at = skip(pattern, text, at)
+    depth += change
+    if (depth > 0) at = skip(SEPARATORS, text, at)
+  } while (depth > 0)
+  return at
+}
+
+const PARTS: readonly (readonly [RegExp, number])[] = [
+  [OPEN, 1],
+  [CLOSE, -1],
+  [STRING, 0],
+  [WORD, 0],
+]
+
+function match(pattern: RegExp, text: string, at: number): string | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0] ?? null
+}
+
+function skip(pattern: RegExp, text: string, at: number): number {
+  return at + (match(pattern, text, at)?.length ?? 0)
+}
+
+/** Behind a byte order mark, in a text whose characters are bytes. */
+export function startOf(text: string): number {
+  return text.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0
+}
+
+function bareName(name: string): string {
+  return name.replaceAll(/["'\s]/g, '')
+}
+
+function lineOf(text: string, at: number): number {
+  return text.slice(0, at).split('\n').length
+}

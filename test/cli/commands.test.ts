@@ -1,0 +1,250 @@
+import { chmod } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startEngine } from '../support/engine.ts'
+import type { TestEngine } from '../support/engine.ts'
+import type { TestService } from '../support/service.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
+import { closedPort, newMachine } from './machine.ts'
+import type { Machine } from './machine.ts'
+
+let engine: TestEngine
+let service: TestService
+let machine: Machine
+beforeAll(async () => {
+  engine = await startEngine()
+  service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1', SVC_LOCAL_ENGINE_URL: engine.url.href })
+  machine = await newMachine()
+  await machine.signIn(service)
+})
+afterAll(async () => {
+  await machine[Symbol.asyncDispose]()
+  await service[Symbol.asyncDispose]()
+  await engine[Symbol.asyncDispose]()
+})
+
+/** What a command prints as JSON. */
+async function jsonOf<T>(args: readonly string[]): Promise<T> {
+  const ran = await machine.svc([...args, '--json'])
+  if (ran.status !== 0) throw new Error(`It failed: ${ran.stderr}`)
+  return JSON.parse(ran.stdout) as T
+}
+
+describe('the exit status', () => {
+  it.each([
+    [['--version'], 0],
+    [['version'], 0],
+    [['--help'], 0],
+    [['run', '--help'], 0],
+    [[], 2],
+    [['unknown'], 2],
+    [['--unknown'], 2],
+    [['token', 'too', 'many'], 2],
+    [['run'], 2],
+    [['run', 'vim'], 2],
+    [['setup', 'codex', '--write', '--remove'], 2],
+    [['setup', 'openai', '--write'], 2],
+    [['invite', 'a@example.com', '--role', 'owner'], 2],
+    [['run', 'codex', '--model', 'no/such'], 2],
+    [['chat', 'one', 'two', 'three'], 2],
+    [['devices', 'revoke', 'ffffffff'], 1],
+    [['uninvite', 'nobody@example.com'], 1],
+    [['members', '--team', '@acme/unknown'], 1],
+  ])('of svc %j is %i', async (args, status) => {
+    expect((await machine.svc(args)).status).toBe(status)
+  })
+
+  it.each(['status', 'token', 'models', 'devices', 'members', 'logout'])(
+    'of svc %s is 3 when nobody is signed in',
+    async (command) => {
+      await using fresh = await newMachine()
+      const ran = await fresh.svc([command])
+      expect([ran.status, ran.stdout, ran.stderr]).toEqual([3, '', 'You are not signed in. Run: svc login URL\n'])
+    },
+  )
+})
+
+describe('svc models', () => {
+  it('lists what the team may use, and marks the default', async () => {
+    const { stdout } = await machine.svc(['models'])
+    expect(stdout.split('\n').slice(0, 2)).toEqual([
+      'MODEL           NAME    OWNER',
+      'svc/fast        Fast    svc      default',
+    ])
+    expect(await jsonOf<object[]>(['models'])).toContainEqual({
+      id: 'svc/fast',
+      name: 'Fast',
+      owner: 'svc',
+      isDefault: true,
+    })
+  })
+
+  it('renews an expired token on the way', async () => {
+    service.clock.advance({ seconds: 901 })
+    expect((await machine.svc(['models'])).status).toBe(0)
+  })
+})
+
+describe('svc chat', () => {
+  it.each([
+    [['hello'], undefined],
+    [['svc/fast', 'hello'], undefined],
+    [[], 'hello'],
+    [['svc/fast'], 'hello'],
+  ])('asks with %j and %j on standard input', async (args, input) => {
+    const ran = await machine.svc(['chat', ...args], input === undefined ? {} : { input })
+    expect([ran.status, ran.stdout]).toEqual([0, 'Hello!\n'])
+    expect(JSON.parse(engine.lastChat().body.toString())).toMatchObject({ messages: [{ content: 'hello' }] })
+  })
+
+  it('tells a refusal in the words of the service', async () => {
+    const ran = await machine.svc(['chat', 'no/such', 'hello'])
+    expect([ran.status, ran.stdout]).toEqual([1, ''])
+    expect(ran.stderr).toMatch(/no\/such|model/)
+  })
+})
+
+describe('svc devices', () => {
+  it('signs another device out by the start of its ID, and lists it no longer', async () => {
+    await service.signIn('ada@example.com', { deviceId: 'old', deviceName: 'Old laptop' })
+    const find = async () =>
+      (await jsonOf<{ id: string; deviceName: string }[]>(['devices'])).find(
+        ({ deviceName }) => deviceName === 'Old laptop',
+      )
+    const { id = '' } = (await find()) ?? {}
+    const ran = await machine.svc(['devices', 'revoke', id])
+    expect([ran.status, ran.stdout]).toEqual([0, `Signed out: Old laptop (${id}).\n`])
+    expect(await find()).toBeUndefined()
+  })
+
+  it('does not let the name of a device steer the terminal', async () => {
+    await service.signIn('ada@example.com', { deviceId: 'evil', deviceName: 'a\u001b[2Jb' })
+    expect((await machine.svc(['devices'])).stdout).not.toContain('\u001b')
+  })
+})
+
+describe('svc invite, members and uninvite', () => {
+  it('let somebody in, list them, and put them out', async () => {
+    expect((await machine.svc(['invite', 'grace@example.com'])).stdout).toContain(
+      'grace@example.com may sign in to @acme/core as member',
+    )
+    expect(await jsonOf<object[]>(['members'])).toContainEqual(
+      expect.objectContaining({ email: 'grace@example.com', source: 'admin' }),
+    )
+    await using hers = await newMachine()
+    await hers.signIn(service, 'grace@example.com')
+    expect((await hers.svc(['members'])).status).toBe(1)
+    expect((await machine.svc(['uninvite', 'Grace@example.com'])).status).toBe(0)
+    expect((await hers.svc(['models'])).status).toBe(3)
+  })
+})
+
+describe('svc status', () => {
+  it('says who is signed in where, and what can be reached', async () => {
+    const { stdout, status } = await machine.svc(['status'])
+    expect(status).toBe(0)
+    expect(stdout).toContain('account       ada@example.com\n')
+    expect(stdout).toContain('control plane reachable, signed in as admin\n')
+    expect(stdout).toMatch(/gateway +\S+: reachable, 4 models\n/)
+    expect(stdout).toContain('local-engine ready')
+  })
+
+  it('has all of it as JSON', async () => {
+    expect(await jsonOf(['status'])).toMatchObject({
+      url: service.config.baseUrl,
+      account: 'ada@example.com',
+      team: '@acme/core',
+      gateway: { ok: true },
+    })
+  })
+})
+
+describe('svc doctor', () => {
+  it('finds nothing wrong with a machine that is signed in', async () => {
+    const ran = await machine.svc(['doctor'])
+    expect([ran.status, ran.stderr]).toEqual([0, ''])
+    expect(ran.stdout).not.toMatch(/^(warning|problem)/m)
+  })
+
+  it('says how to sign in', async () => {
+    await using fresh = await newMachine()
+    const ran = await fresh.svc(['doctor'])
+    expect(ran.status).toBe(1)
+    expect(ran.stdout).toMatch(/^problem +login +You are not signed in\. Run: svc login URL$/m)
+  })
+
+  it('finds credentials that others can read', async () => {
+    await using other = await newMachine(machine)
+    const folder = path.join(other.home, '.config/svc')
+    await chmod(folder, 0o755)
+    expect((await other.svc(['doctor'])).stdout).toMatch(/^problem +credentials +.*chmod 700/m)
+  })
+
+  it('warns of variables that lead agents elsewhere', async () => {
+    const { stdout, status } = await machine.svc(['doctor'], {
+      env: { ANTHROPIC_API_KEY: 'secret-key', HTTPS_PROXY: 'http://proxy:3128' },
+    })
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^warning +environment +ANTHROPIC_API_KEY is set/m)
+    expect(stdout).toMatch(/^warning +environment +HTTPS_PROXY is set/m)
+    expect(stdout).not.toContain('secret-key')
+  })
+
+  it('finds a clock that is off', async () => {
+    const ahead = createServer((_, res) => {
+      res.writeHead(200, { date: new Date(Date.now() + 3_600_000).toUTCString(), 'content-type': 'application/json' })
+      res.end('{"data":[],"workers":[]}')
+    })
+    await new Promise<void>((resolve) => ahead.listen(0, '127.0.0.1', resolve))
+    const url = `http://localhost:${(ahead.address() as AddressInfo).port}`
+    await using other = await newMachine(machine)
+    await other.moveProfile(service, url)
+    const { stdout, status } = await other.svc(['doctor', '--url', url])
+    ahead.closeAllConnections()
+    ahead.close()
+    expect(status).toBe(1)
+    expect(stdout).toMatch(/^problem +clock +The clock of this machine is 3\d\d\d s behind/m)
+  })
+})
+
+describe('svc logout', () => {
+  it('ends the session at the service and forgets it here', async () => {
+    await using other = await newMachine()
+    await other.signIn(service)
+    const token = (await other.svc(['token'])).stdout.trim()
+    const ran = await other.svc(['logout'])
+    expect([ran.status, ran.stdout]).toEqual([0, `Signed out of ${service.config.baseUrl}.\n`])
+    expect((await other.svc(['token'])).status).toBe(3)
+    expect((await service.clientOf(token).GET('/device')).response.status).toBe(401)
+  })
+
+  it('forgets the credentials when the service cannot be told, and says so', async () => {
+    await using other = await newMachine(machine)
+    const url = `http://localhost:${await closedPort()}`
+    await other.moveProfile(service, url)
+    const ran = await other.svc(['logout', '--url', url])
+    expect(ran.status).toBe(1)
+    expect(ran.stderr).toContain('The credentials of this machine are forgotten')
+    expect((await other.svc(['token', '--url', url])).status).toBe(3)
+  })
+
+  it('signs every device out with --everywhere', async () => {
+    await using one = await newMachine()
+    await using another = await newMachine()
+    await one.signIn(service)
+    await another.signIn(service)
+    expect((await one.svc(['logout', '--everywhere'])).stdout).toMatch(
+      /Signed out of \S+ and from \d+ devices in all\./,
+    )
+    expect((await another.svc(['models'])).status).toBe(3)
+  })
+})
+
+describe('output in a pipe', () => {
+  it('is plain text', async () => {
+    const { stdout, stderr } = await machine.svc(['models'])
+    expect(stdout + stderr).not.toContain('\u001b')
+  })
+})

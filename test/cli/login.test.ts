@@ -1,0 +1,156 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TestService } from '../support/service.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
+import { closedPort, newMachine } from './machine.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+})
+afterAll(() => service[Symbol.asyncDispose]())
+
+describe('svc login', () => {
+  it('shows a code and an address, waits for the approval, and says who is signed in and what to do next', async () => {
+    await using machine = await newMachine()
+    const { stdout, stderr } = await machine.signIn(service)
+    const url = service.config.baseUrl
+    expect(stdout).toMatch(/Compare the code: [A-Z]{4}-[A-Z]{4}\n/)
+    expect(stdout).toContain(`${url}/v1/auth/magic/consume?token=`)
+    expect(stdout).toContain(
+      `Signed in to ${url} as ada@example.com, team @acme/core, device ${hostname()}.\nNext: svc run codex`,
+    )
+    expect(stderr).toBe('')
+  })
+
+  it('keeps credentials that only their owner can read', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    const folder = path.join(machine.home, '.config/svc')
+    expect((await stat(folder)).mode & 0o077).toBe(0)
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile())
+    expect(files.map(({ name }) => name).sort()).toEqual(['current', 'device-id', 'profile.json', 'tokens.json'])
+    for (const { parentPath, name } of files) {
+      expect((await stat(path.join(parentPath, name))).mode & 0o777, name).toBe(0o600)
+    }
+  })
+
+  it('obeys XDG_CONFIG_HOME', async () => {
+    await using machine = await newMachine()
+    const ran = await machine.svc(['login', service.config.baseUrl, '--email', 'nobody@example.com'], {
+      env: { XDG_CONFIG_HOME: path.join(machine.home, 'elsewhere') },
+    })
+    expect(ran.status).toBe(1)
+    expect(await readdir(path.join(machine.home, 'elsewhere/svc'))).toEqual(['device-id'])
+  })
+
+  it('is the same device after signing in again', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    const before = await readFile(path.join(machine.home, '.config/svc/device-id'), 'utf8')
+    await machine.signIn(service)
+    const { stdout } = await machine.svc(['devices', '--json'])
+    const devices = JSON.parse(stdout) as { deviceId: string; deviceName: string; current: boolean }[]
+    expect(devices.filter(({ deviceId }) => deviceId === before.trim())).toEqual([
+      expect.objectContaining({ deviceName: hostname(), current: true }),
+    ])
+  })
+
+  it('takes localhost and 127.0.0.1 for one deployment', async () => {
+    await using machine = await newMachine()
+    await machine.signIn(service)
+    const { stdout, status } = await machine.svc(['token', '--url', `127.0.0.1:${service.port}/`])
+    expect([status, stdout.trim()]).toEqual([0, (await machine.svc(['token'])).stdout.trim()])
+  })
+
+  it('leaves cleanly when it is interrupted, with nothing stored', async () => {
+    await using machine = await newMachine()
+    const ran = await machine.svc(['login', service.config.baseUrl, '--email', 'ada@example.com'], {
+      onPrint: (_, child) => void child.kill('SIGINT'),
+    })
+    expect([ran.status, ran.stderr]).toEqual([130, 'Interrupted.\n'])
+    expect((await machine.svc(['token'])).status).toBe(3)
+  })
+
+  it('says that the login was denied', async () => {
+    await using machine = await newMachine()
+    const { accessToken } = await service.signIn('ada@example.com', { deviceId: 'approver' })
+    const ran = await machine.svc(['login', service.config.baseUrl, '--email', 'ada@example.com'], {
+      onPrint: async (printed) => {
+        const userCode = /code: (\S+)/.exec(printed)?.[1]
+        if (!userCode) return
+        await service.clientOf(accessToken).POST('/device', { body: { userCode, action: 'deny' } })
+      },
+    })
+    expect(ran.status).toBe(1)
+    expect(ran.stderr).toMatch(/denied/i)
+  })
+
+  it.each([
+    [['login', '--email'], /argument missing/],
+    [['login', 'ftp://svc.example.com', '--email', 'a@b.c'], /is not the address of a deployment/],
+    [['login', 'not an address', '--email', 'a@b.c'], /is not the address of a deployment/],
+    [['login', 'https://ada:secret@svc.example.com', '--email', 'a@b.c'], /no user name and no password/],
+    [['login', 'svc.example.com'], /svc login --email ADDRESS/],
+  ])('refuses %j as wrong usage', async (args, message) => {
+    await using machine = await newMachine()
+    const ran = await machine.svc(args)
+    expect([ran.status, ran.stdout]).toEqual([2, ''])
+    expect(ran.stderr).toMatch(message)
+  })
+})
+
+describe('a deployment that cannot be used is explained in a sentence:', () => {
+  /** Something that is no deployment, on a free port. */
+  async function startOther(answer: { status: number; type: string; body: string }) {
+    const server = createServer((_, res) => {
+      res.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    return { port, [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())) }
+  }
+
+  async function failure(url: string): Promise<string> {
+    await using machine = await newMachine()
+    const ran = await machine.svc(['login', url, '--email', 'ada@example.com'])
+    expect([ran.status, ran.stdout]).toEqual([1, ''])
+    expect(ran.stderr.trim().split('\n')).toHaveLength(1)
+    return ran.stderr
+  }
+
+  it('nothing listens there', async () => {
+    const port = await closedPort()
+    expect(await failure(`localhost:${port}`)).toContain(`Nothing listens at localhost:${port}. Check the URL`)
+  })
+
+  it('a host that does not exist', async () => {
+    expect(await failure('https://svc.invalid')).toMatch(/no host named svc\.invalid|svc\.invalid cannot be looked up/)
+  })
+
+  it('a web page of a proxy or of another site', async () => {
+    await using other = await startOther({ status: 200, type: 'text/html; charset=utf-8', body: '<h1>Sign in</h1>' })
+    expect(await failure(`localhost:${other.port}`)).toContain('answered 200 with a web page instead of JSON')
+  })
+
+  it('another service, which has no such route', async () => {
+    await using other = await startOther({ status: 404, type: 'application/json', body: '{}' })
+    expect(await failure(`localhost:${other.port}`)).toContain('is not a control plane of svc')
+  })
+
+  it('https where the service speaks http', async () => {
+    expect(await failure(`https://localhost:${service.port}`)).toContain('does not speak TLS. Try the URL with http://')
+  })
+
+  it('an address that is not invited', async () => {
+    await using machine = await newMachine()
+    const ran = await machine.svc(['login', service.config.baseUrl, '--email', 'nobody@example.com'])
+    expect(ran.status).toBe(1)
+    expect(ran.stderr).toMatch(/invit.* \(request \S+\)/)
+  })
+})

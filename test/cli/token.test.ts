@@ -1,0 +1,137 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isFresh } from '../../src/cli/token-age.ts'
+import { atOnce } from '../support/requests.ts'
+import type { TestService } from '../support/service.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
+import { closedPort, newMachine } from './machine.ts'
+import type { Machine } from './machine.ts'
+
+let service: TestService
+let machine: Machine
+beforeAll(async () => {
+  service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+  machine = await newMachine()
+  await machine.signIn(service)
+})
+afterAll(async () => {
+  await machine[Symbol.asyncDispose]()
+  await service[Symbol.asyncDispose]()
+})
+
+const refreshes = () =>
+  service.log.filter(({ fields }) => 'route' in fields && fields.route === '/v1/auth/token/refresh').length
+
+describe('svc token', () => {
+  it('prints the access token and nothing else, and asks nobody while it is fresh', async () => {
+    const before = service.log.length
+    const ran = await machine.svc(['token'])
+    expect(ran).toEqual({ status: 0, stderr: '', stdout: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) })
+    expect(service.log.length).toBe(before)
+    expect((await service.clientOf(ran.stdout.trim()).GET('/device')).response.status).toBe(200)
+  })
+
+  it('gives a token that is valid for a minute at least', async () => {
+    const before = (await machine.svc(['token'])).stdout
+    await machine.age(service, 780)
+    expect((await machine.svc(['token'])).stdout).toBe(before)
+    await machine.age(service, 70)
+    expect((await machine.svc(['token'])).stdout).not.toBe(before)
+  })
+
+  it('causes one refresh when 20 shells ask at once, and all of them get a good token', async () => {
+    await machine.age(service, 900)
+    const before = refreshes()
+    const ran = await atOnce(20, () => machine.svc(['token']))
+    expect(ran.map(({ status, stderr }) => [status, stderr])).toEqual(Array(20).fill([0, '']))
+    expect(refreshes() - before).toBe(1)
+    const [token, ...others] = new Set(ran.map(({ stdout }) => stdout.trim()))
+    expect(others).toEqual([])
+    expect((await service.clientOf(token ?? '').GET('/device')).response.status).toBe(200)
+  })
+
+  it('loads neither an HTTP client nor prompts: it must start fast', async () => {
+    const spy = path.join(machine.home, 'spy.mjs')
+    await writeFile(spy, `process.on('exit', () => console.error(process.moduleLoadList.join('\\n')))`)
+    const { stderr } = await machine.svc(['token'], { env: { NODE_OPTIONS: `--import=${spy}` } })
+    expect(stderr).toContain('NativeModule fs')
+    expect(stderr).not.toMatch(/undici|NativeModule https?$|NativeModule readline$/m)
+  })
+
+  it('exits with 3 and one line when nobody is signed in', async () => {
+    await using fresh = await newMachine()
+    expect(await fresh.svc(['token'])).toEqual({
+      status: 3,
+      stdout: '',
+      stderr: 'You are not signed in. Run: svc login URL\n',
+    })
+    expect(await fresh.svc(['token', '--url', 'svc.example.com'])).toEqual({
+      status: 3,
+      stdout: '',
+      stderr: 'You are not signed in to https://svc.example.com. Run: svc login https://svc.example.com\n',
+    })
+  })
+
+  it('exits with 3 when the session has ended, and forgets its tokens', async () => {
+    await using other = await newMachine()
+    await other.signIn(service)
+    const { accessToken } = JSON.parse(await readFile(other.tokensOf(service), 'utf8')) as { accessToken: string }
+    await service.clientOf(accessToken).POST('/v1/auth/logout')
+    await other.age(service, 900)
+    const ran = await other.svc(['token'])
+    expect([ran.status, ran.stdout]).toEqual([3, ''])
+    expect(ran.stderr).toMatch(/^Your session at \S+ has ended\. .* Run: svc login \S+\n$/)
+    expect((await other.svc(['token'])).stderr).toContain('You are not signed in to')
+  })
+
+  it('exits with 1 and keeps the tokens when the deployment cannot be reached', async () => {
+    await using other = await newMachine(machine)
+    const host = `localhost:${await closedPort()}`
+    const moved = path.join(other.home, '.config/svc/deployments', encodeURIComponent(`http://${host}`))
+    await other.age(service, 900)
+    await other.moveProfile(service, `http://${host}`)
+    expect(await other.svc(['token', '--url', host])).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `Nothing listens at ${host}. Check the URL, or start the service.\n`,
+    })
+    expect(await readFile(path.join(moved, 'tokens.json'), 'utf8')).toContain('accessToken')
+  })
+
+  it('says which file is damaged', async () => {
+    await using other = await newMachine(machine)
+    await writeFile(other.tokensOf(service), '{"accessToken":')
+    const ran = await other.svc(['token'])
+    expect(ran.status).toBe(1)
+    expect(ran.stderr).toContain(`${other.tokensOf(service)} holds no tokens`)
+    await rm(other.tokensOf(service))
+    expect((await other.svc(['token'])).status).toBe(3)
+  })
+})
+
+describe('isFresh', () => {
+  const now = new Date('2026-11-21T12:00:00Z')
+  const token = (lifeSeconds: number, ageSeconds: number, issuedAt = 0) => ({
+    account: 'ada@example.com',
+    team: '@acme/core',
+    deviceId: 'd',
+    refreshToken: 'r',
+    expiresAt: '',
+    accessToken: `h.${Buffer.from(JSON.stringify({ iat: issuedAt, exp: issuedAt + lifeSeconds })).toString('base64url')}.s`,
+    savedAt: new Date(now.getTime() - ageSeconds * 1000).toISOString(),
+  })
+
+  it.each([
+    ['another minute of fifteen', token(900, 840), true],
+    ['less than a minute of fifteen', token(900, 841), false],
+    ['half of a life of 20 seconds', token(20, 10), true],
+    ['less than half of a life of 20 seconds', token(20, 11), false],
+    ['issued by a clock that is years off', token(900, 0, 2_000_000_000), true],
+    ['saved in the future, so the clock was set back', token(900, -5), false],
+    ['no time of saving', { ...token(900, 0), savedAt: 'x' }, false],
+    ['no JWT', { ...token(900, 0), accessToken: 'opaque' }, false],
+  ])('%s', (_, tokens, expected) => {
+    expect(isFresh(tokens, now)).toBe(expected)
+  })
+})
