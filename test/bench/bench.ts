@@ -150,6 +150,14 @@ async function compareTrees(
   }
 }
 
+/** The median, and the smallest and largest ratio of the rounds. A cost of 0 has no ratio. */
+function ratios(old: readonly number[], young: readonly number[]): readonly string[] {
+  const ofRounds = young.map((cost, round) => cost / (old[round] ?? NaN))
+  if (!ofRounds.every(Number.isFinite)) return ['', '']
+  const [smallest, largest] = [Math.min(...ofRounds), Math.max(...ofRounds)]
+  return [median(ofRounds).toFixed(3), `${smallest.toFixed(3)} to ${largest.toFixed(3)}`]
+}
+
 /**
  * The cost of each server in each round. Every second round goes through the servers backwards, so that none is always
  * the first.
