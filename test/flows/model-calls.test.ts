@@ -294,7 +294,7 @@ describe('a chat completion of the local worker', () => {
       .toMatchObject({ found: 'unavailable' })
   })
 
-  it('goes to the upstream under its name there from the first call on while the engine cannot be reached', async () => {
+  it('goes to the upstream under its name there while the engine cannot be reached', async () => {
     const upstream = await use(startUpstream())
     const engine = await use(startEngine())
     await engine[Symbol.asyncDispose]()
