@@ -196,7 +196,7 @@ describe('a member who is removed from the file', () => {
       ['pending', 'cancelled', null],
       ['approved', 'cancelled', null],
       ['denied', 'denied', null],
-      ['redeemed', 'approved', null],
+      ['redeemed', 'cancelled', null],
     ])
   })
 

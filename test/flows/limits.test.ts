@@ -129,7 +129,7 @@ describe('limits with Redis', () => {
     const statuses: number[] = []
     for (let count = 0; count < 3; count++) statuses.push((await start(service, 'ada@example.com')).status)
     expect(statuses).toEqual([202, 202, 429])
-    expect(service.log.filter(({ event }) => event === 'redis.away')).toHaveLength(1)
+    expect(service.log.filter(({ event }) => event === 'redis.disconnected')).toHaveLength(1)
     expect(service.config.redisUrl).toBeInstanceOf(Secret)
   })
 })

@@ -11,7 +11,7 @@ import type { NewBrowserSession } from './store.ts'
  * fixation).
  */
 export function beginBrowserSession(
-  req: Pick<Request, 'ip' | 'headers'>,
+  req: Pick<Request, 'ip' | 'socket' | 'headers'>,
   invitationId: string,
   now: Date,
 ): { cookie: Secret; session: NewBrowserSession } {

@@ -47,6 +47,12 @@ export async function decideOnce(
   const details = { via, deviceId: login.deviceId, ...(sessionId && { sessionId }) }
   return withRetry(() =>
     db.$transaction(async (tx) => {
+      // Waits for a withdrawal of the invitation and then decides nothing, so that no approval or session outlives it.
+      // This lock comes before the login's, as in every other transaction, so that two of them cannot wait for each
+      // other.
+      const invited = await tx.$queryRaw<unknown[]>`
+        SELECT 1 FROM invitations WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE`
+      if (invited.length === 0) return false
       const { count } = await tx.deviceLogin.updateMany({
         where: { id: login.id, ...where, ...named.where },
         data: { ...data, ...named.data },

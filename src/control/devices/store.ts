@@ -71,10 +71,8 @@ export function makeDeviceStore(db: PrismaClient) {
         // A session that is being opened waits for this row, and then finds its login cancelled.
         await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
         await tx.deviceLogin.updateMany({
-          where: {
-            invitation: { accountId },
-            OR: [{ status: 'pending' }, { status: 'approved', deviceSession: null }],
-          },
+          // Approved ones too: the link of a login that was approved by its code can still sign a browser in.
+          where: { invitation: { accountId }, status: { in: ['pending', 'approved'] } },
           data: { status: 'cancelled', userCode: null },
         })
         const devices = { id: { notIn: [...kept.devices] }, invitation: { accountId } }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { hasBody, plainType } from '../../src/http/body.ts'
+import { hasBody } from '../../src/http/body.ts'
+import { toKnownType } from '../../src/http/validation/content-type.ts'
 
 const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const UNREADABLE = 'application/octet-stream'
 
-describe('plainType', () => {
+describe('toKnownType', () => {
   it.each([
     [JSON_TYPE, JSON_TYPE],
     ['Application/JSON', JSON_TYPE],
@@ -26,13 +27,13 @@ describe('plainType', () => {
     ['x/1', UNREADABLE],
     ['', UNREADABLE],
     ['constructor', UNREADABLE],
-  ])('%j is %s', (sent, plain) => {
-    expect(plainType(sent)).toBe(plain)
+  ])('reduces %j to %s', (sent, known) => {
+    expect(toKnownType(sent)).toBe(known)
   })
 
-  it('has three answers, however many types strangers make up', () => {
+  it('gives the same type for any number of invented parameters', () => {
     const answers = new Set(
-      Array.from({ length: 1000 }, (_, index) => plainType(`application/json; v=${index}; x/${index}`)),
+      Array.from({ length: 1000 }, (_, index) => toKnownType(`application/json; v=${index}; x/${index}`)),
     )
     expect([...answers]).toEqual([JSON_TYPE])
   })
@@ -40,11 +41,11 @@ describe('plainType', () => {
 
 describe('hasBody', () => {
   it.each<[string, Record<string, string>, boolean]>([
-    ['a length', { 'content-length': '1' }, true],
-    ['chunks', { 'transfer-encoding': 'chunked' }, true],
-    ['a length of nothing', { 'content-length': '0' }, false],
-    ['nothing said', {}, false],
-  ])('%s', (_, headers, has) => {
+    ['a positive length', { 'content-length': '1' }, true],
+    ['chunked encoding', { 'transfer-encoding': 'chunked' }, true],
+    ['a length of zero', { 'content-length': '0' }, false],
+    ['neither header', {}, false],
+  ])('with %s', (_, headers, has) => {
     expect(hasBody({ headers })).toBe(has)
   })
 })
