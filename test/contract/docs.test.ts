@@ -48,6 +48,11 @@ describe('the documents', () => {
     expect(unnamed.filter((script) => script !== 'lint:contract')).toEqual([])
   })
 
+  it('name the test command that .ci/run runs', () => {
+    const [command] = readme.text.match(/(?<=^ {4})npm ci && npm test$/m) ?? []
+    expect(readFileSync(path.join(ROOT, '.ci/run'), 'utf8').split('\n')).toContain(command)
+  })
+
   it('name only commands of svc that exist', () => {
     const commands = { ...peopleCommands, ...serviceCommands }
     const named = inAllPages(matches(/(?:npx |`)svc ([a-z]+)/g))
