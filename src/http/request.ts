@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { Request } from 'express'
 import type { Caller } from '../kernel/caller.ts'
 import type { OperationObject } from './contract.ts'
@@ -34,9 +35,19 @@ export function callerOf(req: Pick<Request, 'caller'>): Caller {
   return req.caller
 }
 
-/** The client's address: the peer's, or the one that a trusted proxy names. */
+/**
+ * The client's IP address: the peer's, or the one that a trusted proxy names, without its port. `unknown` when the proxy
+ * passes on something that is not an address.
+ */
 export function ipOf(req: Pick<Request, 'ip'>): string {
-  return req.ip ?? 'unknown'
+  return toIpAddress(req.ip ?? '') ?? 'unknown'
+}
+
+/** Reads `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`; null for anything else. */
+export function toIpAddress(text: string): string | null {
+  const [, bracketed, plain] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/.exec(text) ?? []
+  const address = bracketed ?? plain ?? text
+  return isIP(address) === 0 ? null : address
 }
 
 /** The first 512 characters of the `User-Agent` header. */

@@ -41,7 +41,7 @@ describe('toKnownType', () => {
 
   it('gives the same type for any number of invented parameters', () => {
     const answers = new Set(
-      Array.from({ length: 1000 }, (_, index) => toKnownType(`application/json; v=${index}; x/${index}`)),
+      Array.from({ length: 1000 }, (_, index) => toKnownType(`application/json; v=${index}; x${index}=1`)),
     )
     expect([...answers]).toEqual([JSON_TYPE])
   })
