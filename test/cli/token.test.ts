@@ -104,7 +104,7 @@ describe('svc token', () => {
     await writeFile(other.tokensOf(service), '{"accessToken":')
     const ran = await other.svc(['token'])
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toContain(`${other.tokensOf(service)} holds no tokens`)
+    expect(ran.stderr).toContain(`${other.tokensOf(service)} does not contain tokens of this client`)
     await rm(other.tokensOf(service))
     expect((await other.svc(['token'])).status).toBe(3)
   })

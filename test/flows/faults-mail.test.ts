@@ -89,7 +89,7 @@ it('cancels a login whose email fails, and does not repeat what the mail server 
     service.mailbox.fault = fault
     const response = await start(service)
     expect(await outcomeOf(response), fault).toBe('503 email_unavailable')
-    expect(await messageOf(response)).toBe('The mail could not be sent. Nothing was started; try again later.')
+    expect(await messageOf(response)).toBe('The email could not be sent, so nothing was started. Try again later.')
   }
   const rows = await service.database.prisma.deviceLogin.findMany({ select: { status: true, userCode: true } })
   expect(rows).toEqual([

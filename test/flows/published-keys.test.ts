@@ -142,6 +142,6 @@ describe('published keys', () => {
     expect(await keys.findPublicKey('a')).toBeDefined()
     const blocked = await openPublishedKeys({ controlPlaneUrl: control.url, file: `${file}/below`, log })
     expect(await blocked.findPublicKey('a')).toBeDefined()
-    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.unsaved')
+    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.save_failed')
   })
 })
