@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
 import { ApiError } from './errors.ts'
@@ -13,6 +14,10 @@ export function isForm(req: Pick<Request, 'headers'>): boolean {
   return req.headers['content-type'] === FORM_TYPE
 }
 
+function requireUtf8(_req: unknown, _res: unknown, bytes: Buffer): void {
+  if (!isUtf8(bytes)) throw new ApiError('invalid_request', { message: NOT_UTF8 })
+}
+
 /** The time in which a client must send a small body. */
 const SMALL_BODY_TIMEOUT_MS = 10_000
 
@@ -25,9 +30,15 @@ export function smallBody(
   limitBytes: number,
   larger: { readonly paths: readonly string[]; readonly limitBytes: number } = { paths: [], limitBytes },
 ): RequestHandler {
-  const json = within(limitBytes, express.json({ limit: limitBytes, type: JSON_TYPE }))
-  const largerJson = within(larger.limitBytes, express.json({ limit: larger.limitBytes, type: JSON_TYPE }))
-  const form = within(limitBytes, express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE }))
+  const json = within(limitBytes, express.json({ limit: limitBytes, type: JSON_TYPE, verify: requireUtf8 }))
+  const largerJson = within(
+    larger.limitBytes,
+    express.json({ limit: larger.limitBytes, type: JSON_TYPE, verify: requireUtf8 }),
+  )
+  const form = within(
+    limitBytes,
+    express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE, verify: requireUtf8 }),
+  )
   return withTimeout(SMALL_BODY_TIMEOUT_MS, (req, res, next) => {
     const read = isForm(req) ? form : larger.paths.includes(req.path) ? largerJson : json
     return read(req, res, next)
@@ -48,6 +59,8 @@ export function callBody(limitBytes: number): RequestHandler {
       if (error) return next(error)
       // Both readers leave a Buffer.
       const bytes = req.body as Buffer
+      // Decoding would replace invalid bytes, and a backend that reads them differently would get another message.
+      if (!isUtf8(bytes)) return next(new ApiError('invalid_request', { message: NOT_UTF8 }))
       req.bytes = bytes
       try {
         req.body = JSON.parse(bytes.toString('utf8')) as unknown
@@ -58,6 +71,8 @@ export function callBody(limitBytes: number): RequestHandler {
     })
   }
 }
+
+const NOT_UTF8 = 'The body is not valid UTF-8.'
 
 /**
  * Reads an uncompressed body into `req.body`, as `express.raw` does in ten times the time of a small model call's body.

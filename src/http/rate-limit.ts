@@ -6,8 +6,13 @@ import { ApiError } from './errors.ts'
 
 /** Counts events by key within a window of time that starts with the key's first event. */
 export type RateLimit = {
-  /** Counts one event. Throws `rate_limited` with the seconds to wait when the limit is exceeded. */
+  /**
+   * Counts one event and decides by the same count, so that parallel events cannot pass together. Throws `rate_limited` with
+   * the seconds to wait when the limit is exceeded.
+   */
   take(key: string): Promise<void>
+  /** Takes back an event that `take` counted, for example a guess that was right. */
+  refund(key: string): Promise<void>
   /** Counts one event and never refuses. */
   note(key: string): Promise<void>
   /** The seconds until the key may continue; 0 when it may now. Counts nothing. */
@@ -35,19 +40,30 @@ export function rateLimits(redis: Redis | null): OpenRateLimit {
   }
 }
 
-/** Combines limits into one: each of them counts, and the longest wait applies. */
+/**
+ * Combines limits into one. Each of them counts an event, and the longest wait applies. An event that one of them refuses is
+ * refunded to all, so a refusal does not use up the longer limit.
+ */
 export function combineLimits(limits: readonly RateLimit[]): RateLimit {
-  const waitSeconds = async (key: string) =>
-    Math.max(...(await Promise.all(limits.map((limit) => limit.waitSeconds(key)))))
-  const note = async (key: string) => void (await Promise.all(limits.map((limit) => limit.note(key))))
+  const forAll = async (run: (limit: RateLimit) => Promise<void>) => void (await Promise.all(limits.map(run)))
   return {
     async take(key) {
-      refuseIf(await waitSeconds(key))
-      await note(key)
+      const taken = await Promise.allSettled(limits.map((limit) => limit.take(key)))
+      const refusals = taken.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
+      if (refusals.length === 0) return
+      await forAll((limit) => limit.refund(key))
+      throw longestWait(refusals)
     },
-    note,
-    waitSeconds,
+    refund: (key) => forAll((limit) => limit.refund(key)),
+    note: (key) => forAll((limit) => limit.note(key)),
+    waitSeconds: async (key) => Math.max(...(await Promise.all(limits.map((limit) => limit.waitSeconds(key))))),
   }
+}
+
+/** The refusal with the longest wait; an error that is no refusal comes first. */
+function longestWait(errors: readonly unknown[]): unknown {
+  const secondsOf = (error: unknown) => (error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : Infinity)
+  return errors.toSorted((a, b) => secondsOf(b) - secondsOf(a))[0]
 }
 
 function refuseIf(waitSeconds: number): void {
@@ -68,6 +84,7 @@ export function networkKey(ip: string): string {
 
 const NO_LIMIT: RateLimit = {
   take: async () => undefined,
+  refund: async () => undefined,
   note: async () => undefined,
   waitSeconds: async () => 0,
 }
@@ -82,6 +99,9 @@ function toRateLimit(limiter: RateLimiterAbstract, points: number): RateLimit {
         if (refused instanceof RateLimiterRes) return refuseIf(toSeconds(refused))
         throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
       }
+    },
+    async refund(key) {
+      await limiter.reward(key)
     },
     async note(key) {
       await limiter.penalty(key)
