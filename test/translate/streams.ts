@@ -51,8 +51,8 @@ export function jsonFixture(name: string): unknown {
 }
 
 /**
- * These bytes in chunks, in many ways: over all of them there is one cut at every byte, and in the last one there are all of them at once. In
- * two chunks for every byte it would take the square of the length.
+ * These bytes in chunks, in many ways: over all of them there is one cut at every byte, and in the last one there are
+ * all of them at once. In two chunks for every byte it would take the square of the length.
  */
 export function cutEverywhere(bytes: Buffer): Buffer[][] {
   const cutAt = (places: readonly number[]) => [0, ...places].map((from, at) => bytes.subarray(from, places[at]))

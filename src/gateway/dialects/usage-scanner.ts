@@ -1,10 +1,12 @@
 /**
- * Reads the token usage of a model call from the bytes of its answer as they pass. Nothing of the answer is kept but the small object behind
- * a `"usage"` key, and that only until its event is over. Until such a key passes, a chunk costs one native search.
+ * Reads the token usage of a model call from the bytes of its answer as they pass. Nothing of the answer is kept but
+ * the small object behind a `"usage"` key, and that only until its event is over. Until such a key passes, a chunk
+ * costs one native search.
  *
- * Which object counts is a matter of its depth: `usage` is a member of the JSON answer or of the event, or of the `message` or
- * `response` inside the event. The arguments of a tool call or the schema of a tool may have a `usage` too, but deeper. The depth is found out
- * backwards: what is still closed after the object until its event ends is what was open around it.
+ * Which object counts is a matter of its depth: `usage` is a member of the JSON answer or of the event, or of the
+ * `message` or `response` inside the event. The arguments of a tool call or the schema of a tool may have a `usage`
+ * too, but deeper. The depth is found out backwards: what is still closed after the object until its event ends is what
+ * was open around it.
  */
 import { isObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
@@ -28,8 +30,9 @@ export type UsageScanner = {
 }
 
 /**
- * A reader for one answer, whole or a stream, of any style: the names of the numbers say which. Chat completions and responses count
- * cached tokens in the input; messages counts them beside it, at the start and again at the end of a stream.
+ * A reader for one answer, whole or a stream, of any style: the names of the numbers say which. Chat completions and
+ * responses count cached tokens in the input; messages counts them beside it, at the start and again at the end of a
+ * stream.
  */
 export function scanUsage(): UsageScanner {
   return new Scanning()

@@ -4,8 +4,8 @@ import type { SseEvent } from '../sse/decode.ts'
 import { readChatEvent } from './chunk.ts'
 
 /**
- * A chat stream under the service's model id. `[DONE]` follows only an answer that gave its reason to finish; every other one ends with
- * an error chunk and without `[DONE]`.
+ * A chat stream under the service's model id. `[DONE]` follows only an answer that gave its reason to finish; every
+ * other one ends with an error chunk and without `[DONE]`.
  */
 export function passChatStream({ model }: { readonly model: string }): StreamTranslator {
   let state: StreamState = 'open'

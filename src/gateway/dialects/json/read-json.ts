@@ -39,8 +39,8 @@ export function parseObject(text: string): Json | null {
 }
 
 /**
- * The object that this text is, with each number that JavaScript would change kept as it was written, for values that are only passed on.
- * Null for anything else.
+ * The object that this text is, with each number that JavaScript would change kept as it was written, for values that
+ * are only passed on. Null for anything else.
  */
 export function parseExactly(text: string): Json | null {
   if (!/\d{16}|[eE][+-]?\d/.test(text)) return parseObject(text)
