@@ -64,7 +64,7 @@ export type StreamMonitor = {
 /** `ended`: the client has all of the answer; `failed`: it has been told that there is no more. */
 export type StreamState = 'open' | 'ended' | 'failed'
 
-/** Changes a stream event by event. Nothing follows its last event, whatever is pushed after that. */
+/** Changes a stream event by event. Nothing follows its last event, even when more is pushed. */
 export type StreamTranslator = {
   push(event: SseEvent): SseEvent[]
   /** The backend has ended its answer; returns what is left. */

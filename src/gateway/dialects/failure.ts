@@ -52,8 +52,20 @@ function kindOf(names: string, message: string, status: number | null): FailureK
   return named?.[1] ?? (status === null ? 'failed' : kindOfStatus(status))
 }
 
-const CONTEXT_EXCEEDED =
-  /context_length_exceeded|exceed_context_size|maximum context length|exceeds? the (available )?context|context size has been exceeded|prompt is too long|prompt too long|input length and|too many tokens|longer than the model's context/i
+const CONTEXT_EXCEEDED = new RegExp(
+  [
+    'context_length_exceeded',
+    'exceed_context_size',
+    'maximum context length',
+    'exceeds? the (available )?context',
+    'context size has been exceeded',
+    'prompt (is )?too long',
+    'input length and',
+    'too many tokens',
+    "longer than the model's context",
+  ].join('|'),
+  'i',
+)
 
 /** The words of llama.cpp, which reports it as a failure of the server. */
 const UNREADABLE = /\b(image|audio|video) input is not supported\b/i

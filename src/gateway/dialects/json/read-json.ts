@@ -1,7 +1,7 @@
-/** A JSON object whose members nobody has checked yet. */
+/** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
 
-/** These small readers give a value of their type, whatever they are given. */
+/** Each of these readers returns a value of its type for any input. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
