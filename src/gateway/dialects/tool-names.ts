@@ -62,13 +62,16 @@ function isValid(name: string, maxLength: number): boolean {
 }
 
 function hashedName(tool: ToolRef, maxLength: number): string {
-  const hash = createHash('sha256').update(keyOf(tool)).digest('hex').slice(0, 8)
+  const hash = createHash('sha256')
+    .update(JSON.stringify([tool.kind, tool.namespace, tool.name]))
+    .digest('hex')
+    .slice(0, 8)
   const clean = plainName(tool).replaceAll(/[^a-zA-Z0-9_-]/g, '_')
   return `${clean.slice(0, maxLength - hash.length - 1)}_${hash}`
 }
 
 function keyOf({ kind, name, namespace }: ToolRef): string {
-  return JSON.stringify([kind, namespace, name])
+  return `${kind}\0${namespace ?? ''}\0${name}`
 }
 
 function toRef({ kind, name, namespace }: ToolRef): ToolRef {
