@@ -1,6 +1,8 @@
 import { isObject, type Json, readList } from './json/read-json.ts'
 
-/** Whether every object of a JSON schema is closed and requires all of its properties, which strict decoding demands. */
+/**
+ * Whether every object of a JSON schema is closed and requires all of its properties, which strict decoding demands.
+ */
 export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema)
   if (!isObject(schema)) return true
