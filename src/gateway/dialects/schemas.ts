@@ -14,7 +14,7 @@ export function isStrictSchema(schema: unknown): boolean {
   return Object.values(schema).every(isStrictSchema)
 }
 
-/** A schema of an object: any other is wrapped, because arguments are objects in every dialect. */
+/** A schema of an object. Another schema is wrapped, because arguments are objects in every dialect. */
 export function toObjectSchema(schema: unknown): Json {
   if (!isObject(schema)) return { type: 'object', properties: {} }
   if (schema.type === 'object') return schema
