@@ -4,14 +4,20 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import { ApiError } from './errors.ts'
 
-/** Counts what happens under a key in a window of time that begins with the first. */
+/**
+ * Counts events by key within a window of time that starts with the key's first event. Each call is one atomic step of
+ * the counter, so that concurrent callers cannot pass the limit together. A caller who wants to count failures only
+ * counts first and refunds on success.
+ */
 export type RateLimit = {
-  /** Counts one more; throws `rate_limited` with how long to wait when that is too many. */
+  /**
+   * Counts one event. Throws `rate_limited` with the seconds to wait, and counts nothing, when the limit is reached.
+   */
   take(key: string): Promise<void>
-  /** Counts one more and refuses nothing. */
-  note(key: string): Promise<void>
-  /** How many seconds until the key may go on; 0 when it may now. Counts nothing. */
-  waitSeconds(key: string): Promise<number>
+  /** Counts one event and returns 0; returns the seconds to wait, and counts nothing, when the limit is reached. */
+  tryTake(key: string): Promise<number>
+  /** Takes back one counted event. */
+  refund(key: string): Promise<void>
 }
 
 /** So many in so many seconds; 0 is no limit at all. */
@@ -21,8 +27,8 @@ export type Rate = { readonly points: number; readonly seconds: number }
 export type OpenRateLimit = (name: string, rate: Rate) => RateLimit
 
 /**
- * Limits that count in this process, or in Redis for all processes together. While Redis is away each process counts for itself, so a
- * lost counter neither refuses everybody nor lets everybody through.
+ * Limits that count in this process, or in Redis for all processes together. While Redis is away each process counts
+ * for itself, so a lost counter neither refuses everybody nor lets everybody through.
  */
 export function rateLimits(redis: Redis | null): OpenRateLimit {
   return (name, { points, seconds }) => {
@@ -38,29 +44,47 @@ export function rateLimits(redis: Redis | null): OpenRateLimit {
             insuranceLimiter: memory,
           })
         : memory,
-      points,
     )
   }
 }
 
-/** Several limits as one: all of them count, and the longest wait counts. */
+/** Combines limits into one: an event counts in each of them or in none, and the longest wait applies. */
 export function together(limits: readonly RateLimit[]): RateLimit {
-  const waitSeconds = async (key: string) =>
-    Math.max(...(await Promise.all(limits.map((limit) => limit.waitSeconds(key)))))
-  const note = async (key: string) => void (await Promise.all(limits.map((limit) => limit.note(key))))
-  return {
-    async take(key) {
-      refuseIf(await waitSeconds(key))
-      await note(key)
-    },
-    note,
-    waitSeconds,
-  }
+  const counters = (key: string) => limits.map((limit) => ({ limit, key }))
+  return withTake({
+    tryTake: (key) => tryTakeAll(counters(key)),
+    refund: (key) => refundAll(counters(key)),
+  })
 }
 
-/** Throws `rate_limited` when there is something to wait for. */
-export function refuseIf(waitSeconds: number): void {
-  if (waitSeconds > 0) throw new ApiError('rate_limited', { retryAfterSeconds: waitSeconds })
+/** A limit and the key that an event has in it. */
+export type Counter = { readonly limit: RateLimit; readonly key: string }
+
+/**
+ * Counts one event in every counter and returns 0; returns the longest wait in seconds, and counts in none, when one is
+ * at its limit.
+ */
+export async function tryTakeAll(counters: readonly Counter[]): Promise<number> {
+  const waits = await Promise.all(counters.map(async ({ limit, key }) => limit.tryTake(key)))
+  const longest = Math.max(0, ...waits)
+  if (longest > 0) await refundAll(counters.filter((_, index) => waits[index] === 0))
+  return longest
+}
+
+/** Takes back one event that was counted in every counter. */
+export async function refundAll(counters: readonly Counter[]): Promise<void> {
+  await Promise.all(counters.map(async ({ limit, key }) => limit.refund(key)))
+}
+
+/** Adds `take`, which throws where `tryTake` returns how long to wait. */
+function withTake(limit: Omit<RateLimit, 'take'>): RateLimit {
+  return {
+    ...limit,
+    async take(key) {
+      const waitSeconds = await limit.tryTake(key)
+      if (waitSeconds > 0) throw new ApiError('rate_limited', { retryAfterSeconds: waitSeconds })
+    },
+  }
 }
 
 /** One key for a caller's network: an IPv4 address, or the /64 that one IPv6 customer has. */
@@ -77,29 +101,29 @@ export function networkKey(ip: string): string {
 
 const NO_LIMIT: RateLimit = {
   take: async () => undefined,
-  note: async () => undefined,
-  waitSeconds: async () => 0,
+  tryTake: async () => 0,
+  refund: async () => undefined,
 }
 
-function toRateLimit(limiter: RateLimiterAbstract, points: number): RateLimit {
-  return {
-    async take(key) {
+function toRateLimit(limiter: RateLimiterAbstract): RateLimit {
+  return withTake({
+    async tryTake(key) {
       try {
         await limiter.consume(key)
+        return 0
       } catch (refused) {
-        // What is refused is rejected with the counter, and only that.
-        if (refused instanceof RateLimiterRes) return refuseIf(toSeconds(refused))
-        throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
+        // The library rejects with the counter when the limit is reached, and with an Error when counting failed.
+        if (!(refused instanceof RateLimiterRes))
+          throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
+        // It has counted the refused event too, which would use up what others refund.
+        await limiter.reward(key)
+        return toSeconds(refused)
       }
     },
-    async note(key) {
-      await limiter.penalty(key)
+    async refund(key) {
+      await limiter.reward(key)
     },
-    async waitSeconds(key) {
-      const counted = await limiter.get(key)
-      return counted && counted.consumedPoints >= points && counted.msBeforeNext > 0 ? toSeconds(counted) : 0
-    },
-  }
+  })
 }
 
 function toSeconds({ msBeforeNext }: RateLimiterRes): number {

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { rateLimits, together, tryTakeAll } from '../../src/http/rate-limit.ts'
+import type { RateLimit } from '../../src/http/rate-limit.ts'
+
+const open = rateLimits(null)
+let names = 0
+const limitOf = (points: number) => open(`limit-${names++}`, { points, seconds: 60 })
+
+/** A limit whose store answers after some milliseconds, each time after others. */
+function slow(limit: RateLimit): RateLimit {
+  const pause = () => sleep(1 + ((names++ * 7) % 20))
+  const paused =
+    <T>(run: (key: string) => Promise<T>) =>
+    async (key: string) => {
+      await pause()
+      const result = await run(key)
+      await pause()
+      return result
+    }
+  return { take: paused(limit.take), tryTake: paused(limit.tryTake), refund: paused(limit.refund) }
+}
+
+async function passed(limit: RateLimit, callers: number): Promise<number> {
+  const waits = await Promise.all(Array.from({ length: callers }, () => limit.tryTake('key')))
+  return waits.filter((seconds) => seconds === 0).length
+}
+
+describe('a rate limit', () => {
+  it('lets concurrent callers pass up to its points, whatever the delay of its store', async () => {
+    expect(await passed(slow(limitOf(3)), 25)).toBe(3)
+  })
+
+  it('says how long to wait when it is reached', async () => {
+    const limit = limitOf(1)
+    await limit.take('key')
+    expect(await limit.tryTake('key')).toBe(60)
+    await expect(limit.take('key')).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 })
+  })
+
+  it('counts no refused event, so that a refund makes room for one', async () => {
+    const limit = limitOf(2)
+    expect(await passed(limit, 10)).toBe(2)
+    await limit.refund('key')
+    expect(await passed(limit, 10)).toBe(1)
+  })
+
+  it('with 0 points refuses nothing', async () => {
+    expect(await passed(limitOf(0), 100)).toBe(100)
+  })
+})
+
+describe('limits that are combined', () => {
+  it('let concurrent callers pass up to the smallest of them, whatever the delay of their stores', async () => {
+    expect(await passed(together([slow(limitOf(5)), slow(limitOf(3))]), 25)).toBeLessThanOrEqual(3)
+  })
+
+  it('count an event in all of them or in none', async () => {
+    const [large, small] = [limitOf(3), limitOf(1)]
+    const both = together([large, small])
+    expect([await passed(both, 1), await passed(both, 5)]).toEqual([1, 0])
+    expect(await passed(large, 5)).toBe(2)
+  })
+
+  it('say the longest wait', async () => {
+    const [minute, hour] = [limitOf(1), open('hour', { points: 1, seconds: 3600 })]
+    const both = together([minute, hour])
+    await both.take('key')
+    expect(await both.tryTake('key')).toBe(3600)
+  })
+
+  it('may have a key for each of them', async () => {
+    const counters = [
+      { limit: limitOf(1), key: 'session' },
+      { limit: limitOf(2), key: 'account' },
+    ]
+    expect([await tryTakeAll(counters), await tryTakeAll(counters)]).toEqual([0, 60])
+  })
+})
