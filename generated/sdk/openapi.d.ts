@@ -1723,11 +1723,13 @@ export interface components {
             /**
              * Format: uri
              * @description Send a `POST` here to start a device login.
+             * @example http://localhost:8787/v1/auth/device/start
              */
             deviceStart: string;
             /**
              * Format: uri
              * @description The page on which a person signs in.
+             * @example http://localhost:8787/device
              */
             page: string;
         };
@@ -1976,7 +1978,10 @@ export interface components {
              * @enum {string}
              */
             error: "temporarily_unavailable";
-            /** @description For people. The wording may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example Too many requests. Try again in 5 seconds.
+             */
             error_description: string;
         };
         /** @description Another site sent the request. */
@@ -1986,7 +1991,10 @@ export interface components {
              * @enum {string}
              */
             error: "access_denied";
-            /** @description For people. The wording may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example Another site sent this request.
+             */
             error_description: string;
         };
         /** @description The request or the grant is not valid, or the login is not decided yet. `error` says which. */
@@ -1996,7 +2004,10 @@ export interface components {
              * @enum {string}
              */
             error: "invalid_request" | "invalid_grant" | "unsupported_grant_type" | "authorization_pending" | "slow_down" | "access_denied" | "expired_token";
-            /** @description For people. The wording may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example The form field "grant_type" is required.
+             */
             error_description: string;
         };
         /** @description The refresh token is unknown, already used, revoked or expired. Sign in again. */
@@ -2006,7 +2017,10 @@ export interface components {
              * @enum {string}
              */
             error: "invalid_grant";
-            /** @description For people. The wording may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example The refresh token has expired. Sign in again.
+             */
             error_description: string;
         };
         /** @description Access token response (RFC 6749, section 5.1). */
@@ -2029,7 +2043,10 @@ export interface components {
              * @enum {string}
              */
             error: "invalid_request";
-            /** @description For people. The wording may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example The request body is too large.
+             */
             error_description: string;
         };
         /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
@@ -2039,7 +2056,10 @@ export interface components {
              * @enum {string}
              */
             error: "temporarily_unavailable";
-            /** @description For people. The wording may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example The database cannot be reached. Try again.
+             */
             error_description: string;
         };
         /** @description The body is not a form. */
@@ -2049,7 +2069,10 @@ export interface components {
              * @enum {string}
              */
             error: "invalid_request";
-            /** @description For people. The wording may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example Send the body as application/x-www-form-urlencoded.
+             */
             error_description: string;
         };
         /** @description Any JSON object. */

@@ -1,5 +1,5 @@
 import { makeMemberStore } from '../directory/members.ts'
-import type { Part } from '../http/app.ts'
+import type { RoleRoutes } from '../http/app.ts'
 import { healthRoutes } from '../http/health.ts'
 import { contractOf } from '../http/contract.ts'
 import { makeControlSchemes } from './callers.ts'
@@ -21,7 +21,7 @@ import { makeTokenFlow } from './tokens/flow.ts'
 /**
  * Builds the control plane: its flows one after the other, each with what it needs, as one part of the HTTP service.
  */
-export function makeControlPlane(needs: ControlNeeds): Part {
+export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
   const { settings, database, mailer, redis, access, keys, onSessionEnd, notify, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId } = settings
   const db = database.prisma

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { rateLimits, together } from '../http/rate-limit.ts'
+import { combineLimits, rateLimits } from '../http/rate-limit.ts'
 
 type Needs = {
   /** Counts within ten minutes; 0 switches a limit off. */
@@ -25,7 +25,10 @@ export function makeControlLimits({ limits, sendsMail, redis }: Needs) {
     logins: {
       starts: inWindow('starts', limits.startsPerIp),
       notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3)),
-      mails: together([inWindow('mails', mails), open('mails-a-day', { points: mails * 6, seconds: DAY_SECONDS })]),
+      mails: combineLimits([
+        inWindow('mails', mails),
+        open('mails-a-day', { points: mails * 6, seconds: DAY_SECONDS }),
+      ]),
     },
     passkeyStarts: inWindow('passkey-starts', limits.startsPerIp),
     userCodes: {

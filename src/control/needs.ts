@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Keyring } from '../access/keyring.ts'
 import type { AccessStore } from '../access/store.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
 import type { Contract } from '../http/contract.ts'
 import type { Clock } from '../kernel/clock.ts'

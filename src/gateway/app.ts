@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
-import type { Config } from '../config.ts'
-import type { Part } from '../http/app.ts'
+import type { Config } from '../config/values.ts'
+import type { RoleRoutes } from '../http/app.ts'
 import { healthRoutes } from '../http/health.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -31,7 +31,7 @@ type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
 
 export type Gateway = {
   /** Its operations, for the app. */
-  readonly part: Part
+  readonly routes: RoleRoutes
   /** Breaks off every call and closes every connection to a backend. */
   close(): Promise<void>
 }
@@ -72,5 +72,5 @@ export function openGateway(needs: Needs): Gateway {
     }),
   }
   const edge = makeEdge({ settings, contract, identify: deployment.identify, openRateLimit })
-  return { part: { ...edge, handlers }, close: backends.close }
+  return { routes: { ...edge, handlers }, close: backends.close }
 }

@@ -5,7 +5,7 @@
 import type { LiveSessions } from '../access/live-sessions.ts'
 import { openPublishedKeys } from '../access/published-keys.ts'
 import { tokenCallers } from '../access/token-callers.ts'
-import { isDatabaseUnavailable } from '../database/client.ts'
+import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
 import type { Directory } from '../directory/rules.ts'
 import { snapshotCache, toSnapshot } from '../directory/snapshot.ts'

@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts'
-import type { Part } from '../http/app.ts'
+import type { Config } from '../config/values.ts'
+import type { RoleRoutes } from '../http/app.ts'
 import { securitySchemes } from '../http/authenticate.ts'
 import type { Identify } from '../http/authenticate.ts'
 import { callBody } from '../http/body.ts'
@@ -21,7 +21,7 @@ export type EdgeNeeds = {
  * How requests reach the gateway's handlers: which operations there are, who may call, how often, and with which
  * bodies.
  */
-export function makeEdge({ settings, contract, identify, openRateLimit }: EdgeNeeds): Omit<Part, 'handlers'> {
+export function makeEdge({ settings, contract, identify, openRateLimit }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
   const own = contractOf(contract, 'gateway')
   const { requestsPerMinute } = settings.callLimits
   return {

@@ -20,36 +20,29 @@ export type RateLimit = {
   refund(key: string): Promise<void>
 }
 
-/** So many in so many seconds; 0 is no limit at all. */
+/** `points` events in `seconds`; 0 points mean no limit. */
 export type Rate = { readonly points: number; readonly seconds: number }
 
-/** Opens a limit. The name keeps the keys of two limits apart. */
+/** Opens a limit. The name separates the keys of different limits. */
 export type OpenRateLimit = (name: string, rate: Rate) => RateLimit
 
 /**
- * Limits that count in this process, or in Redis for all processes together. While Redis is away each process counts
- * for itself, so a lost counter neither refuses everybody nor lets everybody through.
+ * Makes limits that count in Redis for all processes, or in this process when there is no Redis. While Redis is away
+ * each process counts for itself.
  */
 export function rateLimits(redis: Redis | null): OpenRateLimit {
   return (name, { points, seconds }) => {
     if (points === 0) return NO_LIMIT
     const options = { keyPrefix: `svc:limit:${name}`, points, duration: seconds }
     const memory = new RateLimiterMemory(options)
-    return toRateLimit(
-      redis
-        ? new RateLimiterRedis({
-            ...options,
-            storeClient: redis,
-            rejectIfRedisNotReady: true,
-            insuranceLimiter: memory,
-          })
-        : memory,
-    )
+    if (!redis) return toRateLimit(memory)
+    const shared = { storeClient: redis, rejectIfRedisNotReady: true, insuranceLimiter: memory }
+    return toRateLimit(new RateLimiterRedis({ ...options, ...shared }))
   }
 }
 
 /** Combines limits into one: an event counts in each of them or in none, and the longest wait applies. */
-export function together(limits: readonly RateLimit[]): RateLimit {
+export function combineLimits(limits: readonly RateLimit[]): RateLimit {
   const counters = (key: string) => limits.map((limit) => ({ limit, key }))
   return withTake({
     tryTake: (key) => tryTakeAll(counters(key)),
@@ -87,7 +80,7 @@ function withTake(limit: Omit<RateLimit, 'take'>): RateLimit {
   }
 }
 
-/** One key for a caller's network: an IPv4 address, or the /64 that one IPv6 customer has. */
+/** The key of a client's network: its IPv4 address, or the /64 of its IPv6 address, which one customer has. */
 export function networkKey(ip: string): string {
   if (!ip.includes(':')) return ip
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip

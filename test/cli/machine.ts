@@ -16,7 +16,8 @@ export type Ran = { readonly status: number | null; readonly stdout: string; rea
 
 type RunOptions = {
   readonly env?: Readonly<Record<string, string>>
-  readonly input?: string
+  /** What it reads; null leaves that to `onPrint`. */
+  readonly input?: string | null
   /** Sees the process and what it has printed so far, each time that it prints. */
   readonly onPrint?: (printed: string, child: ChildProcess) => void | Promise<void>
 }
@@ -97,7 +98,7 @@ function run(args: readonly string[], home: string, { env = {}, input, onPrint }
     env: { HOME: home, PATH: path.join(home, 'bin'), NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })
-  child.stdin?.end(input)
+  if (input !== null) child.stdin?.end(input)
   const printed = { stdout: '', stderr: '' }
   return new Promise((resolve, reject) => {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SETTING_NAMES } from '../../src/config.ts'
+import { SETTING_NAMES } from '../../src/config/settings.ts'
 import { itemsOf, readPage, sectionOf } from '../support/documents.ts'
 import { findLogEvents, findMetrics, findSettingDefaults } from '../support/source-facts.ts'
 
@@ -15,7 +15,7 @@ describe('docs/settings.md', () => {
     expect(documented.map(({ name }) => name).toSorted()).toEqual(SETTING_NAMES.toSorted())
   })
 
-  it('gives the defaults of src/config.ts', () => {
+  it('gives the defaults of src/config/settings.ts', () => {
     const inSource = [...findSettingDefaults()]
     expect(inSource.length).toBeGreaterThan(20)
     const inDocument = new Map(documented.map(({ name, given }) => [name, /^default `(.*)`$/.exec(given ?? '')?.[1]]))

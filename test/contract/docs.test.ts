@@ -3,7 +3,8 @@ import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { peopleCommands } from '../../src/cli/commands.ts'
 import { serviceCommands } from '../../src/cli/service-commands.ts'
-import { readConfig, SETTING_NAMES, warningsOf } from '../../src/config.ts'
+import { readConfig, warningsOf } from '../../src/config.ts'
+import { SETTING_NAMES } from '../../src/config/settings.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { ERRORS } from '../../src/http/errors.ts'
@@ -45,6 +46,11 @@ describe('the documents', () => {
     const unnamed = Object.keys(scripts).filter((script) => !named.some(({ found }) => found === script))
     // A part of another script, which is named.
     expect(unnamed.filter((script) => script !== 'lint:contract')).toEqual([])
+  })
+
+  it('name the test command that .ci/run runs', () => {
+    const [command] = readme.text.match(/(?<=^ {4})npm ci && npm test$/m) ?? []
+    expect(readFileSync(path.join(ROOT, '.ci/run'), 'utf8').split('\n')).toContain(command)
   })
 
   it('name only commands of svc that exist', () => {

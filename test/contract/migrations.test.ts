@@ -106,14 +106,14 @@ describe('the migrator', () => {
   })
 
   it.each<[string, Migration[], string, RegExp]>([
-    [
-      'was changed after it was applied',
-      [{ ...first, checksum: 'other' }],
-      '',
-      /1_first was changed after it was applied/,
-    ],
+    ['has a changed file', [{ ...first, checksum: 'other' }], '', /1_first was changed after it was applied/],
     ['is not known to this version', [second], '', /has the migration 1_first, which this version does not know/],
-    ['failed half-way', [first], 'UPDATE "_prisma_migrations" SET finished_at = NULL', /1_first failed half-way/],
+    [
+      'failed before its end',
+      [first],
+      'UPDATE "_prisma_migrations" SET finished_at = NULL',
+      /1_first failed before its end/,
+    ],
   ])('refuses a database with a migration that %s', async (_what, migrations, change, message) => {
     await migrate(connection, [first])
     await connection.script(change)

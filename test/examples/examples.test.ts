@@ -1,8 +1,10 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { curlSteps } from '../../src/docs/getting-started.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { startService } from '../support/service.ts'
@@ -69,4 +71,22 @@ describe('the example', () => {
     const { response } = await service.clientOf(accessToken).GET('/v1/models')
     expect(response.status).toBe(200)
   })
+})
+
+describe('the curl commands of /docs', () => {
+  it('start a login, poll for its tokens, call a model and refresh the tokens', async () => {
+    const [start, poll, call, refresh] = curlSteps({ baseUrl: service.origin, gatewayUrl: service.origin })
+    const { deviceCode } = await curl(start?.command)
+    await service.approveByMail('ada@example.com')
+    const { accessToken, refreshToken } = await curl(poll?.command, { DEVICE_CODE: String(deviceCode) })
+    expect(await curl(call?.command, { ACCESS_TOKEN: String(accessToken) })).toMatchObject({ model: 'svc/fast' })
+    const refreshed = await curl(refresh?.command, { REFRESH_TOKEN: String(refreshToken) })
+    expect(refreshed).toMatchObject({ account: 'ada@example.com', refreshToken: expect.any(String) })
+  })
+
+  async function curl(command = '', env: Record<string, string> = {}): Promise<Record<string, unknown>> {
+    const { stdout } = await promisify(execFile)('bash', ['-c', command], { env: { ...process.env, ...env } })
+    // The commands print an answer of the service, which is JSON.
+    return JSON.parse(stdout) as Record<string, unknown>
+  }
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SERVER_TIMEOUTS } from '../../src/server/serve.ts'
+import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
 import { holdTimeouts } from '../support/held-timeouts.ts'
 import { atOnce, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'

@@ -65,6 +65,34 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
   })
 })
 
+it('sends its own content type to the upstream', async () => {
+  const headers = { 'content-type': 'application/json; charset="utf-8"; v=1' }
+  expect((await gateway.post(PATH, '', { body: bodyOf(100), headers })).status).toBe(200)
+  expect(upstream.last().headers['content-type']).toBe('application/json')
+})
+
+it.each([
+  ['a charset behind spaces', 'application/json; charset = utf-7'],
+  ['two charsets', 'application/json; charset=utf-8; charset=utf-7'],
+])('refuses a content type with %s (415)', async (_, type) => {
+  const answer = await gateway.post(PATH, '', { body: bodyOf(100), headers: { 'content-type': type } })
+  expect(await outcomeOf(answer)).toBe('415 unsupported_media_type')
+  expect(upstream.calls).toEqual([])
+})
+
+it.each(['/v1/chat/completions', '/codex/v1/responses', '/vendorb/v1/messages'])(
+  'refuses a body of %s that is not valid UTF-8 (400)',
+  async (path) => {
+    const body = Buffer.concat([
+      Buffer.from('{"model":"vendorc/coder","x":"'),
+      Buffer.from([0xc0, 0xaf]),
+      Buffer.from('"}'),
+    ])
+    expect(await outcomeOf(await gateway.post(path, '', { body }))).toBe('400 invalid_request')
+    expect(upstream.calls).toEqual([])
+  },
+)
+
 it.each(['compress', 'gzip, br', 'x-custom'])('refuses a body in %s (415)', async (encoding) => {
   expect(await outcomeOf(await send(bodyOf(100), encoding))).toBe('415 unsupported_media_type')
   expect(upstream.calls).toEqual([])

@@ -106,7 +106,8 @@ describe('the events of a call', () => {
   it('contain the usage of a stream, in the dialect of its route', async () => {
     upstream.restart(
       streams([
-        'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":3,"output_tokens":1}}}\n\n',
+        'event: message_start\ndata: {"type":"message_start","message":' +
+          '{"usage":{"input_tokens":7,"cache_read_input_tokens":3,"output_tokens":1}}}\n\n',
         'event: message_delta\ndata: {"type":"message_delta","delta":{},"us',
         'age":{"output_tokens":9}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
       ]),

@@ -34,7 +34,8 @@ describe('a deployment of two control planes and two gateways', () => {
   it('spreads connections over the processes of a role', async () => {
     const { outcomes } = await callFor(40)
     expect(outcomes).toEqual({ '200': expect.any(Number) })
-    for (const { process } of deployment.gateways) expect(process.output()).toContain('/v1/chat/completions')
+    const hasCall = (output: string) => output.includes('/v1/chat/completions')
+    for (const { process } of deployment.gateways) await waitUntil('a call in the log', process.output, hasCall)
   })
 
   it('serves calls by the other gateway while one is killed, and by both after its start', async () => {

@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { isDatabaseUnavailable, openDatabase } from '../../src/database/client.ts'
+import { isDatabaseUnavailable } from '../../src/database/errors.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import { freshDatabase } from '../support/database.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
 
@@ -114,7 +115,7 @@ describe('the embedded database', { timeout: 180_000 }, () => {
     await Promise.all(starters.map((starter) => starter.untilPrinted(1)))
 
     expect(starters.filter(({ printed }) => printed[0] === 'open')).toHaveLength(1)
-    expect(starters.filter(({ printed }) => printed[0]?.startsWith('refused: the database directory'))).toHaveLength(3)
+    expect(starters.filter(({ printed }) => printed[0]?.startsWith('refused: The database directory'))).toHaveLength(3)
     await Promise.all(starters.map((starter) => starter.kill()))
   })
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import { makeAuthRequests } from '../support/auth-requests.ts'
 import { directoryOf, mailTokenOf } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TokenSet } from '../../generated/sdk/index.js'
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { makeAuthRequests } from '../support/auth-requests.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
@@ -213,18 +213,18 @@ describe('a request of the control plane', () => {
   ]
   const isUnavailable = ({ outcome }: Timed) => /^503 (service|temporarily)_unavailable$/.test(outcome)
 
-  it('that waits for a connection and then for a lock is answered 503 after one time budget', async () => {
+  it('is answered 503 when it waits for a connection, again for a connection, and then for a lock', async () => {
     const { reads, writes } = await makeAuthRequests(service, persons.next())
     const locks = await Promise.all(WRITTEN_TABLES.map((table) => lockTable(direct, table, 'EXCLUSIVE')))
     try {
-      const used = occupyConnections(10, 1.6)
+      const used = occupyConnections(10, 0.8)
       const answered = await timed({ ...reads, ...writes })
       await used
       expect(tooSlow(answered)).toEqual([])
       expect(answered.filter(({ name }) => name in writes).filter((answer) => !isUnavailable(answer))).toEqual([])
       expect(answered.filter((answer) => answer.outcome !== '200' && !isUnavailable(answer))).toEqual([])
       // Each request had to wait for a connection first.
-      expect(answered.filter(({ ms }) => ms < 1400)).toEqual([])
+      expect(answered.filter(({ ms }) => ms < 700)).toEqual([])
     } finally {
       await Promise.all(locks.map((lock) => lock.release()))
     }
@@ -240,7 +240,10 @@ function occupyConnections(count: number, seconds: number) {
 
 type Timed = { readonly name: string; readonly outcome: string; readonly ms: number }
 
-/** One time budget is 2.5 seconds. With one for each wait, the answers would take 6 seconds. */
+/**
+ * The answers that took longer than their waits: 0.8 s until connections are free, then at most 1.2 s for a connection
+ * and 1.3 s for a lock. The rest is for a busy machine.
+ */
 function tooSlow(answered: readonly Timed[]): Timed[] {
   return answered.filter(({ ms }) => ms > 5000)
 }

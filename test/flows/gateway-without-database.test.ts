@@ -3,7 +3,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
-import { DirectoryFileError, serve } from '../../src/server/serve.ts'
+import { DirectoryFileError } from '../../src/server/directory-file.ts'
+import { serve } from '../../src/server/serve.ts'
 import { newFolder } from '../support/process.ts'
 import { json, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
@@ -143,7 +144,7 @@ describe('a gateway without a database', () => {
 
     await using second = await startGateway({ ...unreachable, SVC_GATEWAY_KEYS_FILE: keys })
     expect((await second.models()).status).toBe(200)
-    expect(second.lines.map(({ event }) => event)).toContain('control_plane.away')
+    expect(second.lines.map(({ event }) => event)).toContain('control_plane.unreachable')
   })
 
   it('answers 503 and not 401 while it has no keys', async () => {

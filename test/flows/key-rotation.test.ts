@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { openKeyring } from '../../src/access/keyring.ts'
 import type { Keyring } from '../../src/access/keyring.ts'
 import { accessStore } from '../../src/access/store.ts'
-import { signAccessToken, verifyAccessToken } from '../../src/kernel/access-token.ts'
+import { signAccessToken, verifyAccessToken } from '../../src/access/access-token.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { testClock } from '../support/clock.ts'
@@ -33,7 +33,7 @@ describe('rotation of the signing key', () => {
   it('changes nothing before 30 days have passed', async () => {
     await using keyrings = await openTwoKeyrings()
     keyrings.clock.advance({ days: 30, ms: -1 })
-    await keyrings.one.turn()
+    await keyrings.one.rotate()
     expect(keyrings.kids(keyrings.one)).toEqual(['access-1'])
   })
 
@@ -41,7 +41,7 @@ describe('rotation of the signing key', () => {
     await using keyrings = await openTwoKeyrings()
     const { one, clock } = keyrings
     clock.advance({ days: 30 })
-    await one.turn()
+    await one.rotate()
     expect([keyrings.kids(one), one.signingKey().kid]).toEqual([['access-1', 'access-2'], 'access-1'])
     clock.advance({ seconds: 900, ms: -1 })
     expect(one.signingKey().kid).toBe('access-1')
@@ -66,7 +66,7 @@ describe('rotation of the signing key', () => {
     await using keyrings = await openTwoKeyrings()
     const { one, two, clock } = keyrings
     clock.advance({ days: 30 })
-    await Promise.all([one.turn(), two.turn()])
+    await Promise.all([one.rotate(), two.rotate()])
     expect(keyrings.kids(one)).toEqual(['access-1', 'access-2'])
     expect(one.publicKeys()).toEqual(two.publicKeys())
     const written = await keyrings.database.prisma.auditEvent.count({ where: { kind: 'signing_key.published' } })
@@ -81,9 +81,9 @@ describe('rotation of the signing key', () => {
     let cached = { kids: keyrings.kids(one), at: clock.now().getTime() }
     let refused = 0
     for (let minute = 0; minute < 60; minute++) {
-      await one.turn()
+      await one.rotate()
       // The other process checks less often.
-      if (minute % 5 === 0) await two.turn()
+      if (minute % 5 === 0) await two.rotate()
       const now = clock.now().getTime()
       if (now - cached.at >= 300_000) cached = { kids: keyrings.kids(two), at: now }
       for (const by of [one, two]) {

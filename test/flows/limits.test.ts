@@ -38,6 +38,21 @@ describe('SVC_LIMIT_STARTS_PER_IP', () => {
     expect((await from('203.0.113.7')).status).toBe(429)
   })
 
+  it('ignores the ports that a trusted proxy names', async () => {
+    await using service = await startService({ env: { SVC_LIMIT_STARTS_PER_IP: '1', SVC_TRUST_PROXY: 'loopback' } })
+    const from = (address: string) => start(service, 'ada@example.com', { 'x-forwarded-for': address })
+    expect((await from('203.0.113.7:50001')).status).toBe(202)
+    expect((await from('203.0.113.7:50002')).status).toBe(429)
+    expect((await from('[2001:db8::1]:50001')).status).toBe(202)
+    expect((await from('[2001:db8::2]:50002')).status).toBe(429)
+  })
+
+  it('shows no text of X-Forwarded-For in emails', async () => {
+    await using service = await startService({ env: { SVC_TRUST_PROXY: 'loopback' } })
+    await start(service, 'ada@example.com', { 'x-forwarded-for': 'Your bank calls you' })
+    expect(service.mailbox.newest('ada@example.com').text).not.toContain('bank')
+  })
+
   it('refuses a network after a third as many starts for addresses that are not invited', async () => {
     await using service = await startService({ env: { SVC_LIMIT_STARTS_PER_IP: '9' } })
     for (let count = 0; count < 3; count++)
@@ -129,7 +144,7 @@ describe('limits with Redis', () => {
     const statuses: number[] = []
     for (let count = 0; count < 3; count++) statuses.push((await start(service, 'ada@example.com')).status)
     expect(statuses).toEqual([202, 202, 429])
-    expect(service.log.filter(({ event }) => event === 'redis.away')).toHaveLength(1)
+    expect(service.log.filter(({ event }) => event === 'redis.disconnected')).toHaveLength(1)
     expect(service.config.redisUrl).toBeInstanceOf(Secret)
   })
 })

@@ -81,7 +81,8 @@ describe('an operation that not every engine knows', () => {
   })
 
   it('streams a completion with the name of the service model', async () => {
-    const piece = `data: ${JSON.stringify({ ...COMPLETION, choices: [{ index: 0, text: 'x', finish_reason: 'stop' }] })}\n\n`
+    const choices = [{ index: 0, text: 'x', finish_reason: 'stop' }]
+    const piece = `data: ${JSON.stringify({ ...COMPLETION, choices })}\n\n`
     engine.routes = { '/v1/completions': streams([piece, 'data: [DONE]\n\n']) }
     const res = await gateway.post('/v1/completions', { prompt: 'x', stream: true })
     expect(await res.text()).toBe(`${piece.replace('qwen3:8b', 'svc/fast')}data: [DONE]\n\n`)

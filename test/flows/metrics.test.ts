@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { AddressError, serve } from '../../src/server/serve.ts'
+import { AddressError } from '../../src/server/listener.ts'
+import { serve } from '../../src/server/serve.ts'
 import { testClock } from '../support/clock.ts'
 import { json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { directoryOf } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isDatabaseUnavailable, openDatabase } from '../../src/database/client.ts'
+import { isDatabaseUnavailable } from '../../src/database/errors.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { directoryStore } from '../../src/directory/store.ts'
@@ -238,7 +239,7 @@ describe('a Postgres server', () => {
     [
       'a wrong password',
       (url) => url.replace(':postgres@', ':hunter2@'),
-      /cannot open the database 127\.0\.0\.1:\d+\/test_\d+: .*password/,
+      /Cannot open the database 127\.0\.0\.1:\d+\/test_\d+: .*password/,
     ],
   ])('fails to open with %s, without showing the password', async (_what, change, message) => {
     const url = new Secret(change((await server.newDatabase()).reveal()))

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ControlPlaneAway, openPublishedKeys } from '../../src/access/published-keys.ts'
+import { ControlPlaneUnreachable, openPublishedKeys } from '../../src/access/published-keys.ts'
 import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 import { newFolder } from '../support/process.ts'
 
@@ -95,8 +95,8 @@ describe('published keys', () => {
     expect(await keys.findPublicKey('a')).toBeDefined()
     await keys.close()
     expect(await keys.findPublicKey('a')).toBeDefined()
-    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneAway)
-    expect(lines).toEqual(['control_plane.away'])
+    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneUnreachable)
+    expect(lines).toEqual(['control_plane.unreachable'])
   })
 
   it.each([
@@ -111,7 +111,7 @@ describe('published keys', () => {
     await keys.findPublicKey('a')
     Object.assign(control, { status, body })
     vi.advanceTimersByTime(5001)
-    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneAway)
+    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneUnreachable)
     expect(await keys.findPublicKey('a')).toBeDefined()
   })
 
@@ -119,11 +119,11 @@ describe('published keys', () => {
     await using control = await startControlPlane([await newKey('a')])
     control.status = 503
     const keys = await open(control.url)
-    await expect(keys.findPublicKey('a')).rejects.toThrow(ControlPlaneAway)
+    await expect(keys.findPublicKey('a')).rejects.toThrow(ControlPlaneUnreachable)
     control.status = 200
     vi.advanceTimersByTime(1001)
     expect(await keys.findPublicKey('a')).toBeDefined()
-    expect(lines).toEqual(['control_plane.away', 'control_plane.back'])
+    expect(lines).toEqual(['control_plane.unreachable', 'control_plane.reachable'])
   })
 
   it('are saved in a file that only this user can read and write', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { directoryOf, mailTokenOf, people } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
@@ -173,7 +173,7 @@ describe.skipIf(!hasRedis)('the limits of two gateways on one Redis', () => {
     const env = { SVC_REDIS_URL: redis.url, SVC_LIMIT_REQUESTS_PER_MINUTE: '4' }
     gateways = await Promise.all([startRole(url, 'gateway', env), startRole(url, 'gateway', env)])
     // Before that, each gateway counts alone.
-    const areConnected = () => gateways.every(({ log }) => log.some(({ event }) => event === 'redis.ready'))
+    const areConnected = () => gateways.every(({ log }) => log.some(({ event }) => event === 'redis.connected'))
     await waitForValue('both gateways to connect to Redis', areConnected, true)
   })
   afterEach(async () => {

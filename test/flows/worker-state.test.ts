@@ -54,7 +54,7 @@ describe('the state of the local worker', () => {
     await expect.poll(() => engine.openCalls()).toBe(0)
   })
 
-  it('is unavailable, without waiting for the timeouts of calls, when the server never finishes the handshake', async () => {
+  it('is unavailable, without waiting for the timeouts of calls, when the handshake never ends', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     await new Promise((listening) => silent.once('listening', listening))
     onTestFinished(() => void silent.close())

@@ -5,13 +5,12 @@ import { Secret } from '../../src/kernel/secret.ts'
 import { toBackendHeaders, toCallerHeaders } from '../../src/gateway/exchange/headers.ts'
 import type { Credential } from '../../src/gateway/exchange/headers.ts'
 
-const OWN = ['accept-encoding', 'identity']
+const OWN = ['content-type', 'application/json', 'accept-encoding', 'identity']
 
 describe('the headers of a request to a backend', () => {
   it.each([
     ['Accept', 'application/json'],
     ['Accept-Language', 'de'],
-    ['Content-Type', 'application/json'],
     ['User-Agent', 'codex_cli_rs/0.169.0'],
     ['anthropic-version', '2023-06-01'],
     ['anthropic-beta', 'a,b'],
@@ -48,6 +47,7 @@ describe('the headers of a request to a backend', () => {
     'X-Svc-Use-Cookies',
     'Host',
     'Content-Length',
+    'Content-Type',
     'Content-Encoding',
     'Accept-Encoding',
     'Transfer-Encoding',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { planCall } from '../../src/gateway/plan/plan.ts'
-import type { Candidate, Plan, Reach } from '../../src/gateway/plan/plan.ts'
+import { listPlacements, planCall } from '../../src/gateway/plan/plan.ts'
+import type { Candidate, ModelNames, Plan, Reach } from '../../src/gateway/plan/plan.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 
 const LOCAL = { id: 'svc/fast', backendModel: 'qwen3:8b', upstreamModel: null }
@@ -8,16 +8,32 @@ const BOTH = { id: 'svc/both', backendModel: 'qwen3:8b', upstreamModel: 'large-2
 const NAMED = { id: 'vendora/named', backendModel: null, upstreamModel: 'large-2026' }
 const PLAIN = { id: 'vendora/large', backendModel: null, upstreamModel: null }
 
-const READY: Candidate = { backend: 'local-engine', kind: 'engine', dialects: ['chat'], isReady: true }
-const NOT_READY: Candidate = { ...READY, isReady: false }
-const UPSTREAM: Candidate = { backend: 'vendora', kind: 'vendor', dialects: ['chat', 'responses'], isReady: true }
+type Known = Omit<Candidate, 'model'>
+const READY: Known = { backend: 'local-engine', kind: 'engine', dialects: ['chat'], isReady: true }
+const NOT_READY: Known = { ...READY, isReady: false }
+const UPSTREAM: Known = { backend: 'vendora', kind: 'vendor', dialects: ['chat', 'responses'], isReady: true }
+
+type Given = {
+  readonly model: ModelNames
+  readonly operation: { readonly dialect: Dialect; readonly reach: Reach }
+  readonly worker: Known | null
+  readonly upstream: Known | null
+}
+
+function plan({ model, operation, worker, upstream }: Given): Plan {
+  const known = [worker, upstream].filter((backend) => backend !== null)
+  const configured = { worker: worker?.backend ?? null, upstream: upstream?.backend ?? null }
+  const candidates = listPlacements(model, configured).flatMap((placement) =>
+    known.filter(({ backend }) => backend === placement.backend).map((backend) => ({ ...backend, ...placement })),
+  )
+  return planCall(operation, candidates)
+}
 
 const toWorker: Plan = [{ backend: 'local-engine', model: 'qwen3:8b', dialect: 'chat' }]
 const toUpstream = (model: string): Plan => [{ backend: 'vendora', model, dialect: 'chat' }]
 
 describe('the backend of a call', () => {
-  type Model = typeof LOCAL | typeof BOTH | typeof NAMED | typeof PLAIN
-  it.each<[string, Model, Candidate | null, Candidate | null, Plan]>([
+  it.each<[string, ModelNames, Known | null, Known | null, Plan]>([
     ['is the worker for a model of the worker', LOCAL, READY, null, toWorker],
     ['is the worker for a model of the worker, although there is an upstream', LOCAL, READY, UPSTREAM, toWorker],
     ['is the worker for a model with both names', BOTH, READY, UPSTREAM, toWorker],
@@ -61,17 +77,15 @@ describe('the backend of a call', () => {
     ],
     ['is never the worker for a model of the upstream', NAMED, READY, null, 'model_unavailable'],
   ])('%s', (_name, model, worker, upstream, expected) => {
-    expect(planCall({ model, operation: { dialect: 'chat', reach: 'any_dialect' }, worker, upstream })).toEqual(
-      expected,
-    )
+    expect(plan({ model, operation: { dialect: 'chat', reach: 'any_dialect' }, worker, upstream })).toEqual(expected)
   })
 })
 
 describe('the dialect of a step', () => {
-  const NATIVE: Candidate = { ...READY, dialects: ['messages', 'chat'] }
-  const MESSAGES_ONLY: Candidate = { ...UPSTREAM, dialects: ['messages'] }
+  const NATIVE: Known = { ...READY, dialects: ['messages', 'chat'] }
+  const MESSAGES_ONLY: Known = { ...UPSTREAM, dialects: ['messages'] }
 
-  it.each<[string, Dialect, Reach, Candidate, Dialect | 'not_supported']>([
+  it.each<[string, Dialect, Reach, Known, Dialect | 'not_supported']>([
     ['is the operation’s where the engine speaks it', 'messages', 'any_dialect', NATIVE, 'messages'],
     ['is chat where the engine speaks nothing else', 'messages', 'any_dialect', READY, 'chat'],
     ['is chat for responses too', 'responses', 'any_dialect', READY, 'chat'],
@@ -85,16 +99,16 @@ describe('the dialect of a step', () => {
     ['is the operation’s where an engine may know the operation', 'messages', 'own_dialect', READY, 'messages'],
     ['does not exist where only a vendor can serve the operation', 'responses', 'vendor_only', READY, 'not_supported'],
   ])('%s', (_name, dialect, reach, worker, expected) => {
-    const plan = planCall({ model: LOCAL, operation: { dialect, reach }, worker, upstream: null })
-    expect(typeof plan === 'string' ? plan : plan[0]?.dialect).toBe(expected)
+    const made = plan({ model: LOCAL, operation: { dialect, reach }, worker, upstream: null })
+    expect(typeof made === 'string' ? made : made[0]?.dialect).toBe(expected)
   })
 
   it.each<[string, Dialect, Reach, Dialect | 'not_supported']>([
     ['is the operation’s at a vendor that speaks it', 'messages', 'any_dialect', 'messages'],
     ['does not exist at a vendor that does not know the operation', 'chat', 'own_dialect', 'not_supported'],
   ])('%s', (_name, dialect, reach, expected) => {
-    const plan = planCall({ model: PLAIN, operation: { dialect, reach }, worker: null, upstream: MESSAGES_ONLY })
-    expect(typeof plan === 'string' ? plan : plan[0]?.dialect).toBe(expected)
+    const made = plan({ model: PLAIN, operation: { dialect, reach }, worker: null, upstream: MESSAGES_ONLY })
+    expect(typeof made === 'string' ? made : made[0]?.dialect).toBe(expected)
   })
 })
 
@@ -102,7 +116,7 @@ describe('an operation that only a vendor can serve', () => {
   const operation = { dialect: 'responses', reach: 'vendor_only' } as const
 
   it('goes to the upstream that knows the model by name, although the worker is ready', () => {
-    expect(planCall({ model: BOTH, operation, worker: READY, upstream: UPSTREAM })).toEqual([
+    expect(plan({ model: BOTH, operation, worker: READY, upstream: UPSTREAM })).toEqual([
       { backend: 'vendora', model: 'large-2026', dialect: 'responses' },
     ])
   })
@@ -111,6 +125,6 @@ describe('an operation that only a vendor can serve', () => {
     ['without a name there', LOCAL, UPSTREAM],
     ['without an upstream', BOTH, null],
   ])('is not supported %s', (_name, model, upstream) => {
-    expect(planCall({ model, operation, worker: READY, upstream })).toBe('not_supported')
+    expect(plan({ model, operation, worker: READY, upstream })).toBe('not_supported')
   })
 })

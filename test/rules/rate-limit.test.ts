@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { rateLimits, together, tryTakeAll } from '../../src/http/rate-limit.ts'
+import { combineLimits, rateLimits, tryTakeAll } from '../../src/http/rate-limit.ts'
 import type { RateLimit } from '../../src/http/rate-limit.ts'
 
 const open = rateLimits(null)
@@ -52,21 +52,28 @@ describe('a rate limit', () => {
 
 describe('limits that are combined', () => {
   it('let concurrent callers pass up to the smallest of them, whatever the delay of their stores', async () => {
-    expect(await passed(together([slow(limitOf(5)), slow(limitOf(3))]), 25)).toBeLessThanOrEqual(3)
+    expect(await passed(combineLimits([slow(limitOf(5)), slow(limitOf(3))]), 25)).toBeLessThanOrEqual(3)
   })
 
   it('count an event in all of them or in none', async () => {
     const [large, small] = [limitOf(3), limitOf(1)]
-    const both = together([large, small])
+    const both = combineLimits([large, small])
     expect([await passed(both, 1), await passed(both, 5)]).toEqual([1, 0])
     expect(await passed(large, 5)).toBe(2)
   })
 
   it('say the longest wait', async () => {
     const [minute, hour] = [limitOf(1), open('hour', { points: 1, seconds: 3600 })]
-    const both = together([minute, hour])
+    const both = combineLimits([minute, hour])
     await both.take('key')
     expect(await both.tryTake('key')).toBe(3600)
+  })
+
+  it('give a refunded event back to each of them', async () => {
+    const both = combineLimits([limitOf(1), limitOf(1)])
+    await both.take('key')
+    await both.refund('key')
+    expect(await both.tryTake('key')).toBe(0)
   })
 
   it('may have a key for each of them', async () => {

@@ -7,8 +7,10 @@ import { gzipSync } from 'node:zlib'
 import { publint } from 'publint'
 import { build } from 'vite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sdkExample } from '../../src/docs/getting-started.ts'
 import { startEngine } from '../support/engine.ts'
 import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
 
 const run = promisify(execFile)
 const root = path.join(import.meta.dirname, '../..')
@@ -127,29 +129,40 @@ describe('the types of the packed SDK', () => {
   })
 })
 
-describe('the example of the README of the SDK', () => {
-  it('has at most fifteen lines', async () => {
+describe('the example program', () => {
+  it('of the README has at most fifteen lines', async () => {
     expect((await readmeExample()).trim().split('\n').length).toBeLessThanOrEqual(15)
   })
 
-  it('logs in and streams an answer, and streams without a login when it runs again', async () => {
+  it('of the README logs in and streams an answer, and streams without a login when it runs again', async () => {
     await using engine = await startEngine()
     await using service = await startService({
       env: { SVC_LOCAL_ENGINE_URL: engine.url.href, SVC_POLL_INTERVAL_SECONDS: '1' },
     })
     await writeFile(path.join(project, 'example.ts'), await readmeExample())
 
-    const first = await example(service.origin, async (printed) => {
-      if (printed.includes('compare the code')) await service.approveByMail('ada@example.com')
-    })
+    const first = await runExample(service)
     expect(first).toMatch(/compare the code: [A-Z]{4}-[A-Z]{4}\nHello!$/)
     expect((await stat(path.join(project, '.svc-tokens.json'))).mode & 0o777).toBe(0o600)
-    expect(await example(service.origin)).toBe('Hello!')
+    expect(await runExample(service)).toBe('Hello!')
   })
 
-  /** Runs the example and returns what it prints. Rejects with its error output when it fails. */
-  function example(baseUrl: string, onPrint: (printed: string) => Promise<void> = async () => {}): Promise<string> {
-    const env = { ...process.env, SVC_BASE_URL: baseUrl, SVC_EMAIL: 'ada@example.com' }
+  it('of /docs logs in and streams an answer', async () => {
+    await using engine = await startEngine()
+    await using service = await startService({
+      env: { SVC_LOCAL_ENGINE_URL: engine.url.href, SVC_POLL_INTERVAL_SECONDS: '1' },
+    })
+    await rm(path.join(project, '.svc-tokens.json'), { force: true })
+    await writeFile(path.join(project, 'example.ts'), sdkExample({ baseUrl: service.origin, gatewayUrl: '' }))
+    expect(await runExample(service)).toMatch(/Open the link in the email: [A-Z]{4}-[A-Z]{4}\nHello!$/)
+  })
+
+  /**
+   * Runs the example, approves its login by email, and returns what it prints. Rejects with its error output when it
+   * fails.
+   */
+  function runExample(service: TestService): Promise<string> {
+    const env = { ...process.env, SVC_BASE_URL: service.origin, SVC_EMAIL: 'ada@example.com' }
     const child = spawn(process.execPath, ['example.ts'], { cwd: project, env })
     let printed = ''
     let failed = ''
@@ -157,7 +170,7 @@ describe('the example of the README of the SDK', () => {
     return new Promise((resolve, reject) => {
       child.stdout.on('data', (text: Buffer) => {
         printed += text.toString()
-        onPrint(text.toString()).catch(reject)
+        if (text.includes('Open the link')) service.approveByMail('ada@example.com').catch(reject)
       })
       child.on('error', reject)
       child.on('close', (code) => (code === 0 ? resolve(printed) : reject(new Error(failed))))

@@ -15,7 +15,7 @@ const ajv = openAjv()
 const validators = new Map<string, ValidateFunction>()
 
 /** The operation of the contract that a request matches; undefined when there is none. */
-export function findRoute(method: string, pathname: string): Route | undefined {
+function findRoute(method: string, pathname: string): Route | undefined {
   const wanted = method === 'HEAD' ? 'get' : method.toLowerCase()
   return routes.find((route) => route.method === wanted && route.pattern.test(pathname))
 }

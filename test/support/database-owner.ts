@@ -1,7 +1,7 @@
 // A separate process that opens the embedded database in the given directory and prints one line per event: `open`,
 // or `refused: <reason>`. With the argument `write` it keeps inserting rows and prints the name of each row after its
 // insert was acknowledged. It ends when it is killed or when its stdin closes.
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 const [directory = '', mode] = process.argv.slice(2)

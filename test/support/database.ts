@@ -3,7 +3,7 @@ import { existsSync, openAsBlob } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
-import { openPGlite } from '../../src/database/client.ts'
+import { openPGlite } from '../../src/database/pglite.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }

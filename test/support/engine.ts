@@ -74,7 +74,7 @@ const greets: Script = ({ body, res }) => {
 }
 
 /** The events of a short chat completion stream. */
-export function greeting(model: string): string[] {
+function greeting(model: string): string[] {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model, choices: [{ index: 0, delta, finish_reason }] })}\n\n`
   return [

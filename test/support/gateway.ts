@@ -3,6 +3,9 @@ import type { AddressInfo } from 'node:net'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
 import { docsRoutes } from '../../src/docs/routes.ts'
 import { openGateway } from '../../src/gateway/app.ts'
+import { UPSTREAM_NAMES } from '../../src/gateway/backends/table.ts'
+import type { UpstreamName } from '../../src/gateway/backends/table.ts'
+import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
@@ -19,11 +22,8 @@ type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, s
 
 export type TestGateway = Awaited<ReturnType<typeof startGateway>>
 
-type Given = {
+type Given = Partial<Record<UpstreamName, URL>> & {
   readonly team?: Partial<ModelTeam>
-  readonly vendora?: URL
-  readonly vendorb?: URL
-  readonly vendorc?: URL
   readonly engine?: URL
   readonly idleTimeoutMs?: number
   readonly keepAliveMs?: number
@@ -48,7 +48,6 @@ export async function startGateway({
   const note = (fields: object, event: string) => void lines.push({ fields, event })
   const events: CallEvent[] = []
   const log = { debug: note, info: note, warn: note, error: note }
-  const to = (url: URL | undefined) => (url ? { url, bearer: new Secret('upstream-token'), apiKey: null } : null)
   const known: { team: ModelTeam | null } = { team: { defaultModel: null, models: [], ...team } }
   const deployment: Deployment = {
     identify: (token) => (token.reveal() === good ? CALLER : null),
@@ -65,7 +64,7 @@ export async function startGateway({
   const contract = readContract()
   const gateway = openGateway({
     settings: {
-      upstreams: { vendora: to(upstreams.vendora), vendorb: to(upstreams.vendorb), vendorc: to(upstreams.vendorc) },
+      upstreams: toSettings(upstreams),
       upstreamConnectTimeoutMs: 2_000,
       upstreamIdleTimeoutMs: idleTimeoutMs,
       engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
@@ -83,7 +82,7 @@ export async function startGateway({
   })
   const docs = docsRoutes({ contract, baseUrl: '', gatewayUrl: '', secure: false })
   const app = await createApp({
-    parts: [{ ...gateway.part, handlers: { ...gateway.part.handlers, ...docs } }],
+    roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...docs } }],
     log,
     trustProxy: undefined,
     secure: false,
@@ -122,6 +121,15 @@ export async function startGateway({
       await new Promise((closed) => server.close(closed))
     },
   }
+}
+
+function toSettings(urls: Partial<Record<UpstreamName, URL>>) {
+  const settings = UPSTREAM_NAMES.map((name) => {
+    const url = urls[name]
+    return [name, url ? { url, bearer: new Secret('upstream-token'), apiKey: null } : null]
+  })
+  // One entry for each name.
+  return Object.fromEntries(settings) as Record<UpstreamName, UpstreamSettings | null>
 }
 
 const CALLER: Caller = {

@@ -1,4 +1,4 @@
-import { openDatabase } from '../../src/database/client.ts'
+import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { testClock } from './clock.ts'
 import { startPostgres } from './postgres.ts'

@@ -59,10 +59,10 @@ export function findMetrics(): SourceMetric[] {
   })
 }
 
-/** The defaults of the settings, as `src/config.ts` writes them: `.default(8787)` behind the setting's name. */
+/** The defaults of the settings, as `src/config/settings.ts` writes them: `.default(8787)` behind the setting's name. */
 export function findSettingDefaults(): Map<string, string> {
   const defaults = new Map<string, string>()
-  for (const tree of trees('src/config*.ts')) {
+  for (const tree of trees('src/config/*.ts')) {
     visit(tree, (node) => {
       if (!ts.isPropertyAssignment(node) || !/^SVC_\w+$/.test(node.name.getText())) return
       const call = node.initializer

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { type Json, parseObject, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { type Json, parseObject, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { CHECKS, pair, PAIRS } from './pairs.ts'
 import {
@@ -105,13 +105,13 @@ function summary(dialect: Dialect, events: ReturnType<typeof translateChat>): Js
     }
   }
   const deltas = parsed(events).map((chunk) => readObject(readObject(readList(chunk.choices)[0]).delta))
-  const join = (member: string) => deltas.map((delta) => delta[member] ?? '').join('')
+  const join = (member: string) => deltas.map((delta) => readText(delta[member])).join('')
   const calls: { name: unknown; args: string }[] = []
   for (const call of deltas.flatMap((delta) => readList(delta.tool_calls).map(readObject))) {
     const { name, arguments: args } = readObject(call.function)
     if (name !== undefined) calls.push({ name, args: '' })
     const last = calls.at(-1)
-    if (last) last.args += String(args ?? '')
+    if (last) last.args += readText(args)
   }
   return {
     text: join('content'),

@@ -1,5 +1,5 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
-import type { FindPublicKey, SigningKey } from '../../kernel/access-token.ts'
+import type { FindPublicKey, SigningKey } from '../../access/access-token.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { RefreshKey } from '../../kernel/refresh-token.ts'
 import type { Logger } from '../../log.ts'

@@ -1,5 +1,5 @@
-import { signAccessToken } from '../../kernel/access-token.ts'
-import type { SigningKey } from '../../kernel/access-token.ts'
+import { signAccessToken } from '../../access/access-token.ts'
+import type { SigningKey } from '../../access/access-token.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 import { makeRefreshToken } from '../../kernel/refresh-token.ts'
 import type { RefreshKey } from '../../kernel/refresh-token.ts'

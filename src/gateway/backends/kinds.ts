@@ -3,6 +3,8 @@ import type { NoAnswer } from '../exchange/send.ts'
 import type { BackendKind } from './table.ts'
 
 export type KindTraits = {
+  /** How messages to callers call it. */
+  readonly title: string
   /**
    * Answers name the backend's model and are rewritten to name the service's model. Otherwise their bytes pass
    * unchanged.
@@ -19,12 +21,14 @@ export type KindTraits = {
 /** What differs from one kind of backend to the next. */
 export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
   vendor: {
+    title: 'upstream',
     isRenamed: false,
     closesAfterStream: false,
     refusesLocalReasoning: true,
     failureCodes: { unreachable: 'upstream_failed', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },
   engine: {
+    title: 'local worker',
     isRenamed: true,
     // llama.cpp closes its connection after each stream without saying so. A call that came at once would be lost on
     // it.

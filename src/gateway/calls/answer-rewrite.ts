@@ -67,7 +67,8 @@ function readError(call: RewrittenCall, dialect: DialectTraits, answer: WholeAns
   if (status === 501 && call.operation.reach === 'own_dialect') return new ApiError('not_supported')
   // The credential is the gateway's. A caller that gets 401 would discard its own.
   if (status < 400 || status === 401) {
-    return new ApiError('upstream_failed', { message: `The local worker refused the gateway with status ${status}.` })
+    const { title } = call.backend.traits
+    return new ApiError('upstream_failed', { message: `The ${title} refused the gateway with status ${status}.` })
   }
   const shown = dialect.errorAnswer(status, failure)
   const isReadable = dialect.isErrorBody(parse(body)) && shown.status === status && failure.kind !== 'context'

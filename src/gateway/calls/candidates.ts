@@ -3,46 +3,47 @@ import type { Backends } from '../backends/backends.ts'
 import { upstreamOf } from '../backends/table.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import type { Candidate, PlanFacts } from '../plan/plan.ts'
+import { listPlacements } from '../plan/plan.ts'
+import type { Candidate, Placement } from '../plan/plan.ts'
 import type { Admission } from './admit.ts'
 import type { Operation } from './operations.ts'
 
-/** Asks the backends for what the plan of a call has to know of them. */
-export async function findPlanFacts(
+/** The backends that have the model of a call, with what is known of each. */
+export async function findCandidates(
   backends: Backends,
   { operation, model }: Pick<Admission, 'operation' | 'model'>,
   body: Json,
-): Promise<PlanFacts> {
-  const { worker } = backends
+): Promise<readonly Candidate[]> {
   const upstream = backends.find(upstreamOf(operation.path))
-  const hasChoice = upstream !== null && model.upstreamModel !== null
-  return {
-    model,
-    operation,
-    worker:
-      worker && model.backendModel !== null
-        ? {
-            ...toCandidate(worker, operation, model.backendModel, body),
-            isReady: await isReady(worker, model.backendModel, hasChoice),
-          }
-        : null,
-    upstream: upstream && toCandidate(upstream, operation, model.upstreamModel ?? model.id, body),
+  const placements = listPlacements(model, {
+    worker: backends.worker?.name ?? null,
+    upstream: upstream?.name ?? null,
+  })
+  const candidates: Candidate[] = []
+  for (const placement of placements) {
+    const backend = backends.find(placement.backend)
+    if (backend) candidates.push(await toCandidate(backend, placement, operation, body, placements.length > 1))
   }
+  return candidates
 }
 
-function toCandidate(backend: Backend, { dialect, reach }: Operation, model: string, body: Json): Candidate {
-  const { name, kind, dialects } = backend
-  const speaks =
-    reach === 'any_dialect' &&
-    dialects.speaks(dialect, { model, needsStoredState: DIALECTS[dialect].needsStoredState(body) })
-  return { backend: name, kind, dialects: speaks ? [dialect, ...dialects.certain] : dialects.certain, isReady: true }
-}
-
-/**
- * Waits for what is not known yet only where it changes the plan: at the first call of a model that two backends could
- * serve.
- */
-async function isReady({ health }: Backend, model: string, hasChoice: boolean): Promise<boolean> {
-  const known = health.lastKnown(model) ?? (hasChoice ? await health.check(model) : null)
-  return known === 'ready'
+async function toCandidate(
+  { kind, dialects, health }: Backend,
+  placement: Placement,
+  { dialect, reach }: Operation,
+  body: Json,
+  hasChoice: boolean,
+): Promise<Candidate> {
+  const { model } = placement
+  const needsStoredState = DIALECTS[dialect].needsStoredState(body)
+  const speaks = reach === 'any_dialect' && dialects.speaks(dialect, { model, needsStoredState })
+  // It waits for what is not known yet only where that changes the plan: at the first call of a model that two
+  // backends could serve.
+  const state = health.lastKnown(model) ?? (hasChoice ? await health.check(model) : null)
+  return {
+    ...placement,
+    kind,
+    dialects: speaks ? [dialect, ...dialects.certain] : dialects.certain,
+    isReady: state === 'ready',
+  }
 }

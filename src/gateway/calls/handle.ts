@@ -6,7 +6,7 @@ import { admit } from './admit.ts'
 import type { AdmitNeeds } from './admit.ts'
 import { tryInOrder } from './attempts.ts'
 import type { AttemptNeeds } from './attempts.ts'
-import { findPlanFacts } from './candidates.ts'
+import { findCandidates } from './candidates.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
 import { recordEnd } from './record.ts'
@@ -27,7 +27,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
   const admission = await admit(needs, operation, req)
   if (admission instanceof ApiError) throw admission
   try {
-    const plan = planCall(await findPlanFacts(needs.backends, admission, req.body))
+    const plan = planCall(operation, await findCandidates(needs.backends, admission, req.body))
     if (typeof plan === 'string') throw new ApiError(plan)
     const { attempts, refusal } = await tryInOrder(needs, admission, plan, req, res)
     recordEnd(needs, admission, attempts)

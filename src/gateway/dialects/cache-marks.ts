@@ -21,6 +21,11 @@ export function planCacheMarks(
   return dropOverflow(placed)
 }
 
+/** Whether the client set a mark anywhere. */
+export function hasMarks(request: NeutralRequest): boolean {
+  return countMarks(request) > 0
+}
+
 function withoutMarks(request: NeutralRequest): NeutralRequest {
   if (countMarks(request) === 0) return request
   return {

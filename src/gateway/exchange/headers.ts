@@ -15,7 +15,6 @@ export type Credential = { readonly as: 'bearer' | 'x-api-key'; readonly secret:
 const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
   'accept',
   'accept-language',
-  'content-type',
   'user-agent',
   'idempotency-key',
   'traceparent',
@@ -67,13 +66,14 @@ const PREFIXES_TO_CALLER = ['x-ratelimit-', 'anthropic-', 'openai-', 'x-codex-']
 const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive'])
 
 /**
- * The headers of a request to a backend: the credential, and the caller's headers that may cross. The body has been
- * decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because token usage is
+ * The headers of a request to a backend: the credential, and the caller's headers that may cross. The content type is
+ * ours, because a charset in the caller's could make the backend read another body than the one that was checked. The
+ * body has been decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because token usage is
  * read from its passing bytes.
  */
 export function toBackendHeaders(callerHeaders: readonly string[], credential: Credential | null): HeaderList {
   const headers = toCredentialHeader(credential)
-  headers.push('accept-encoding', 'identity')
+  headers.push('content-type', 'application/json', 'accept-encoding', 'identity')
   const ownHop: string[] = []
   for (let at = 0; at + 1 < callerHeaders.length; at += 2) {
     const name = (callerHeaders[at] ?? '').toLowerCase()

@@ -7,6 +7,35 @@ import type { BackendKind, BackendName } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { canTranslate } from '../dialects/translate.ts'
 
+/** The names of a model, as the directory has them. */
+export type ModelNames = {
+  readonly id: string
+  /** Its name on the local worker; null: it is not there. */
+  readonly backendModel: string | null
+  /** Its name at the upstream; null: the upstream gets the id. */
+  readonly upstreamModel: string | null
+}
+
+/** A backend that has a model, and the model's name there. */
+export type Placement = { readonly backend: BackendName; readonly model: string }
+
+type Configured = {
+  /** Null: not configured. */
+  readonly worker: BackendName | null
+  /** Of the call's route group; null: not configured. */
+  readonly upstream: BackendName | null
+}
+
+/** The backends that have a model, in the order of preference. */
+export function listPlacements(model: ModelNames, { worker, upstream }: Configured): readonly Placement[] {
+  const { id, backendModel, upstreamModel } = model
+  const onWorker = worker !== null && backendModel !== null ? [{ backend: worker, model: backendModel }] : []
+  // An upstream that does not know the model by name gets it only where the worker does not have it.
+  const isElsewhere = upstreamModel !== null || onWorker.length === 0
+  const atUpstream = upstream !== null && isElsewhere ? [{ backend: upstream, model: upstreamModel ?? id }] : []
+  return [...onWorker, ...atUpstream]
+}
+
 /**
  * Which backends can serve an operation. `any_dialect`: all, translated where they speak another dialect.
  * `own_dialect`: only in the operation's own shape; an engine is tried, and an answer of another shape means that it
@@ -14,36 +43,19 @@ import { canTranslate } from '../dialects/translate.ts'
  */
 export type Reach = 'any_dialect' | 'own_dialect' | 'vendor_only'
 
-/** What the plan knows of a backend that could serve the call. */
-export type Candidate = {
-  readonly backend: BackendName
+type PlannedOperation = { readonly dialect: Dialect; readonly reach: Reach }
+
+/** A placement, with what is known of the backend now. */
+export type Candidate = Placement & {
   readonly kind: BackendKind
-  /** The dialects in which it takes this call, the preferred one first. */
+  /** The dialects in which the backend takes this call, the preferred one first. */
   readonly dialects: readonly Dialect[]
   readonly isReady: boolean
 }
 
-export type PlanFacts = {
-  readonly model: {
-    readonly id: string
-    /** The model's name on the local worker; null: it is not there. */
-    readonly backendModel: string | null
-    /** The model's name at the upstream; null: the upstream gets the id. */
-    readonly upstreamModel: string | null
-  }
-  readonly operation: { readonly dialect: Dialect; readonly reach: Reach }
-  /** The local worker; null when it is not configured. */
-  readonly worker: Candidate | null
-  /** The upstream of the call's route group; null when it is not configured. */
-  readonly upstream: Candidate | null
-}
-
 /** One way to serve a call. */
-export type Step = {
-  readonly backend: BackendName
-  /** The model's name there. */
-  readonly model: string
-  /** The dialect in which the backend is called. Another one than the operation's: the call is translated. */
+export type Step = Placement & {
+  /** The dialect in which the backend is called. Where it is not the operation's, the call is translated. */
   readonly dialect: Dialect
 }
 
@@ -53,29 +65,20 @@ export type Step = {
  */
 export type Plan = readonly Step[] | 'model_unavailable' | 'not_supported'
 
-/**
- * The steps of a call of a model that the team may call. They are tried in this order while the caller has got no byte.
- */
-export function planCall({ model, operation, worker, upstream }: PlanFacts): Plan {
-  const onWorker = worker && model.backendModel !== null ? [{ ...worker, model: model.backendModel }] : []
-  // An upstream that does not know the model by name serves it only where the worker has nothing to do with it.
-  const isNamed = model.upstreamModel !== null
-  const onUpstream =
-    upstream && (isNamed || onWorker.length === 0) ? [{ ...upstream, model: model.upstreamModel ?? model.id }] : []
-  const candidates = [...onWorker, ...onUpstream]
+/** The steps of a call of a model that the team may call; candidates come in the order of preference. */
+export function planCall(operation: PlannedOperation, candidates: readonly Candidate[]): Plan {
   if (candidates.length === 0) return 'model_unavailable'
-
   const able = candidates.flatMap((candidate) => {
     const dialect = chooseDialect(operation, candidate)
     return dialect === null ? [] : [{ ...candidate, dialect }]
   })
-  // What is known of the worker may be old, so without another candidate it is tried in any state.
+  // What is known of a backend may be old, so without another one it is tried in any state.
   const chosen = able.find(({ isReady }) => isReady) ?? able[0]
   return chosen ? [{ backend: chosen.backend, model: chosen.model, dialect: chosen.dialect }] : 'not_supported'
 }
 
 /** The dialect in which a backend can be called; null when it cannot do the operation. */
-function chooseDialect({ dialect, reach }: PlanFacts['operation'], { kind, dialects }: Candidate): Dialect | null {
+function chooseDialect({ dialect, reach }: PlannedOperation, { kind, dialects }: Candidate): Dialect | null {
   if (dialects.includes(dialect)) return reach === 'vendor_only' && kind === 'engine' ? null : dialect
   if (reach === 'own_dialect' && kind === 'engine') return dialect
   if (reach !== 'any_dialect') return null

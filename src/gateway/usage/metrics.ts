@@ -1,6 +1,6 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
-import { quickCounter, quickHistogram } from '../../http/call-histograms.ts'
+import { makeCounter, makeHistogram } from '../../http/call-histograms.ts'
 import type { CallEvent } from './events.ts'
 
 /** Returns what counts each call that has ended: how it ended, how long it took, and the tokens that it used. */
@@ -13,24 +13,24 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
       this.set(openStreams())
     },
   })
-  const countCalls = quickCounter(registry, {
+  const countCalls = makeCounter(registry, {
     name: 'svc_calls_total',
     help: 'Model calls that were sent to an upstream or to the local worker, by how they ended.',
     labelNames: ['served_by', 'style', 'outcome', 'status'],
   })
-  const observeSeconds = quickHistogram(registry, {
+  const observeSeconds = makeHistogram(registry, {
     name: 'svc_call_seconds',
     help: 'From sending a model call to the end of its answer.',
     labelNames: ['served_by'],
     buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
   })
-  const observeFirstByteSeconds = quickHistogram(registry, {
+  const observeFirstByteSeconds = makeHistogram(registry, {
     name: 'svc_call_first_byte_seconds',
     help: 'From sending a model call to the first byte of its answer.',
     labelNames: ['served_by'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   })
-  const countTokens = quickCounter(registry, {
+  const countTokens = makeCounter(registry, {
     name: 'svc_tokens_total',
     help: 'Tokens of model calls, as their answers reported them. Cached tokens are part of the input.',
     labelNames: ['model', 'served_by', 'kind'],

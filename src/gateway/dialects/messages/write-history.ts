@@ -23,7 +23,7 @@ type Needs = {
   readonly keepsReasoning: boolean
 }
 
-type Message = { readonly role: Turn['role']; readonly content: Json[] }
+export type Message = { readonly role: Turn['role']; readonly content: Json[] }
 
 /**
  * The turns of a request as system blocks and messages. All results of one assistant turn go into the one user turn behind it, before its
@@ -35,13 +35,14 @@ export function writeHistory({ turns }: NeutralRequest, needs: Needs): { system:
   const later = first === -1 ? [] : turns.slice(first)
   const system = leading.flatMap(({ parts }) => parts.flatMap(writeText))
   for (const note of needs.notes) if (note !== null) system.push({ type: 'text', text: note })
-  const last = turns.at(-1)
-  if (last?.role === 'assistant' && !needs.hub.caps.prefill) {
-    refuse(last.path, 'The last turn must be the user’s: this model does not go on with a turn of the assistant.')
-  }
   const history = new History(needs)
   for (const turn of later) history.add(turn)
-  return { system, messages: history.messages() }
+  const messages = history.messages()
+  if (messages.at(-1)?.role === 'assistant' && !needs.hub.caps.prefill) {
+    const path = turns.findLast(({ role }) => role === 'assistant')?.path ?? 'messages'
+    refuse(path, 'The last turn must be the user’s: this model does not go on with a turn of the assistant.')
+  }
+  return { system, messages }
 }
 
 /** A cache mark as the vendor writes it. */

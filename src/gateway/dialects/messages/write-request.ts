@@ -1,4 +1,4 @@
-import { planCacheMarks } from '../cache-marks.ts'
+import { hasMarks, planCacheMarks } from '../cache-marks.ts'
 import { type ModelCaps, nearestEffort } from '../caps.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
@@ -8,7 +8,7 @@ import { type OfferedTool, offerTools, tellWithheld, type ToolOffer } from '../o
 import { tellConstraints, toObjectSchema } from '../schemas.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
 import { makeMessagesReader } from './read-answer.ts'
-import { toMark, writeHistory } from './write-history.ts'
+import { type Message, toMark, writeHistory } from './write-history.ts'
 
 /** The vendor's limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 128
@@ -24,12 +24,13 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
   const limit = Math.max(1, request.maxOutput ?? caps.maxOutput)
   // A demanded call and thinking exclude each other at the vendor.
   const keepsReasoning = offer.mode !== 'required'
-  const { thinking, effort } = keepsReasoning ? writeThinking(request.reasoning, limit, caps) : NO_THINKING
-  const isThinking = thinking !== null && thinking.type !== 'disabled'
   const notes = [tellWithheld(offer.withheld), request.format?.kind === 'json' ? JSON_ONLY : null]
   const { system, messages } = writeHistory(request, { hub, names, notes, keepsReasoning })
+  const mayThink = keepsReasoning && !(caps.thinking === 'budget' && continuesUnthought(messages))
+  const { thinking, effort } = mayThink ? writeThinking(request.reasoning, limit, caps) : NO_THINKING
+  const isThinking = thinking !== null && thinking.type !== 'disabled'
   const stop = request.stop.filter((sequence) => sequence.trim() !== '')
-  const isAutomatic = caps.cacheMarks === 'automatic' && request === asked
+  const isAutomatic = caps.cacheMarks === 'automatic' && !hasMarks(asked)
   const body: Json = {
     model: hub.backendModel,
     max_tokens: limit,
@@ -86,6 +87,13 @@ function writeThinking({ effort, show }: ReasoningWish, limit: number, caps: Mod
   const budget = Math.min(BUDGETS.get(shown ?? 'medium') ?? LARGE_BUDGET, limit - 1)
   if (budget < MIN_BUDGET) return NO_THINKING
   return { thinking: { type: 'enabled', budget_tokens: budget, ...display, ...binding }, effort: null }
+}
+
+/** Whether the call goes on with a turn whose calls no thought precedes, which a model with a budget for thinking refuses. */
+function continuesUnthought(messages: readonly Message[]): boolean {
+  const last = messages.findLast(({ role }) => role === 'assistant')
+  if (messages.at(-1)?.content[0]?.type !== 'tool_result') return false
+  return last?.content[0]?.type !== 'thinking' && last?.content[0]?.type !== 'redacted_thinking'
 }
 
 function writeOutput(format: OutputFormat | null, effort: string | null): { output_config?: Json } {

@@ -98,7 +98,7 @@ export function makeResponsesReader({ names }: { readonly names: ToolNames }): A
   function take(event: Json): AnswerEvent[] {
     if (over) return []
     const index = String(event.output_index)
-    const key = `${index}.${String(event.content_index ?? 0)}`
+    const key = `${index}.${String(readCount(event.content_index) ?? 0)}`
     const item = readObject(event.item)
     switch (event.type) {
       case 'response.created':

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { errors, jwtVerify, SignJWT } from 'jose'
 import type { CryptoKey } from 'jose'
-import type { Role } from './caller.ts'
-import { Secret } from './secret.ts'
+import type { Role } from '../kernel/caller.ts'
+import { newIdentifier } from '../kernel/identifier.ts'
+import { Secret } from '../kernel/secret.ts'
 
-/** Whom access tokens are for: any gateway of this deployment. */
+/** The audience of every access token: the gateways of this deployment. */
 const AUDIENCE = 'svc-gateway'
 
 /** The type of a JWT access token (RFC 9068, section 2.1). */
@@ -23,10 +23,10 @@ export type AccessClaims = {
 
 export type SigningKey = { readonly kid: string; readonly privateKey: CryptoKey }
 
-/** Finds the public key of a `kid`; undefined when there is none. */
+/** Finds the public key of a `kid`; undefined when no such key exists. */
 export type FindPublicKey = (kid: string) => Promise<CryptoKey | undefined> | CryptoKey | undefined
 
-/** Signs an EdDSA JWT. `expiresAt` counts in whole seconds, as JWTs do. */
+/** Signs an EdDSA JWT. `expiresAt` is rounded down to whole seconds, as JWTs count in seconds. */
 export async function signAccessToken(
   claims: AccessClaims,
   issuer: string,
@@ -42,17 +42,18 @@ export async function signAccessToken(
     .setSubject(accountId)
     .setIssuedAt(now)
     .setExpirationTime(expiresAt)
-    .setJti(randomUUID())
+    .setJti(newIdentifier('jti_'))
     .sign(key.privateKey)
   return new Secret(token)
 }
 
-/** A verified token: its claims, and when it ends in milliseconds since 1970. */
+/** A verified token: its claims, and its expiry in milliseconds since 1970. */
 export type VerifiedToken = { readonly claims: AccessClaims; readonly expiresAtMs: number }
 
 /**
- * Verifies a token at a moment; null when it is not one of ours or has ended. Only EdDSA and only keys found by `kid` count: keys that
- * the token itself brings along (`jwk`, `jku`, `x5u`) are ignored. Passes on what `findKey` throws.
+ * Verifies a token at the given time; null when this service did not sign it or when it has expired. Only EdDSA
+ * counts, and only keys found by `kid`: keys inside the token (`jwk`, `jku`, `x5u`) are ignored. Rejects with whatever
+ * `findKey` throws.
  */
 export async function verifyAccessToken(
   token: Secret,
@@ -65,7 +66,7 @@ export async function verifyAccessToken(
       token.reveal(),
       async ({ kid }) => {
         const key = kid === undefined ? undefined : await findKey(kid)
-        if (!key) throw new errors.JWSInvalid('unknown key')
+        if (!key) throw new errors.JWSInvalid('Unknown key.')
         return key
       },
       {
@@ -84,12 +85,12 @@ export async function verifyAccessToken(
   }
 }
 
-/** Verifies a token whenever it may have ended: who signs out with an old token still means that session. */
+/** Verifies a token and ignores its expiry: signing out with an expired token still ends that token's session. */
 export function verifyEndedToken(token: Secret, issuer: string, findKey: FindPublicKey): Promise<VerifiedToken | null> {
   return verifyAccessToken(token, issuer, findKey, new Date(0))
 }
 
-/** The signature was ours, so the claims are as `signAccessToken` wrote them. */
+/** Reads the claims that `signAccessToken` wrote. The signature has been checked, so their types are known. */
 function toClaims(payload: Record<string, unknown>): AccessClaims {
   const { sub, sid, org, team, role } = payload
   return {

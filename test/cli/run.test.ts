@@ -1,0 +1,205 @@
+import { execFile } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startEngine } from '../support/engine.ts'
+import type { TestEngine } from '../support/engine.ts'
+import type { TestService } from '../support/service.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
+import { newMachine } from './machine.ts'
+import type { Machine } from './machine.ts'
+
+let engine: TestEngine
+let service: TestService
+let machine: Machine
+beforeAll(async () => {
+  engine = await startEngine()
+  service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1', SVC_LOCAL_ENGINE_URL: engine.url.href })
+  machine = await newMachine()
+  await machine.signIn(service)
+})
+afterAll(async () => {
+  await machine[Symbol.asyncDispose]()
+  await service[Symbol.asyncDispose]()
+  await engine[Symbol.asyncDispose]()
+})
+
+/** A stand-in for an agent: it prints how it was started. */
+const SHOW = 'console.log(JSON.stringify({ args: process.argv.slice(2), env: process.env }))'
+
+type Started = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
+
+async function started(agent: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
+  await machine.install(agent, SHOW)
+  const ran = await machine.svc(['run', agent, ...args], { env })
+  if (ran.status !== 0) throw new Error(`It did not start: ${ran.stderr}`)
+  return JSON.parse(ran.stdout) as Started
+}
+
+const isToken = async (token: string) => (await service.clientOf(token.trim()).GET('/device')).response.status === 200
+
+describe('svc run codex', () => {
+  it('gives it a provider and its model as overrides, before its own arguments', async () => {
+    const { args } = await started('codex', ['--', 'exec', '--model', 'x', 'say hi'])
+    const overrides = args.filter((_, index) => args[index - 1] === '-c')
+    const url = service.config.gatewayUrl
+    expect(overrides).toEqual([
+      'model="svc/fast"',
+      'model_provider="svc"',
+      'model_providers.svc.name="svc"',
+      `model_providers.svc.base_url="${url}/codex/v1"`,
+      'model_providers.svc.wire_api="responses"',
+      'model_providers.svc.supports_websockets=false',
+      expect.stringMatching(/^model_providers\.svc\.auth\.command="\//),
+      expect.stringMatching(/^model_providers\.svc\.auth\.args=\["\/.*","token","--url","http:/),
+      'model_providers.svc.auth.timeout_ms=20000',
+      'model_providers.svc.auth.refresh_interval_ms=45000',
+    ])
+    expect(args.slice(-4)).toEqual(['exec', '--model', 'x', 'say hi'])
+  })
+
+  it('gives it a command that prints a good token', async () => {
+    const { args } = await started('codex')
+    const valueOf = (key: string) => {
+      const override = args.find((arg) => arg.startsWith(`model_providers.svc.auth.${key}=`)) ?? ''
+      return JSON.parse(override.slice(override.indexOf('=') + 1)) as unknown
+    }
+    const env = { HOME: machine.home }
+    const { stdout } = await promisify(execFile)(valueOf('command') as string, valueOf('args') as string[], { env })
+    expect(await isToken(stdout)).toBe(true)
+  })
+})
+
+describe('svc run claude', () => {
+  it('gives it settings with a helper that prints a good token', async () => {
+    const { args } = await started('claude', ['--model', 'vendorb/writer', '--', '-p', 'say hi'])
+    expect([args[0], ...args.slice(2)]).toEqual(['--settings', '-p', 'say hi'])
+    const settings = JSON.parse(args[1] ?? '') as { apiKeyHelper: string; env: Record<string, string> }
+    expect(settings.env).toMatchObject({
+      ANTHROPIC_BASE_URL: `${service.config.gatewayUrl}/vendorb`,
+      ANTHROPIC_MODEL: 'vendorb/writer',
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: 'vendorb/writer',
+    })
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', settings.apiKeyHelper], {
+      env: { HOME: machine.home },
+    })
+    expect(await isToken(stdout)).toBe(true)
+  })
+
+  it('takes out of its environment what would win over the settings', async () => {
+    const given = {
+      ANTHROPIC_API_KEY: 'k',
+      ANTHROPIC_AUTH_TOKEN: 't',
+      ANTHROPIC_BASE_URL: 'https://a.example',
+      MINE: '1',
+    }
+    const { env } = await started('claude', [], given)
+    expect(Object.keys(env).filter((name) => name.startsWith('ANTHROPIC_'))).toEqual([])
+    expect(env['MINE']).toBe('1')
+  })
+})
+
+describe('svc run opencode', () => {
+  /** A stand-in that calls the model twice with what its settings say, as chat completions whole and as a stream, and once without the key. */
+  const CALL = `
+    const { model, provider } = JSON.parse(process.env.OPENCODE_CONFIG_CONTENT)
+    const { baseURL, apiKey } = provider.svc.options
+    const call = (body, key = apiKey) => fetch(baseURL + '/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer ' + key },
+      body: JSON.stringify({ model: model.slice('svc/'.length), messages: [{ role: 'user', content: 'hi' }], ...body }),
+    })
+    const whole = await (await call({})).json()
+    const stream = await (await call({ stream: true })).text()
+    const stranger = await call({}, 'guessed')
+    console.log(JSON.stringify({
+      host: new URL(baseURL).hostname,
+      whole: whole.choices[0].message.content,
+      ended: stream.trim().endsWith('[DONE]'),
+      stranger: [stranger.status, (await stranger.json()).error.code],
+    }))`
+
+  it('serves the gateway at an address of its own, which takes only its own key', async () => {
+    await machine.install('opencode', CALL)
+    const ran = await machine.svc(['run', 'opencode'])
+    expect([ran.status, ran.stderr]).toEqual([0, ''])
+    expect(JSON.parse(ran.stdout)).toEqual({
+      host: '127.0.0.1',
+      whole: 'Hello!',
+      ended: true,
+      stranger: [401, 'unauthorized'],
+    })
+  })
+
+  it('gives every call a fresh token, so that it works after the first one has expired', async () => {
+    await machine.install('opencode', `console.log('started'); process.stdin.once('data', async () => {${CALL}})`)
+    const ran = await machine.svc(['run', 'opencode'], {
+      input: null,
+      onPrint: async (printed, child) => {
+        if (!printed.includes('started')) return
+        service.clock.advance({ seconds: 901 })
+        await machine.age(service, 901)
+        child.stdin?.end('go\n')
+      },
+    })
+    expect(JSON.parse(ran.stdout.replace('started\n', ''))).toMatchObject({ whole: 'Hello!', ended: true })
+  })
+
+  it('says 401 with what to do when the session has ended', async () => {
+    await using other = await newMachine()
+    await other.signIn(service)
+    await other.install(
+      'opencode',
+      `
+      const { baseURL, apiKey } = JSON.parse(process.env.OPENCODE_CONFIG_CONTENT).provider.svc.options
+      console.log('started')
+      process.stdin.once('data', async () => {
+        const answer = await fetch(baseURL + '/models', { headers: { authorization: 'Bearer ' + apiKey } })
+        console.log(answer.status, (await answer.json()).error.message)
+      })`,
+    )
+    const ran = await other.svc(['run', 'opencode'], {
+      input: null,
+      onPrint: async (printed, child) => {
+        if (!printed.includes('started')) return
+        await other.svc(['logout'])
+        child.stdin?.end('go\n')
+      },
+    })
+    expect(ran.stdout).toMatch(/^started\n401 You are not signed in to \S+ Run: svc login/)
+  })
+})
+
+describe('every agent', () => {
+  it('ends with its own exit status', async () => {
+    await machine.install('codex', 'process.exit(42)')
+    expect((await machine.svc(['run', 'codex'])).status).toBe(42)
+    await machine.install('codex', "process.kill(process.pid, 'SIGKILL')")
+    expect((await machine.svc(['run', 'codex'])).status).toBe(137)
+  })
+
+  it('that is not installed is named with how to install it', async () => {
+    await using other = await newMachine(machine)
+    const ran = await other.svc(['run', 'claude'], { env: { PATH: '/nowhere' } })
+    expect([ran.status, ran.stderr]).toEqual([
+      1,
+      'claude is not installed. Run: npm install -g @anthropic-ai/claude-code\n',
+    ])
+  })
+
+  it('is not started when nobody is signed in', async () => {
+    await using other = await newMachine()
+    await other.install('codex', SHOW)
+    expect(await other.svc(['run', 'codex'])).toMatchObject({ status: 3, stdout: '' })
+  })
+
+  it.each(['codex', 'claude', 'opencode'])(
+    '%s starts with nothing written into the home of the person',
+    async (agent) => {
+      await machine.install(agent, SHOW)
+      const before = await readdir(machine.home, { recursive: true })
+      await started(agent)
+      expect(await readdir(machine.home, { recursive: true })).toEqual(before)
+    },
+  )
+})

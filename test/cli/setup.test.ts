@@ -1,0 +1,248 @@
+import { lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TestService } from '../support/service.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
+import { newMachine } from './machine.ts'
+import type { Machine } from './machine.ts'
+
+let service: TestService
+let signedIn: Machine
+beforeAll(async () => {
+  service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+  signedIn = await newMachine()
+  await signedIn.signIn(service)
+})
+afterAll(async () => {
+  await signedIn[Symbol.asyncDispose]()
+  await service[Symbol.asyncDispose]()
+})
+
+const FILES = {
+  codex: '.codex/config.toml',
+  claude: '.claude/settings.json',
+  opencode: '.config/opencode/opencode.json',
+} as const
+type Tool = keyof typeof FILES
+const TOOLS = Object.keys(FILES) as Tool[]
+
+const fileOf = (machine: Machine, tool: Tool) => path.join(machine.home, FILES[tool])
+
+async function put(file: string, content: string | Buffer): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true })
+  await writeFile(file, content)
+}
+
+async function setup(machine: Machine, ...args: string[]) {
+  const ran = await machine.svc(['setup', ...args])
+  if (ran.status !== 0) throw new Error(`svc setup failed: ${ran.stderr}`)
+  return ran
+}
+
+const CODEX_OWN = `\ufeff# my settings
+model = "gpt-6" # the good one
+model_provider = 'openai'
+notify = [
+  ["a", "]"], # [not.a.table]
+]
+prompt = """
+model = "not this one"
+[nor.this]
+"""
+
+[tui]
+model = "left alone"
+[model_providers.other]
+name = "Other"
+`
+
+const CLAUDE_OWN = `{
+\t"model": "opus",
+\t"env": {
+\t\t"ANTHROPIC_BASE_URL": "https://elsewhere.example.com",
+\t\t"MINE": "ü {}"
+\t},
+\t"permissions": { "allow": ["Bash(ls:*)"] }
+}
+`
+
+const OPENCODE_OWN = `// my settings
+{
+  "$schema": "https://opencode.ai/config.json", /* { */
+  "model": "anthropic/claude",
+  "provider": { "mine": { "name": "Mine", }, },
+}
+`
+
+const OWN: Readonly<Record<Tool, string>> = { codex: CODEX_OWN, claude: CLAUDE_OWN, opencode: OPENCODE_OWN }
+
+describe('svc setup --write and --remove', () => {
+  it.each(TOOLS)('leave the settings of %s as they were, to the byte', async (tool) => {
+    await using machine = await newMachine(signedIn)
+    const before = Buffer.from(OWN[tool])
+    await put(fileOf(machine, tool), before)
+    await setup(machine, tool, '--write')
+    expect(await readFile(fileOf(machine, tool), 'utf8')).toContain(service.config.gatewayUrl)
+    await setup(machine, tool, '--remove')
+    expect(await readFile(fileOf(machine, tool))).toEqual(before)
+  })
+
+  it.each(TOOLS)('leave no file of %s where there was none', async (tool) => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, tool, '--write')
+    expect((await stat(fileOf(machine, tool))).isFile()).toBe(true)
+    await setup(machine, tool, '--remove')
+    await expect(stat(fileOf(machine, tool))).rejects.toThrow('ENOENT')
+  })
+
+  it.each(TOOLS)('leave an empty file of %s empty', async (tool) => {
+    await using machine = await newMachine(signedIn)
+    await put(fileOf(machine, tool), ' \n')
+    await setup(machine, tool, '--write')
+    await setup(machine, tool, '--remove')
+    expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(' \n')
+  })
+
+  it('can be repeated with another model, and are taken out once', async () => {
+    await using machine = await newMachine(signedIn)
+    await put(fileOf(machine, 'codex'), CODEX_OWN)
+    await setup(machine, 'codex', '--write')
+    await setup(machine, 'codex', '--write', '--model', 'vendorc/coder')
+    const text = await readFile(fileOf(machine, 'codex'), 'utf8')
+    expect(text.match(/^model = .*$/gm)).toEqual([
+      'model = "vendorc/coder"',
+      'model = "not this one"',
+      'model = "left alone"',
+    ])
+    await setup(machine, 'codex', '--remove')
+    expect(await readFile(fileOf(machine, 'codex'), 'utf8')).toBe(CODEX_OWN)
+    expect((await setup(machine, 'codex', '--remove')).stdout).toBe('Nothing of svc is in the settings of codex.\n')
+  })
+
+  it.each([
+    ['codex', (text: string) => `${text}\n[added]\nlater = 1\n`, (text: string) => `${text}\n[added]\nlater = 1\n`],
+    [
+      'claude',
+      (text: string) => text.replace('"model": "opus"', '"model": "sonnet"'),
+      (text: string) => text.replace('"model": "opus"', '"model": "sonnet"'),
+    ],
+  ] as const)('keep what was changed in the settings of %s in between', async (tool, change, expected) => {
+    await using machine = await newMachine(signedIn)
+    await put(fileOf(machine, tool), OWN[tool])
+    await setup(machine, tool, '--write')
+    await writeFile(fileOf(machine, tool), change(await readFile(fileOf(machine, tool), 'utf8')))
+    await setup(machine, tool, '--remove')
+    expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(expected(OWN[tool]))
+  })
+
+  it('leave a file alone whose written lines were changed, and say which to take out by hand', async () => {
+    await using machine = await newMachine(signedIn)
+    const file = fileOf(machine, 'claude')
+    await put(file, CLAUDE_OWN)
+    await setup(machine, 'claude', '--write')
+    const changed = (await readFile(file, 'utf8')).replace('"apiKeyHelper": ', '"apiKeyHelper":    ')
+    await writeFile(file, changed)
+    const ran = await machine.svc(['setup', 'claude', '--remove'])
+    expect(ran.status).toBe(1)
+    expect(ran.stderr).toContain('Take these lines out by hand:')
+    expect(await readFile(file, 'utf8')).toBe(changed)
+  })
+
+  it('keep bytes that are not UTF-8, CRLF, the mode of the file, and a link to it', async () => {
+    await using machine = await newMachine(signedIn)
+    const real = path.join(machine.home, 'dotfiles/config.toml')
+    const before = Buffer.concat([Buffer.from('a = 1\r\n# '), Buffer.from([0xff, 0xfe, 0x0d, 0x0a])])
+    await mkdir(path.dirname(real))
+    await writeFile(real, before, { mode: 0o640 })
+    await mkdir(path.dirname(fileOf(machine, 'codex')))
+    await symlink(real, fileOf(machine, 'codex'))
+    await setup(machine, 'codex', '--write')
+    expect((await readFile(real, 'latin1')).replaceAll('\r\n', '')).not.toContain('\n')
+    expect((await lstat(fileOf(machine, 'codex'))).isSymbolicLink()).toBe(true)
+    await setup(machine, 'codex', '--remove')
+    expect([await readFile(real), (await stat(real)).mode & 0o777]).toEqual([before, 0o640])
+  })
+
+  it.each([
+    ['claude', '{ "env": ', 'cannot be read'],
+    ['claude', '{ "env": [] }', 'cannot be read: there is no object'],
+    ['codex', 'model = \n= 3', 'cannot be read'],
+    ['codex', '[model_providers.svc]\nname = "x"\n', 'have a [model_providers.svc] already'],
+    ['codex', 'model_providers = { svc = { name = "x" } }\n', 'have a [model_providers.svc] already'],
+  ] as const)('change nothing in the settings of %s that are %j', async (tool, text, message) => {
+    await using machine = await newMachine(signedIn)
+    await put(fileOf(machine, tool), text)
+    const ran = await machine.svc(['setup', tool, '--write'])
+    expect(ran.status).toBe(1)
+    expect(ran.stderr).toContain(message)
+    expect(await readFile(fileOf(machine, tool), 'utf8')).toBe(text)
+    expect((await setup(machine, tool, '--remove')).stdout).toContain('Nothing of svc')
+  })
+})
+
+describe('what svc setup writes', () => {
+  it('for Codex: the provider with its token command; own keys become comments', async () => {
+    await using machine = await newMachine(signedIn)
+    await put(fileOf(machine, 'codex'), CODEX_OWN)
+    await setup(machine, 'codex', '--write')
+    const text = await readFile(fileOf(machine, 'codex'), 'utf8')
+    expect(text.startsWith('\ufeff# Written by "svc setup codex --write"')).toBe(true)
+    expect(text).toContain('\n# svc setup replaced: model = "gpt-6" # the good one\n')
+    expect(text).toContain(`\nbase_url = "${service.config.gatewayUrl}/codex/v1"\n`)
+    expect(text).toMatch(/\[model_providers\.svc\.auth\]\ncommand = "\/.*"\nargs = \["\/.*people\.ts","token","--url",/)
+  })
+
+  it('for Claude Code: the helper, which works, and a model for each of its names', async () => {
+    await using machine = await newMachine(signedIn)
+    await put(fileOf(machine, 'claude'), CLAUDE_OWN)
+    await setup(machine, 'claude', '--write')
+    const settings = JSON.parse(await readFile(fileOf(machine, 'claude'), 'utf8')) as {
+      apiKeyHelper: string
+      env: Record<string, string>
+    }
+    expect(settings.env).toMatchObject({
+      ANTHROPIC_BASE_URL: `${service.config.gatewayUrl}/vendorb`,
+      ANTHROPIC_MODEL: 'svc/fast',
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: 'svc/fast',
+      MINE: 'ü {}',
+    })
+    expect(settings.apiKeyHelper).toMatch(/people\.ts token --url http:\/\/localhost:\d+$/)
+  })
+
+  it('for opencode: a provider with every model of the team', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'opencode', '--write')
+    expect(JSON.parse(await readFile(fileOf(machine, 'opencode'), 'utf8'))).toMatchObject({
+      model: 'svc/svc/fast',
+      provider: {
+        svc: {
+          options: { baseURL: `${service.config.gatewayUrl}/v1`, apiKey: '{env:SVC_TOKEN}' },
+          models: { 'svc/fast': { name: 'Fast' }, 'vendora/large': { name: 'Large' } },
+        },
+      },
+    })
+  })
+
+  it('goes into opencode.jsonc where that is the file that exists', async () => {
+    await using machine = await newMachine(signedIn)
+    const jsonc = `${fileOf(machine, 'opencode')}c`
+    await put(jsonc, OPENCODE_OWN)
+    await setup(machine, 'opencode', '--write')
+    expect(await readFile(jsonc, 'utf8')).toContain('"svc/svc/fast"')
+    await expect(stat(fileOf(machine, 'opencode'))).rejects.toThrow('ENOENT')
+  })
+
+  it.each(TOOLS)('for %s is printed without an option, and nothing is written', async (tool) => {
+    await using machine = await newMachine(signedIn)
+    const { stdout, stderr } = await setup(machine, tool)
+    expect(stdout).toContain(service.config.gatewayUrl)
+    expect(stderr).toContain(`svc setup ${tool} --write`)
+    await expect(stat(fileOf(machine, tool))).rejects.toThrow('ENOENT')
+  })
+
+  it('for other tools: two variables for the shell', async () => {
+    const { stdout } = await setup(signedIn, 'openai')
+    const url = service.config.gatewayUrl
+    expect(stdout).toBe(`export OPENAI_BASE_URL=${url}/v1\nexport OPENAI_API_KEY="$(svc token --url ${url})"\n`)
+  })
+})

@@ -1,0 +1,119 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { JsonTextError, setMember } from '../../src/cli/setup/json-text.ts'
+import { applySplices, revertInChanged, revertSplices } from '../../src/cli/setup/splice.ts'
+import { readToml } from '../../src/cli/setup/toml-text.ts'
+
+/** The text after setting a member. */
+const set = (text: string, path: string[], value: unknown) => applySplices(text, [setMember(text, path, value)])
+
+describe('setMember', () => {
+  it.each([
+    ['{}', '{\n  "a": 1\n}'],
+    ['{ }\n', '{\n  "a": 1\n }\n'],
+    ['{"b":2}', '{\n  "a": 1,"b":2}'],
+    ['{\n    "b": 2\n}', '{\n    "a": 1,\n    "b": 2\n}'],
+    ['{\r\n\t"b": 2\r\n}', '{\r\n\t"a": 1,\r\n\t"b": 2\r\n}'],
+    ['{ "a": [{"a": 0}] }', '{ "a": 1 }'],
+    ['{ "a": 0, "b": {"a": 0}, "a" : "last" }', '{ "a": 0, "b": {"a": 0}, "a" : 1 }'],
+    ['// {\n{ "x": "}", /* "a": 0 */ }', '// {\n{\n  "a": 1, "x": "}", /* "a": 0 */ }'],
+  ])('puts "a" into %j', (text, expected) => {
+    expect(set(text, ['a'], 1)).toBe(expected)
+  })
+
+  it.each([
+    ['{}', '{\n  "a": {\n    "b": 1\n  }\n}'],
+    ['{ "a": {} }', '{ "a": {\n  "b": 1\n} }'],
+    ['{\n  "a": {\n    "c": 2\n  }\n}', '{\n  "a": {\n    "b": 1,\n    "c": 2\n  }\n}'],
+  ])('puts "a.b" into %j', (text, expected) => {
+    expect(set(text, ['a', 'b'], 1)).toBe(expected)
+  })
+
+  it.each([
+    '',
+    '[]',
+    '{',
+    '{]',
+    '{"a"}',
+    '{"a":}',
+    '{"a":1 "b":2}',
+    '{} {}',
+    '{"b": [}',
+    '{"a\n": 1}',
+    '{"a": undefined}',
+  ])('refuses %j, which is no object', (text) => {
+    expect(() => setMember(text, ['z'], 1)).toThrow(JsonTextError)
+  })
+
+  it('refuses to look for a member in what is no object', () => {
+    expect(() => setMember('{"a": 1}', ['a', 'b'], 1)).toThrow('there is no object at line 1')
+  })
+
+  it('sets the member of any JSON document, keeps every other one, and can be undone to the byte', () => {
+    const object = fc.dictionary(fc.string(), fc.jsonValue())
+    fc.assert(
+      fc.property(
+        object,
+        fc.constantFrom(undefined, 1, 2, '\t'),
+        fc.string(),
+        fc.jsonValue(),
+        (given, indent, key, value) => {
+          const text = JSON.stringify(given, null, indent)
+          const splice = setMember(text, [key], value)
+          const next = applySplices(text, [splice])
+          expect(JSON.parse(next)).toEqual({ ...(JSON.parse(text) as object), [key]: value })
+          expect(revertSplices(next, [splice])).toBe(text)
+        },
+      ),
+    )
+  })
+})
+
+describe('revertInChanged', () => {
+  const text = '{\n  "own": 1\n}\n'
+  const splices = [setMember(text, ['ours'], 'x')]
+  const written = applySplices(text, splices)
+
+  it('takes out what was written, wherever it has moved to', () => {
+    expect(revertInChanged(`// a line above\n${written}`, splices)).toBe(`// a line above\n${text}`)
+  })
+
+  it.each([
+    ['is gone', text],
+    ['is there twice', written + written],
+  ])('gives up when what was written %s', (_, changed) => {
+    expect(revertInChanged(changed, splices)).toBeNull()
+  })
+})
+
+describe('readToml', () => {
+  const namesIn = (text: string) => readToml(text).keys.map(({ name }) => name)
+
+  it.each([
+    ['', []],
+    ['a = 1', ['a']],
+    ['a.b = 1\n"c d" = 2\n', ['a.b', 'cd']],
+    ['a = "x\\"y" # b = 1\nc = \'z\\\'', ['a', 'c']],
+    ['a = """\nb = 1\n"""\nc = 1', ['a', 'c']],
+    ["a = '''\nb = '''\nc = 1", ['a', 'c']],
+    ['a = [\n  "]", # ]\n  [1, 2],\n]\nb = { c = 1, d = [2] }\ne = 1979-05-27 07:32:00\n', ['a', 'b', 'e']],
+    ['a = -inf\r\nb = 0x1F\r\n', ['a', 'b']],
+    ['a = 1\n[t]\nb = 2', ['a']],
+  ])('finds the keys above the first table of %j', (text, names) => {
+    expect(namesIn(text)).toEqual(names)
+  })
+
+  it('finds tables, and not what looks like one in a value', () => {
+    const text = 'a = [\n[1],\n]\n[x.y]\nb = """\n[no]\n"""\n[[ "z" ]]\n[ p . q ]\n'
+    expect(readToml(text).tables).toEqual(['x.y', 'z', 'p.q'])
+  })
+
+  it('says where a value begins and ends', () => {
+    const text = '# first\n a = [1,\n 2] # last\nb = "x" \n'
+    expect(readToml(text).keys.map(({ start, end }) => text.slice(start, end))).toEqual(['a = [1,\n 2]', 'b = "x"'])
+  })
+
+  it.each(['=', 'a', 'a =', 'a = \nb = 1', '[x', 'a = [1', 'a = "x', 'a = 1 ]'])('refuses %j', (text) => {
+    expect(() => readToml(text)).toThrow(/line \d|Line \d/)
+  })
+})
