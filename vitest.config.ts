@@ -5,13 +5,13 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/support/clear-seen.ts',
     pool: 'forks',
-    // Files of one worker share its database, which is emptied between services.
+    // The files of a worker share its database, which is emptied between services.
     isolate: false,
-    // One more than two cores: much of a test's time is waiting for real timeouts.
+    // One more than two cores, because tests spend much of their time waiting for real timeouts.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // What must happen soon is measured where it is promised; a wait for what must happen at all fails only when it does not.
-    expect: { poll: { timeout: 10_000 } },
+    // Generous, for machines with other work: the speed that is promised is measured by the benchmark.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 })

@@ -1,4 +1,4 @@
-// npm run migration -- NAME: writes the migration that takes the existing ones to schema.prisma.
+// `npm run migration -- NAME` writes a migration from the existing migrations to schema.prisma.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { migrationsDirectory } from '../src/database/migrations.ts'
@@ -7,19 +7,19 @@ import { diffSchema, lockfile } from './schema-diff.ts'
 const schemaFile = fileURLToPath(new URL('schema.prisma', import.meta.url))
 
 const name = process.argv[2]
-if (!name || !/^[a-z0-9_]+$/.test(name)) stop('usage: npm run migration -- NAME  (lower-case letters, digits, _)')
+if (!name || !/^[a-z0-9_]+$/.test(name)) stop('Usage: npm run migration -- NAME (lower-case letters, digits and _).')
 
 await mkdir(migrationsDirectory, { recursive: true })
 const sql = await diffSchema(await readFile(schemaFile, 'utf8'))
-if (sql === '') stop('The migrations and schema.prisma agree: there is nothing to migrate.')
+if (sql === '') stop('Nothing to do: the migrations already produce schema.prisma.')
 
 const directory = `${migrationsDirectory}${timestamp(new Date())}_${name}`
 await mkdir(directory)
 await writeFile(`${directory}/migration.sql`, sql)
 await writeFile(`${migrationsDirectory}migration_lock.toml`, lockfile)
-console.log(`Wrote ${directory}/migration.sql. Read it: it is applied as it stands.`)
+console.log(`Wrote ${directory}/migration.sql. Review it: it is applied as it is.`)
 
-/** UTC, as Prisma names its migrations: 20260131235959. */
+/** The time in UTC as Prisma names its migrations: 20260131235959. */
 function timestamp(now: Date): string {
   return now.toISOString().replace(/\D/g, '').slice(0, 14)
 }

@@ -8,8 +8,9 @@ import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
 import { migrationsDirectory, readMigrations } from '../src/database/migrations.ts'
 
 /**
- * The SQL that takes a database with all of the migrations to `schema`; empty when they agree. Development only. Tries the
- * migrations in `database`, which must be empty; in one of its own unless given.
+ * Returns the SQL that changes a database with all migrations to `schema`; empty when there is no difference. For
+ * development only. The migrations are applied in `database`, which must be empty; without it, in a new database in
+ * memory.
  */
 export async function diffSchema(schema: string, { database }: { database?: PGlite } = {}): Promise<string> {
   const from = await migrationList(migrationsDirectory)
@@ -27,15 +28,15 @@ export async function diffSchema(schema: string, { database }: { database?: PGli
   return isEmpty(stdout) ? '' : (stdout ?? '')
 }
 
-/** What the engine takes where a set of tables or enums may be left out. */
+/** Leaves out no table and no enum. */
 export const noFilters = { externalTables: [], externalEnums: [] }
 
-/** A script of nothing but comments is how the engine says that there is no difference. */
+/** Without a difference, the engine returns a script that has only comments. */
 function isEmpty(script: string | null): boolean {
   return (script ?? '').split('\n').every((line) => line.trim() === '' || line.startsWith('--'))
 }
 
-/** The migrations in the form that Prisma's engine takes. */
+/** Reads the migrations in the format of Prisma's engine. */
 export async function migrationList(directory: string): Promise<MigrationList> {
   const migrations = await readMigrations(directory)
   return {
@@ -49,10 +50,10 @@ export async function migrationList(directory: string): Promise<MigrationList> {
   }
 }
 
-/** Prisma's own commands refuse a folder of migrations without it. */
+/** The content of migration_lock.toml, which Prisma's commands require in the migrations folder. */
 export const lockfile = 'provider = "postgresql"\n'
 
-/** Prisma's engine over the database given, or over an empty one in memory. */
+/** Runs Prisma's schema engine on `database`; without it, on a new database in memory. */
 export async function withSchemaEngine<T>(use: (engine: SchemaEngine) => Promise<T>, database?: PGlite): Promise<T> {
   const pglite = database ?? (await PGlite.create())
   try {
@@ -63,7 +64,9 @@ export async function withSchemaEngine<T>(use: (engine: SchemaEngine) => Promise
   }
 }
 
-/** The engine's shadow database, where it tries the migrations, is the same one: it never looks at both. */
+/**
+ * The engine's shadow database, in which it applies the migrations, is the same database: the engine never uses both.
+ */
 function adapterFactory(pglite: PGlite) {
   const factory = new PrismaPGlite(pglite)
   return bindMigrationAwareSqlAdapterFactory({
@@ -74,7 +77,7 @@ function adapterFactory(pglite: PGlite) {
   })
 }
 
-/** The package's adapter does not wait for its scripts, nor hear of their errors. */
+/** Replaces the adapter's `executeScript`, which neither waits for the script nor reports its errors. */
 async function connect(factory: PrismaPGlite, pglite: PGlite) {
   const adapter = await factory.connect()
   return Object.assign(adapter, { executeScript: async (sql: string) => void (await pglite.exec(sql)) })
@@ -88,19 +91,21 @@ function loadEngine(): Promise<EngineModule> {
   return (engine ??= instantiateEngine())
 }
 
-/** By hand, because the package's entry imports its WebAssembly as a module, which Node does only behind a flag. */
+/**
+ * Loads the engine without the package's entry file, which imports WebAssembly as a module: Node needs a flag for that.
+ */
 async function instantiateEngine(): Promise<EngineModule> {
-  // Where the engine leaves the message of a panic; it looks for this name.
+  // The engine calls this global with the message of a panic.
   Object.assign(globalThis, {
     PRISMA_WASM_PANIC_REGISTRY: { set_message: (message: string) => console.error(message) },
   })
   const path = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
-  // The subpath has the exports of the package's entry; its own types leave out the loader's hook.
+  // This subpath has the exports of the package's entry, but its types do not declare the loader's hook.
   const module = (await import(path)) as EngineModule
   const bytes = await readFile(path.replace(/\.js$/, '.wasm'))
   const { instance } = await WebAssembly.instantiate(bytes, { './schema_engine_bg.js': { ...module } })
   module.__wbg_set_wasm(instance.exports)
-  // wasm-bindgen's start function, which the package's entry would call.
+  // The start function of wasm-bindgen, which the package's entry file would call.
   const { __wbindgen_start: start } = instance.exports
   if (typeof start === 'function') Reflect.apply(start, undefined, [])
   return module

@@ -8,7 +8,7 @@ const root = path.join(import.meta.dirname, '..')
 export const RELEASED = path.join(root, 'spec/released/openapi.json')
 export const CURRENT = path.join(root, 'generated/openapi.json')
 
-/** One difference between two documents; major: it breaks who relies on the first. */
+/** One difference between two documents. `major` breaks integrators that rely on the released one. */
 export type Change = {
   readonly impact: 'major' | 'minor' | 'patch'
   readonly kind: string
@@ -20,7 +20,7 @@ export type Change = {
 export type Comparison = {
   readonly changes: readonly Change[]
   readonly versions: { readonly released: string; readonly current: string }
-  /** What is wrong with the version, in words; null: it was raised as far as the changes ask, or they ask nothing. */
+  /** Why the current version number is too low for the changes; null when it is high enough. */
   readonly versionMistake: string | null
 }
 
@@ -31,7 +31,10 @@ type Report = {
   })[]
 }
 
-/** Everything that has changed between two documents, and whether the version says so. */
+/**
+ * Lists the changes between two OpenAPI files, and judges whether the version was raised enough for them (`redocly
+ * diff`).
+ */
 export function compare(released: string, current: string): Comparison {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-diff-'))
   try {
@@ -72,7 +75,7 @@ export function compare(released: string, current: string): Comparison {
   }
 }
 
-/** A change in a line: where, what, and for whom it matters. */
+/** Describes a change in one line: where it is, what has changed, and who is affected. */
 export function describeChange({ path: pointer, message }: Change): string {
   const parts = pointer
     .replace(/^#\//, '')
@@ -85,6 +88,8 @@ export function describeChange({ path: pointer, message }: Change): string {
 }
 
 function audience([first = '']: readonly string[]): string {
-  if (first === 'responses') return 'for who reads this answer'
-  return ['parameters', 'requestBody'].includes(first) ? 'for who sends this request' : 'for who calls this operation'
+  if (first === 'responses') return 'affects readers of this answer'
+  return ['parameters', 'requestBody'].includes(first)
+    ? 'affects senders of this request'
+    : 'affects callers of this operation'
 }

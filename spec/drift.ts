@@ -1,6 +1,6 @@
 /**
- * `npm run drift`: fails when generated/ is not what was committed, new and deleted files included, and when the contract has changed since its
- * last release by more than its version says.
+ * `npm run drift` fails when generated/ differs from what is committed (new and deleted files included), and when the
+ * contract has changed since its last release by more than its version number says.
  */
 import { execFileSync } from 'node:child_process'
 import { compare, CURRENT, describeChange, RELEASED } from './compare.ts'
@@ -21,12 +21,12 @@ function checkRelease(): void {
   const { changes, versions, versionMistake } = compare(RELEASED, CURRENT)
   const breaking = changes.filter(({ impact }) => impact === 'major').map(describeChange)
   if (breaking.length > 0) {
-    console.error(`These changes break who uses release ${versions.released} of the contract:`)
+    console.error(`These changes break integrators that use release ${versions.released} of the contract:`)
     for (const line of new Set(breaking)) console.error(`  ${line}`)
   }
   if (versionMistake !== null) {
     fail(
-      `${versionMistake}\nTake the change back, or raise the version in spec/main.tsp and run "npm run release:contract".`,
+      `${versionMistake}\nUndo the change, or raise the version in spec/main.tsp and run "npm run release:contract".`,
     )
   }
 }

@@ -1,9 +1,11 @@
 /**
- * `npm run generate`: everything in generated/ from spec/ and prisma/schema.prisma. The same input gives the same bytes, so CI compares.
+ * `npm run generate` writes generated/ from spec/ and prisma/schema.prisma. The same input always gives the same bytes,
+ * so that `npm run drift` can compare them with what is committed.
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { orderPaths } from './order.ts'
 
 const root = path.join(import.meta.dirname, '..')
 const generated = path.join(root, 'generated')
@@ -16,11 +18,19 @@ writePrismaClient()
 
 function compileContract(): void {
   run('tsp', ['compile', 'spec/main.tsp', '--config', 'tspconfig.yaml'])
-  const document = readFileSync(path.join(generated, 'openapi.json'), 'utf8')
-  // Type generation drops this keyword: open models would become closed types.
+  const file = path.join(generated, 'openapi.json')
+  const document = readFileSync(file, 'utf8')
+  // openapi-typescript ignores this keyword, so the types of open models would be closed.
   if (document.includes('unevaluatedProperties')) {
-    throw new Error('The document contains "unevaluatedProperties". Use the models Open and Closed of spec/fields.tsp.')
+    throw new Error(
+      'The document contains "unevaluatedProperties". Use the models Open of spec/fields.tsp and Closed of spec/parts.tsp.',
+    )
   }
+  // What the emitter has just written.
+  writeFileSync(
+    file,
+    `${JSON.stringify(orderPaths(JSON.parse(document) as Parameters<typeof orderPaths>[0]), null, 2)}\n`,
+  )
 }
 
 function writeTypes(): void {
@@ -33,7 +43,10 @@ function writeTypes(): void {
   ])
 }
 
-/** The package that integrators install: the compiled layer of src/sdk, its README, the types of the contract. */
+/**
+ * Writes the package that integrators install: src/sdk compiled to JavaScript, its README, and the types of the
+ * contract.
+ */
 function writeSdk(): void {
   rmSync(sdk, { recursive: true, force: true })
   mkdirSync(sdk, { recursive: true })
@@ -44,7 +57,9 @@ function writeSdk(): void {
   writeFileSync(path.join(sdk, 'package.json'), `${JSON.stringify(sdkPackage(), null, 2)}\n`)
 }
 
-/** The project's own short name for the types means nothing to who installs the package. */
+/**
+ * Replaces the import name `#openapi`, which exists only inside this project, by the path of the file in the package.
+ */
 function nameTypesByPath(): void {
   for (const name of readdirSync(sdk).filter((name) => name.endsWith('.d.ts'))) {
     const file = path.join(sdk, name)
@@ -52,7 +67,10 @@ function nameTypesByPath(): void {
   }
 }
 
-/** Its version is the contract's: a breaking change of the one is a breaking change of the other. */
+/**
+ * The package.json of the SDK. Its version is the version of the contract, because a breaking change of one breaks the
+ * other.
+ */
 function sdkPackage(): object {
   const { license, dependencies } = readJson('package.json') as PackageJson
   const { info } = readJson('generated/openapi.json') as { info: { version: string } }
@@ -74,7 +92,7 @@ function sdkPackage(): object {
 }
 
 function writePrismaClient(): void {
-  // The command wants an engine that it never starts and would download it; any executable will do.
+  // The command would download an engine that it does not use here. Any executable in its place prevents that.
   run('prisma', ['generate'], { PRISMA_SCHEMA_ENGINE_BINARY: process.execPath })
 }
 

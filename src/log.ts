@@ -2,7 +2,7 @@ import pino from 'pino'
 import pretty from 'pino-pretty'
 import { systemClock } from './kernel/clock.ts'
 
-/** One line per event: ids and facts, then the event's name. */
+/** Writes one line for each event: its fields, then its name. */
 export type Logger = {
   debug(fields: object, event: string): void
   info(fields: object, event: string): void
@@ -12,35 +12,43 @@ export type Logger = {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Tokens of this service, wherever they might slip in: a driver's message, a stack. */
-const OUR_SECRETS = /svc[dmrs]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
+/**
+ * This service's secrets and JWTs, which are removed from every line: a driver's message or a stack could contain one.
+ */
+const SECRET_PATTERN = /svc[dmrs]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
 
-/** Lines leave together: a write for each costs as much as a tenth of a model call. What is buffered is written when the process exits. */
+/** Lines are written together, because a write for each costs as much as a tenth of a model call. */
 const BUFFER = { minLength: 12_288, periodicFlush: 100 } as const
 
-/** The service's log, and one line in it that may show a secret: the link of a mail that only a developer's outbox gets. */
+/**
+ * The log of the process. `showLink` writes a line that contains a secret: the link of an email in a developer's
+ * outbox.
+ */
 export type Log = Logger & { showLink(fields: { link: string; file: string }, event: string): void; flush(): void }
 
-/** The service's log: JSON lines on stdout, readable ones on a terminal. Secrets print as `[secret]`. */
+/** Opens the log on stdout: JSON lines, or readable ones on a terminal. Buffered lines are written at exit. */
 export function openLog(level: LogLevel, stdout: NodeJS.WriteStream = process.stdout): Log {
   const stream = stdout.isTTY
     ? pretty({ destination: stdout, ignore: 'pid,hostname', sync: true })
     : pino.destination({ dest: 1, sync: false, ...BUFFER })
-  const options = { level, timestamp: isoTime(), base: null }
-  const log = pino({ ...options, hooks: { streamWrite: (line) => line.replace(OUR_SECRETS, '[secret]') } }, stream)
-  const open = pino(options, stream)
+  const options = { level, timestamp: makeTimestamp(), base: null }
+  const hooks = { streamWrite: (line: string) => line.replace(SECRET_PATTERN, '[secret]') }
+  const log = pino({ ...options, hooks }, stream)
+  const unredacted = pino(options, stream)
   return {
     debug: (fields, event) => log.debug(fields, event),
     info: (fields, event) => log.info(fields, event),
     warn: (fields, event) => log.warn(fields, event),
     error: (fields, event) => log.error(fields, event),
-    showLink: (fields, event) => open.info(fields, event),
+    showLink: (fields, event) => unredacted.info(fields, event),
     flush: () => log.flush(),
   }
 }
 
-/** The time of a line (RFC 3339, UTC); the date and the second are written once a second: each time would cost nearly two microseconds. */
-function isoTime(): () => string {
+/**
+ * Makes pino's timestamp (RFC 3339, UTC). It formats date and time once a second, which saves two microseconds a line.
+ */
+function makeTimestamp(): () => string {
   let second = -1
   let text = ''
   return () => {

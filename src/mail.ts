@@ -2,43 +2,43 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createTransport } from 'nodemailer'
-import type { MailConfig } from './config.ts'
+import type { MailConfig } from './config/values.ts'
 import type { Secret } from './kernel/secret.ts'
 import type { Log } from './log.ts'
 
 export type Mail = {
-  /** One address, from the database: an address that a stranger typed could name several. */
+  /** One address from the database. An address that a client typed could name several recipients. */
   readonly to: string
   readonly subject: string
   readonly text: string
   readonly html: string
-  /** What the mail is for; a developer's outbox logs it. */
+  /** The link in the email, which a developer's outbox logs. */
   readonly link?: Secret
 }
 
 export type Mailer = {
   /**
-   * Resolves when the mail was accepted for delivery, within ten seconds; throws a `MailError` otherwise. A mail whose turn has not come
-   * by then is never sent.
+   * Resolves when the server has accepted the email, and rejects with a `MailError` after ten seconds at the latest. An
+   * email that still waits for a connection then is not sent.
    */
   send(mail: Mail): Promise<void>
   close(): void
 }
 
-/** A mail was not accepted. Says which step failed; never what the server or the mail said. */
+/** An email was not accepted. The message names the failed step and never quotes the server or the email. */
 export class MailError extends Error {
   constructor(step: string) {
-    super(`The mail was not accepted: ${step}.`)
+    super(`The email was not accepted: ${step}.`)
     this.name = 'MailError'
   }
 }
 
-const CONNECT_MS = 5000
-const SOCKET_MS = 10_000
-const DEADLINE_MS = 10_000
-const MOST_CONNECTIONS = 5
+const CONNECT_TIMEOUT_MS = 5000
+const SOCKET_TIMEOUT_MS = 10_000
+const SEND_TIMEOUT_MS = 10_000
+const MAX_CONNECTIONS = 5
 
-/** Opens the way out for mails: an SMTP server, or a folder with one .eml a mail for development. */
+/** Opens an SMTP server, or for development a directory that gets one .eml file for each email. */
 export function openMailer(config: MailConfig, log: Pick<Log, 'showLink'>): Mailer {
   return config.kind === 'smtp' ? smtpMailer(config) : outboxMailer(config, log)
 }
@@ -52,18 +52,18 @@ function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
     secure,
     ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     pool: true,
-    maxConnections: MOST_CONNECTIONS,
-    connectionTimeout: CONNECT_MS,
-    greetingTimeout: CONNECT_MS,
-    socketTimeout: SOCKET_MS,
+    maxConnections: MAX_CONNECTIONS,
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
   })
-  // The transport has a line of its own, but nobody can leave that one: a burst would delay everybody's mails by mails that are too late.
-  const enter = line(MOST_CONNECTIONS)
+  // Emails cannot be removed from the transport's own queue: a burst would delay new emails by sending expired ones.
+  const semaphore = makeSemaphore(MAX_CONNECTIONS)
   return {
     send: (mail) =>
-      inTime(async (tooLate) => {
-        const leave = await enter(tooLate)
-        await transport.sendMail(toMessage(mail, from)).finally(leave)
+      withDeadline(async (expired) => {
+        const release = await semaphore(expired)
+        await transport.sendMail(toMessage(mail, from)).finally(release)
       }),
     close: () => transport.close(),
   }
@@ -74,68 +74,67 @@ function outboxMailer({ directory, from }: MailConfig & { kind: 'outbox' }, log:
   return {
     async send(mail) {
       const { message } = await transport.sendMail(toMessage(mail, from))
-      const file = path.join(
-        directory,
-        `${new Date().toISOString().replaceAll(/[:.]/g, '-')}-${randomUUID().slice(0, 8)}.eml`,
-      )
+      const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
+      const file = path.join(directory, `${time}-${randomUUID().slice(0, 8)}.eml`)
       try {
         await mkdir(directory, { recursive: true, mode: 0o700 })
         await writeFile(file, message, { mode: 0o600 })
       } catch (error) {
         throw new MailError(`the outbox ${directory} cannot be written (${codeOf(error)})`)
       }
-      if (mail.link) log.showLink({ link: mail.link.reveal(), file }, 'mail.outbox')
+      if (mail.link) log.showLink({ link: mail.link.reveal(), file }, 'email.saved')
     },
     close: () => transport.close(),
   }
 }
 
 function toMessage({ to, subject, text, html }: Mail, from: string) {
-  // An object, not a string: a string is parsed as a list of addresses.
+  // Addresses are objects, because nodemailer parses a string as a list of addresses.
   return { from: { name: 'svc', address: from }, to: { name: '', address: to }, subject, text, html }
 }
 
-/** So many are inside at once, the others wait in the order of their coming; who has waited too long is not let in. */
-function line(places: number): (tooLate: AbortSignal) => Promise<() => void> {
+/** Acquires a place and resolves with the function that releases it; rejects when the signal aborts first. */
+type Semaphore = (signal: AbortSignal) => Promise<() => void>
+
+/** Makes a semaphore that grants its places in the order of the requests. */
+function makeSemaphore(places: number): Semaphore {
   const waiting = new Set<() => void>()
   let free = places
-  const leave = () => {
+  const release = () => {
     const [next] = waiting
     if (next) next()
     else free += 1
   }
-  return async (tooLate) => {
-    if (free > 0) free -= 1
-    else await turn(tooLate)
-    return leave
-  }
-
-  function turn(tooLate: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const next = () => {
-        waiting.delete(next)
+  const wait = (signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const proceed = () => {
+        waiting.delete(proceed)
         resolve()
       }
-      waiting.add(next)
-      const giveUp = () => waiting.delete(next) && reject(new Error('It was too late.'))
-      tooLate.addEventListener('abort', giveUp, { once: true })
+      waiting.add(proceed)
+      const giveUp = () => waiting.delete(proceed) && reject(new Error('The deadline has passed.'))
+      signal.addEventListener('abort', giveUp, { once: true })
     })
+  return async (signal) => {
+    if (free > 0) free -= 1
+    else await wait(signal)
+    return release
   }
 }
 
-/** One deadline for the wait and the whole conversation: a server can be slow at every step. */
-async function inTime(send: (tooLate: AbortSignal) => Promise<void>): Promise<void> {
+/** Bounds the wait and the whole SMTP conversation together, because a server can be slow at every step. */
+async function withDeadline(send: (expired: AbortSignal) => Promise<void>): Promise<void> {
   const deadline = Promise.withResolvers<never>()
-  const ending = new AbortController()
+  const controller = new AbortController()
   const timer = setTimeout(() => {
-    deadline.reject(Object.assign(new Error(), { code: 'EDEADLINE' }))
-    ending.abort()
-  }, DEADLINE_MS)
-  const sending = send(ending.signal)
+    deadline.reject(Object.assign(new Error('The deadline has passed.'), { code: 'EDEADLINE' }))
+    controller.abort()
+  }, SEND_TIMEOUT_MS)
+  const sending = send(controller.signal)
   try {
     await Promise.race([sending, deadline.promise])
   } catch (error) {
-    // What it comes to in the end is of no interest any more.
+    // After the deadline, the result of sending is not used.
     sending.catch(() => {})
     throw new MailError(codeOf(error))
   } finally {
@@ -143,7 +142,9 @@ async function inTime(send: (tooLate: AbortSignal) => Promise<void>): Promise<vo
   }
 }
 
-/** Node's and nodemailer's word for what failed: `ECONNREFUSED`, `EENVELOPE`. Their messages quote the server. */
+/**
+ * The code of Node or nodemailer for a failure, such as `ECONNREFUSED` or `EENVELOPE`. Their messages quote the server.
+ */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
 }

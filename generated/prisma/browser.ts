@@ -29,12 +29,12 @@ export type Organization = Prisma.OrganizationModel
 export type Team = Prisma.TeamModel
 /**
  * Model Account
- * A person, known by e-mail address: lower case, the only address that mail is sent to.
+ * A person, identified by an email address in lower case. All email to the person goes to this address.
  */
 export type Account = Prisma.AccountModel
 /**
  * Model Invitation
- * Membership of a team. It stays when it is withdrawn, so that inviting again finds it.
+ * The membership of an account in a team. A withdrawn invitation keeps its row, and inviting again uses the same row.
  */
 export type Invitation = Prisma.InvitationModel
 /**
@@ -44,7 +44,7 @@ export type Invitation = Prisma.InvitationModel
 export type Model = Prisma.ModelModel
 /**
  * Model TeamModel
- * A team's allow-list.
+ * A model that a team may use.
  */
 export type TeamModel = Prisma.TeamModelModel
 /**
@@ -54,7 +54,8 @@ export type TeamModel = Prisma.TeamModelModel
 export type DeviceLogin = Prisma.DeviceLoginModel
 /**
  * Model DeviceSession
- * A signed-in device: one refresh-token family. Its refresh token is computed from `salt` and `generation`, not stored.
+ * A signed-in device, with one family of refresh tokens. The refresh token is computed from `salt` and `generation`;
+ * it is not stored.
  */
 export type DeviceSession = Prisma.DeviceSessionModel
 /**
@@ -69,7 +70,7 @@ export type BrowserSession = Prisma.BrowserSessionModel
 export type Passkey = Prisma.PasskeyModel
 /**
  * Model WebauthnChallenge
- * One row a challenge, deleted before its answer is verified: two tabs never overwrite each other.
+ * One row per challenge, so that two tabs do not overwrite each other. It is deleted before its answer is verified.
  */
 export type WebauthnChallenge = Prisma.WebauthnChallengeModel
 /**
@@ -79,18 +80,18 @@ export type WebauthnChallenge = Prisma.WebauthnChallengeModel
 export type SigningKey = Prisma.SigningKeyModel
 /**
  * Model AuditEvent
- * What happened, written in the transaction that made it happen. Never a secret.
+ * A change that was made, written in the same transaction as the change. It never contains a secret.
  */
 export type AuditEvent = Prisma.AuditEventModel
 /**
  * Model CallEvent
- * That a model call began or how it ended; never what was asked or answered. Names and not references, so that an event outlives
- * what it tells of. Ids become visible in their order, so `id > the last one seen` misses nothing.
+ * The start or the end of a model call, without its content. Team and model are names and not references, so that an
+ * event outlives them. Ids become visible in ascending order, so a reader that asks for `id > last` misses no event.
  */
 export type CallEvent = Prisma.CallEventModel
 /**
  * Model CallEventBatch
- * A batch of call events that is saved: one that comes again, because nobody heard that it was, is known by its row here. A unique index on
- * the events themselves would be a quarter of what an event costs.
+ * A batch of call events that has been saved. A batch that is sent again because the confirmation was lost is
+ * recognized by its row. A unique index on the events instead would add a quarter to the cost of each event.
  */
 export type CallEventBatch = Prisma.CallEventBatchModel

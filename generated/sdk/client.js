@@ -1,18 +1,24 @@
 import createFetchClient from 'openapi-fetch';
 import { errorOf } from "./errors.js";
-import { retrying, signed, withToken } from "./fetch.js";
+import { withRetries, withSession, withToken } from "./fetch.js";
 import { openSession } from "./session.js";
-/** A typed client of a deployment. Answers are `{ data }` or `{ error }` with the contract's bodies; `unwrap` makes one of them throw. */
+/**
+ * Creates a typed client of a deployment. A call returns `{ data }` or `{ error }` with the bodies of the contract;
+ * `unwrap` throws the error.
+ */
 export function createClient({ baseUrl, tokens, accessToken, retries = 2, longestWaitSeconds = 60, fetch: send = (request) => fetch(request), ...options }) {
-    const patient = retrying(send, { retries, longestWaitSeconds });
-    const own = () => {
+    const retrying = withRetries(send, { retries, longestWaitSeconds });
+    const authenticated = () => {
         if (tokens)
-            return signed(patient, openSession({ baseUrl, tokens, fetch: patient }));
-        return accessToken === undefined ? patient : withToken(patient, accessToken);
+            return withSession(retrying, openSession({ baseUrl, tokens, fetch: retrying }));
+        return accessToken === undefined ? retrying : withToken(retrying, accessToken);
     };
-    return createFetchClient({ ...options, baseUrl, fetch: own() });
+    return createFetchClient({ ...options, baseUrl, fetch: authenticated() });
 }
-/** The data of an answer, as in `await unwrap(client.GET('/v1/models'))`; throws an `SvcError` when it is an error. */
+/**
+ * Returns the data of an answer, as in `await unwrap(client.GET('/v1/models'))`. Throws an `SvcError` when the answer
+ * is an error.
+ */
 export async function unwrap(result) {
     const { data, error, response } = await result;
     if (!response.ok || data === undefined || data === null)

@@ -10,7 +10,7 @@ type CodeOf<Body> = Body extends {
     };
 } ? Code : never;
 type Answers<Id extends keyof operations> = operations[Id]['responses'];
-/** Every error code that an operation of the contract documents. */
+/** Every error code of the contract. */
 export type ErrorCode = {
     [Id in keyof operations]: {
         [Status in keyof Answers<Id>]: CodeOf<Json<Answers<Id>[Status]>>;

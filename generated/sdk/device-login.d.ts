@@ -1,22 +1,25 @@
 import type { StartDeviceLogin, StartedDeviceLogin, TokenSet } from './openapi.js';
-import type { Send } from './fetch.ts';
+import type { Send } from './send.ts';
 import type { TokenStore } from './session.ts';
 import type { Wait } from './wait.ts';
 export type DeviceLoginOptions = StartDeviceLogin & {
-    /** The address of the deployment. */
+    /** The base URL of the deployment. */
     readonly baseUrl: string;
-    /** Shows the code to the person, who compares it with the mail and the page. Polling begins when it is done. */
+    /**
+     * Shows the code to the person, who compares it with the email and the page. Polling starts when this function has
+     * returned.
+     */
     readonly onCode: (login: Omit<StartedDeviceLogin, 'deviceCode'>) => void | Promise<void>;
-    /** Where to keep the tokens; without it they are only returned. */
+    /** Where to store the tokens. Without a store they are only returned. */
     readonly tokens?: TokenStore | undefined;
-    /** Gives the login up; it then rejects with the signal's reason. */
+    /** Cancels the login, which then rejects with the signal's reason. */
     readonly signal?: AbortSignal | undefined;
     readonly fetch?: Send | undefined;
-    /** Waits between polls; timers of the runtime unless given. */
+    /** Waits between polls. Default: a timer of the runtime. */
     readonly wait?: Wait | undefined;
 };
 /**
- * Signs this device in: starts a login, shows its code, and polls as the service says until the person has decided. Throws an `SvcError`:
- * `not_invited`, `access_denied`, `expired` and the others of the contract.
+ * Signs this device in: starts a login, shows its code, and polls until the person has approved or denied it. Throws an
+ * `SvcError` with a code of the contract, such as `not_invited`, `access_denied` or `expired`.
  */
 export declare function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet>;

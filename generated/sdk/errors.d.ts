@@ -1,18 +1,18 @@
 import type { ErrorCode } from './contract-types.ts';
-/** What an error carries besides its message. */
+/** The fields of an `SvcError` besides its message. */
 export type SvcErrorFields = {
-    /** The contract's code; another text where an upstream or a proxy answered in its own words. */
+    /** The error code of the contract. It can be another text when an upstream or a proxy wrote the answer. */
     readonly code: ErrorCode | (string & {});
-    /** The HTTP status; 0 where there is none, as inside a stream. */
+    /** The HTTP status. 0 for an error inside a stream. */
     readonly status: number;
-    /** Names the request in the service's log; give it when you ask for help. */
+    /** The id of the request in the service's log. Quote it when you report a problem. */
     readonly requestId: string | null;
-    /** How long to wait before the same request can work; null when the answer does not say. */
+    /** How long to wait before the same request can succeed. Null when the answer does not say. */
     readonly retryAfterSeconds: number | null;
-    /** The body of the answer, parsed where it was JSON. */
+    /** The body of the answer, parsed when it was JSON. */
     readonly body: unknown;
 };
-/** An answer that is not the wanted one. Decide by `code`; the message is for people. */
+/** An error answer. Decide by `code`; the message is for people. */
 export declare class SvcError extends Error implements SvcErrorFields {
     readonly name: string;
     readonly code: SvcErrorFields['code'];
@@ -22,37 +22,37 @@ export declare class SvcError extends Error implements SvcErrorFields {
     readonly body: unknown;
     constructor(message: string, { code, status, requestId, retryAfterSeconds, body }: SvcErrorFields);
 }
-/** 401: nobody is signed in, or no longer. Log in again. */
+/** 401: the device is not signed in, or not any more. Log in again. */
 export declare class NotSignedInError extends SvcError {
     readonly name = "NotSignedInError";
 }
-/** 403: the person, the team or the page that asks may not do this. */
+/** 403: the account, the team or the calling site is not allowed to do this. */
 export declare class NotAllowedError extends SvcError {
     readonly name = "NotAllowedError";
 }
-/** 410: it was valid, and its time is over. */
+/** 410: the login or the token was valid and has expired. */
 export declare class ExpiredError extends SvcError {
     readonly name = "ExpiredError";
 }
-/** 429: too many requests; `retryAfterSeconds` says how long to wait. */
+/** 429: too many requests. `retryAfterSeconds` says how long to wait. */
 export declare class RateLimitedError extends SvcError {
     readonly name = "RateLimitedError";
 }
-/** 500 and above: the service or an upstream cannot do it now. */
+/** 500 and above: the service or an upstream cannot serve the request now. */
 export declare class UnavailableError extends SvcError {
     readonly name = "UnavailableError";
 }
-/** A stream that began and did not end well: it carried an error, or it broke off. */
+/** A stream that started and then failed: it carried an error, or it was cut off. */
 export declare class StreamError extends SvcError {
     readonly name = "StreamError";
 }
-/** The error of an answer whose body has been read. */
+/** Converts an error answer, whose body has been read, to an `SvcError`. */
 export declare function errorOf(response: Response, body: unknown): SvcError;
-/** The id under which the service's log knows an answer. */
+/** The id of an answer's request in the service's log. */
 export declare function requestIdOf(response: Response): string | null;
-/** `Retry-After` in seconds (RFC 9110, section 10.2.3); null without one or when it is a date. */
+/** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */
 export declare function retryAfterOf(response: Response): number | null;
-/** Code and message as far as there are any: vendors name the code `type`. */
+/** Reads the code and the message of an error body. Some vendors have a `type` and no `code`. */
 export declare function envelopeOf(body: unknown): {
     readonly code?: string;
     readonly message?: string;

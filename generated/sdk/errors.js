@@ -1,4 +1,4 @@
-/** An answer that is not the wanted one. Decide by `code`; the message is for people. */
+/** An error answer. Decide by `code`; the message is for people. */
 export class SvcError extends Error {
     name = 'SvcError';
     code;
@@ -15,31 +15,31 @@ export class SvcError extends Error {
         this.body = body;
     }
 }
-/** 401: nobody is signed in, or no longer. Log in again. */
+/** 401: the device is not signed in, or not any more. Log in again. */
 export class NotSignedInError extends SvcError {
     name = 'NotSignedInError';
 }
-/** 403: the person, the team or the page that asks may not do this. */
+/** 403: the account, the team or the calling site is not allowed to do this. */
 export class NotAllowedError extends SvcError {
     name = 'NotAllowedError';
 }
-/** 410: it was valid, and its time is over. */
+/** 410: the login or the token was valid and has expired. */
 export class ExpiredError extends SvcError {
     name = 'ExpiredError';
 }
-/** 429: too many requests; `retryAfterSeconds` says how long to wait. */
+/** 429: too many requests. `retryAfterSeconds` says how long to wait. */
 export class RateLimitedError extends SvcError {
     name = 'RateLimitedError';
 }
-/** 500 and above: the service or an upstream cannot do it now. */
+/** 500 and above: the service or an upstream cannot serve the request now. */
 export class UnavailableError extends SvcError {
     name = 'UnavailableError';
 }
-/** A stream that began and did not end well: it carried an error, or it broke off. */
+/** A stream that started and then failed: it carried an error, or it was cut off. */
 export class StreamError extends SvcError {
     name = 'StreamError';
 }
-/** The error of an answer whose body has been read. */
+/** Converts an error answer, whose body has been read, to an `SvcError`. */
 export function errorOf(response, body) {
     const { code, message } = envelopeOf(body);
     const Kind = kindOf(response.status);
@@ -51,20 +51,20 @@ export function errorOf(response, body) {
         body,
     });
 }
-/** The id under which the service's log knows an answer. */
+/** The id of an answer's request in the service's log. */
 export function requestIdOf(response) {
     return response.headers.get('x-request-id');
 }
-/** `Retry-After` in seconds (RFC 9110, section 10.2.3); null without one or when it is a date. */
+/** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */
 export function retryAfterOf(response) {
     const seconds = response.headers.get('retry-after');
     return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) : null;
 }
-/** Code and message as far as there are any: vendors name the code `type`. */
+/** Reads the code and the message of an error body. Some vendors have a `type` and no `code`. */
 export function envelopeOf(body) {
     if (typeof body !== 'object' || body === null || !('error' in body))
         return {};
-    // Whatever an upstream sent; each field is looked at before it is used.
+    // The body comes from an upstream, so the type of each field is checked.
     const { code, type, message } = (body.error ?? {});
     const word = [code, type].find((value) => typeof value === 'string');
     return {

@@ -1,4 +1,4 @@
-/** The data of server-sent events (WHATWG HTML, section 9.2), one text an event. Throws when the connection breaks. */
+/** Yields the data of each server-sent event as text (WHATWG HTML, section 9.2). Throws when the connection breaks. */
 export async function* eventData(stream) {
     let data = [];
     for await (const line of lines(stream)) {
@@ -11,18 +11,19 @@ export async function* eventData(stream) {
     }
 }
 /**
- * The data of each server-sent event of a streamed call (`parseAs: 'stream'`), parsed. Ends at `[DONE]` or with the stream; throws when the
- * connection breaks. `streamChatCompletion` and its like also tell a stream that stopped short.
+ * Yields the data of each server-sent event of a streamed call (`parseAs: 'stream'`), parsed as JSON. Ends at `[DONE]`
+ * or at the end of the stream. Throws when the connection breaks. Unlike `streamChatCompletion`, `streamResponse` and
+ * `streamMessage`, it does not detect a stream that was cut off.
  */
 export async function* events(stream) {
     for await (const data of eventData(stream)) {
         if (data === '[DONE]')
             return;
-        // What the service streams is what the caller says: the contract has a type for each style.
+        // The caller names the type of the events: the contract has one for each dialect.
         yield JSON.parse(data);
     }
 }
-/** Lines that have ended; what is behind the last end is no line. */
+/** Yields the complete lines of a stream. Text after the last line break is dropped. */
 async function* lines(stream) {
     const reader = stream.getReader();
     const decoder = new TextDecoder();
@@ -30,7 +31,7 @@ async function* lines(stream) {
     try {
         for (let read = await reader.read(); !read.done; read = await reader.read()) {
             const text = decoder.decode(read.value, { stream: true });
-            // A CR at the very end may be half of a CRLF; it waits for what follows.
+            // A CR at the end of a chunk may be the first half of a CRLF, so it is kept for the next chunk.
             const parts = (rest + text).split(/\r\n|\n|\r(?!$)/);
             rest = parts.pop() ?? '';
             yield* parts;

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
-/** A lock whose holder has not been heard of for so long belongs to a process that died. */
+/** A lock file that its holder has not touched for this long belongs to a process that died. */
 const STALE_MS = 10_000;
 const HEARTBEAT_MS = 2_000;
 const RETRY_MS = 25;
 /**
- * Keeps the tokens of a device in a file that only its owner can read (mode 0600). Each write replaces the file as a whole, and a lock file
- * beside it (`FILE.lock`) keeps processes that share it from refreshing at the same time.
+ * Stores the tokens of a device in a file that only its owner can read (mode 0600). Each write replaces the whole file.
+ * A lock file beside it (`FILE.lock`) prevents that several processes refresh the tokens at the same time.
  */
 export function fileTokenStore(file) {
     return {
@@ -34,12 +34,12 @@ async function load(file) {
         return null;
     const tokens = parsed(text);
     if (tokens === null)
-        throw new Error(`${file} holds no tokens of this client. Remove it and log in again.`);
+        throw new Error(`${file} does not contain tokens of this client. Remove the file and log in again.`);
     return tokens;
 }
 function parsed(text) {
     try {
-        // Whatever the file holds; the fields that are used are looked at.
+        // The file can contain anything, so the fields that are used are checked.
         const tokens = JSON.parse(text);
         const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string');
         return isWhole ? tokens : null;
@@ -48,7 +48,7 @@ function parsed(text) {
         return null;
     }
 }
-/** A reader finds the old tokens or the new ones, whenever the machine stops. */
+/** Writes a new file and renames it, so that a reader finds the old or the new tokens, even after a crash. */
 async function save(file, tokens) {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`;
@@ -68,7 +68,7 @@ async function save(file, tokens) {
         throw error;
     }
 }
-/** Waits for the lock file and takes it; the function that comes back removes it. */
+/** Waits until the lock file can be created. Returns the function that removes it. */
 async function lock(file) {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const mine = randomBytes(12).toString('hex');
@@ -80,7 +80,7 @@ async function lock(file) {
     heartbeat.unref();
     return async () => {
         clearInterval(heartbeat);
-        // Who was taken for dead must not remove the lock of its successor.
+        // If this process was taken for dead, the lock file belongs to another process now.
         if ((await readFile(file, 'utf8').catch(() => '')) === mine)
             await rm(file, { force: true });
     };
@@ -102,7 +102,9 @@ async function take(file, mine) {
         throw error;
     }
 }
-/** Moves a stale lock away. What turns out to be another's fresh lock, taken in between, is put back. */
+/**
+ * Moves a stale lock file away. If another process has replaced it by a fresh one in the meantime, puts that one back.
+ */
 async function removeStale(file) {
     if (!(await isStale(file)))
         return;

@@ -4,127 +4,7 @@
  */
 
 export interface paths {
-    "/.well-known/jwks.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Verification keys
-         * @description The public keys that verify access tokens, now and after the next rotation.
-         */
-        get: operations["getKeySet"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/.well-known/oauth-authorization-server": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Authorization server metadata
-         * @description Names the endpoints of the device flow for clients that speak it by themselves.
-         */
-        get: operations["getAuthorizationServer"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/assets/auth.css": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Stylesheet
-         * @description The stylesheet of every page.
-         */
-        get: operations["getStylesheet"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/assets/passkeys.js": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Passkey script
-         * @description The script of the pages with passkeys.
-         */
-        get: operations["getPasskeyScript"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/assets/simplewebauthn-browser.js": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * WebAuthn library
-         * @description The WebAuthn library that the passkey script uses, as its authors publish it.
-         */
-        get: operations["getWebauthnLibrary"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/codex/v1/models": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List models (vendor C)
-         * @description Lists the published models of the caller's team for Codex, and for clients that read vendor A's shape.
-         */
-        get: operations["listCodexModels"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/codex/v1/responses": {
+    "/v1/auth/device/start": {
         parameters: {
             query?: never;
             header?: never;
@@ -134,238 +14,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a response (vendor C)
-         * @description The same as `createResponse`, served by the upstream of vendor C.
+         * Start a device login
+         * @description Starts the login of a device and emails an approval link to the account. The address needs an active invitation. Show
+         *     `userCode` on the device, then poll with `deviceCode`.
          */
-        post: operations["createCodexResponse"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/codex/v1/responses/compact": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Compact a response (vendor C)
-         * @description Compacts a conversation of the responses style. Only the vendor can: its summary is encrypted. A model of the local worker answers `not_supported`.
-         */
-        post: operations["compactCodexResponse"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/device": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Device status
-         * @description Says who is signed in. With `Accept: text/html` it is the page on which a person approves a device by its code, signs devices out and
-         *     manages passkeys; for somebody who is not signed in, the ways to do that.
-         */
-        get: operations["getDeviceStatus"];
-        put?: never;
-        /**
-         * Approve a device
-         * @description Approves (or denies) the pending login of a device of the same account by its user code. A code that is unknown and a code of somebody
-         *     else are the same 404. The forms of the device page. Each is answered by a page that says what was done, or why not.
-         */
-        post: operations["approveDevice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/docs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The contract to read
-         * @description The contract as a page to read. It loads nothing from elsewhere and runs no script.
-         */
-        get: operations["showDocs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/docs/docs.css": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Stylesheet of the documentation
-         * @description The stylesheet of `/docs`.
-         */
-        get: operations["getDocsStylesheet"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/healthz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Liveness
-         * @description Says that the process runs. Takes no credential and touches no database.
-         */
-        get: operations["getHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/oauth/device_authorization": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Device authorization (RFC 8628)
-         * @description Begins a device login for a client that speaks RFC 8628. It is the same login as `startDeviceLogin` begins, so everything that
-         *     approves the one approves the other.
-         */
-        post: operations["authorizeDevice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/oauth/token": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Token endpoint (RFC 6749, RFC 8628)
-         * @description Gives tokens for an approved device code or for a refresh token. While the login is pending the answer is 400
-         *     `authorization_pending`. A refresh that fails is 401 `invalid_grant`, without a challenge: clients sign the person out by it.
-         */
-        post: operations["issueOAuthTokens"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The contract
-         * @description This document, with the addresses and the cookie names of the deployment that serves it.
-         */
-        get: operations["getContract"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/readyz": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Readiness
-         * @description Says whether the service can do its work: `ok`, or 503 while its database is out of reach.
-         */
-        get: operations["getReadiness"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/session": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Session shell
-         * @description The shell of a session's live view: one constant page. Which session is meant stands in the address's fragment, which no server sees.
-         */
-        get: operations["showSessionShell"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/sign-in": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Sign-in page
-         * @description The page on which a person signs in with a passkey, and goes on to `/device`.
-         */
-        get: operations["showSignIn"];
-        put?: never;
-        post?: never;
+        post: operations["startDeviceLogin"];
         delete?: never;
         options?: never;
         head?: never;
@@ -383,32 +36,13 @@ export interface paths {
         put?: never;
         /**
          * Poll a device login
-         * @description Asks whether the login that this device began has been approved. While it is pending the answer is 428; polling sooner than
-         *     `intervalSeconds` is 429 and changes nothing. An approved login answers at once, and again with the same refresh token when
-         *     the answer was lost, until the client has refreshed once.
+         * @description Asks whether a login has been approved. While it is pending, the answer is 428 `authorization_pending`. Polling
+         *     sooner than `intervalSeconds` is answered with 429 and has no other effect.
+         *
+         *     Once the login is approved, the answer is the tokens. If that answer was lost, poll again: until the first refresh,
+         *     each poll returns the same refresh token.
          */
         post: operations["pollDeviceLogin"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/auth/device/start": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Start a device login
-         * @description Begins the login of a device and mails an approval link to the account. Takes no credential: the address must hold an active
-         *     invitation. Show `userCode` to the person and poll with `deviceCode`.
-         */
-        post: operations["startDeviceLogin"];
         delete?: never;
         options?: never;
         head?: never;
@@ -425,10 +59,90 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Start a device login (alias)
-         * @description The same as `startDeviceLogin`, under the name that older clients use.
+         * Start a device login (older path)
+         * @description The same as `startDeviceLogin`, at the path that older clients use.
          */
         post: operations["startLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/magic/consume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a magic link
+         * @description Shows the page of a magic link: the pending login (device, user code, place and time) with buttons to approve or deny
+         *     it. Opening the page changes nothing. The token of `verificationUri` opens a page that waits for the approval by
+         *     email.
+         */
+        get: operations["showMagicLink"];
+        put?: never;
+        /**
+         * Consume a magic link
+         * @description Consumes a magic link, which works once: approves or denies the pending login and signs the browser in with a session
+         *     cookie. The body is JSON or a form. A form is answered with a page that has the same status.
+         *
+         *     The token of `verificationUri` approves only when the caller is signed in to the same account.
+         */
+        post: operations["consumeMagicLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Device status
+         * @description Tells who is signed in. With `Accept: text/html` the answer is a page on which a person approves a device by its
+         *     code, signs devices out and manages passkeys. For a person who is not signed in, it is a page with the ways to sign
+         *     in.
+         */
+        get: operations["getDeviceStatus"];
+        put?: never;
+        /**
+         * Approve a device
+         * @description Approves or denies the pending login of one of the caller's devices by its user code. A code that does not exist and
+         *     a code of another account both answer 404. Receives the forms of the device page. The answer is a page that says what was done, or why it was not.
+         */
+        post: operations["approveDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/token/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refresh tokens
+         * @description Exchanges a refresh token for new tokens. Store the new refresh token in place of the old one. In cookie mode the
+         *     body may be left out.
+         *
+         *     If the answer was lost, the same client may repeat the request within a short time. Any other use of an old refresh
+         *     token ends the session.
+         */
+        post: operations["refreshTokens"];
         delete?: never;
         options?: never;
         head?: never;
@@ -446,8 +160,8 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the session of the bearer token and of the browser, and clears the cookies. Always 200: a token that is unknown or
-         *     has expired leaves nothing to end.
+         * @description Ends the session of the access token and of the browser, and clears the cookies. An unknown or expired token is
+         *     answered with 200 too, because there is no session to end.
          */
         post: operations["logout"];
         delete?: never;
@@ -456,7 +170,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/auth/logout-everywhere": {
+    "/v1/auth/passkeys/register/start": {
         parameters: {
             query?: never;
             header?: never;
@@ -466,38 +180,75 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Sign out everywhere
-         * @description Signs out every device and every browser of the account, or every other one, and cancels logins that wait. With `all` the cookies are
-         *     cleared too.
+         * Start adding a passkey
+         * @description Starts to add a passkey to the account. Pass the answer to WebAuthn in the browser, and send its result to
+         *     `finishPasskeyRegistration` in the same session within 5 minutes. The caller's sign-in must be at most 15 minutes
+         *     old. An account has at most 10 passkeys.
          */
-        post: operations["logoutEverywhere"];
+        post: operations["startPasskeyRegistration"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/v1/auth/magic/consume": {
+    "/v1/auth/passkeys/register/finish": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /**
-         * Show a magic link
-         * @description The page behind a magic link. It shows the login that waits (device, user code, place, time) and asks; it changes nothing, however
-         *     often it is opened. The token of `verificationUri` opens a page that waits for the mail.
-         */
-        get: operations["showMagicLink"];
+        get?: never;
         put?: never;
         /**
-         * Consume a magic link
-         * @description Consumes a magic link, once: approves (or denies) the login that waits for it and signs the browser in with a session cookie. Takes
-         *     JSON or a form; a browser's form gets a page with the same status. The token of `verificationUri` approves only for somebody who
-         *     is signed in to the same account.
+         * Finish adding a passkey
+         * @description Verifies the result of the browser's registration and adds the passkey to the account. A challenge is valid once, for
+         *     the session that requested it. The account is notified by email.
          */
-        post: operations["consumeMagicLink"];
+        post: operations["finishPasskeyRegistration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/login/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a passkey sign-in
+         * @description Starts a sign-in with a passkey. Pass the answer to WebAuthn in the browser, and send its result to
+         *     `finishPasskeyLogin` within 5 minutes. The answer does not tell whether the address has an account.
+         */
+        post: operations["startPasskeyLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/passkeys/login/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish a passkey sign-in
+         * @description Verifies the result of the browser's authentication and signs in. Every result that is not valid gets the same 401.
+         *     In cookie mode the browser also gets a session cookie, which ends with the device's session.
+         */
+        post: operations["finishPasskeyLogin"];
         delete?: never;
         options?: never;
         head?: never;
@@ -524,90 +275,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/auth/passkeys/login/finish": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Finish a passkey sign-in
-         * @description Checks what the browser made and signs in. Whatever is wrong with it gets the same 401. In cookie mode the browser also gets a
-         *     session cookie, so that its pages stay signed in; that session ends with the device's.
-         */
-        post: operations["finishPasskeyLogin"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/auth/passkeys/login/start": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Start a passkey sign-in
-         * @description Begins a sign-in with a passkey. The answer has the same form for every address, known or not. Give it to the browser's WebAuthn, and what
-         *     that makes to `finish` within 5 minutes.
-         */
-        post: operations["startPasskeyLogin"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/auth/passkeys/register/finish": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Finish adding a passkey
-         * @description Checks what the browser made and keeps it as a passkey of the account. A challenge counts once, for the session that asked for it. The
-         *     account is told by mail.
-         */
-        post: operations["finishPasskeyRegistration"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/auth/passkeys/register/start": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Start adding a passkey
-         * @description Begins to add a passkey to the signed-in account. Give the answer to the browser's WebAuthn, and what it makes to `finish`, in the same
-         *     session and within 5 minutes. Needs a sign-in that is at most 15 minutes old. An account has at most 10 passkeys.
-         */
-        post: operations["startPasskeyRegistration"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/auth/passkeys/{passkeyId}": {
         parameters: {
             query?: never;
@@ -620,80 +287,17 @@ export interface paths {
         post?: never;
         /**
          * Delete a passkey
-         * @description Deletes a passkey of the account; needs a sign-in that is at most 15 minutes old. The account is told by mail.
+         * @description Deletes a passkey of the account. The caller's sign-in must be at most 15 minutes old. The account is notified by
+         *     email.
          */
         delete: operations["deletePasskey"];
         options?: never;
         head?: never;
         /**
          * Rename a passkey
-         * @description Gives a passkey of the account another name.
+         * @description Renames a passkey of the account.
          */
         patch: operations["renamePasskey"];
-        trace?: never;
-    };
-    "/v1/auth/token/refresh": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Refresh tokens
-         * @description Trades a refresh token for the next pair. Store the new refresh token. The token before the newest one may be repeated for a short
-         *     while by the same client, for answers that were lost; any other reuse ends the session. In cookie mode the body may be left out.
-         */
-        post: operations["refreshTokens"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/chat/completions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create a chat completion
-         * @description Calls a model in the chat completions style. A model with a local worker is served by that worker; any other goes to the upstream of this
-         *     route group, byte for byte. With `stream: true` the answer is server-sent events whose data is a `ChatCompletionChunk`, ended by
-         *     the literal `[DONE]`; a stream without it did not end well.
-         */
-        post: operations["createChatCompletion"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/completions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create a completion
-         * @description Continues a text. With `stream: true` the answer is server-sent events whose data is a `Completion`, ended by the literal `[DONE]`. A local worker
-         *     that cannot do it answers `not_supported`.
-         */
-        post: operations["createCompletion"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
         trace?: never;
     };
     "/v1/devices": {
@@ -705,7 +309,7 @@ export interface paths {
         };
         /**
          * List own devices
-         * @description Lists the devices that are signed in to the account, the one seen last first.
+         * @description Lists the signed-in devices of the account, the most recently seen first.
          */
         get: operations["listDevices"];
         put?: never;
@@ -728,7 +332,7 @@ export interface paths {
         post?: never;
         /**
          * Sign a device out
-         * @description Signs a device of the account out. Its tokens end at every gateway within 5 seconds, open streams too.
+         * @description Signs a device of the account out. Within 5 seconds every gateway rejects its tokens and closes its open streams.
          */
         delete: operations["revokeDevice"];
         options?: never;
@@ -736,7 +340,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/embeddings": {
+    "/v1/auth/logout-everywhere": {
         parameters: {
             query?: never;
             header?: never;
@@ -746,51 +350,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create embeddings
-         * @description Turns texts into vectors. A local worker that cannot do it answers `not_supported`.
+         * Sign out everywhere
+         * @description Signs out every device and browser of the account, or every other one, and cancels pending logins. With `all` the
+         *     cookies of the caller are cleared too.
          */
-        post: operations["createEmbedding"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/models": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List models
-         * @description Lists the published models of the caller's team in vendor A's shape.
-         */
-        get: operations["listModels"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/responses": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create a response
-         * @description Calls a model in the responses style. With `stream: true` the answer is server-sent events whose data is a `ResponseStreamEvent`, ended by
-         *     `response.completed`, `response.incomplete` or `response.failed`.
-         */
-        post: operations["createResponse"];
+        post: operations["logoutEverywhere"];
         delete?: never;
         options?: never;
         head?: never;
@@ -806,7 +370,7 @@ export interface paths {
         };
         /**
          * Get a team
-         * @description Shows a team that the caller is in, and where its gateway is. Percent-encode the name.
+         * @description Returns a team of the caller, with the base URL of its gateway. Percent-encode the name in the path.
          */
         get: operations["getTeam"];
         put?: never;
@@ -826,14 +390,14 @@ export interface paths {
         };
         /**
          * List invitations
-         * @description Lists who may sign in to the team, the oldest invitation first. For admins of the team.
+         * @description Lists the invitations of a team, the oldest first. Only for admins of the team.
          */
         get: operations["listInvitations"];
         put?: never;
         /**
-         * Invite somebody
-         * @description Invites an address to the team. Somebody who was invited before and withdrawn is invited again, and stays signed out everywhere. For
-         *     admins of the team.
+         * Create an invitation
+         * @description Invites an email address to a team. An address whose invitation was withdrawn can be invited again; its earlier
+         *     sessions stay ended. Only for admins of the team.
          */
         post: operations["createInvitation"];
         delete?: never;
@@ -854,10 +418,426 @@ export interface paths {
         post?: never;
         /**
          * Withdraw an invitation
-         * @description Withdraws an invitation: every device and browser that it signed in is signed out, at gateways within 5 seconds, and its pending
-         *     logins end. One that the directory file lists is a 409. For admins of the team.
+         * @description Withdraws an invitation. Every device and browser that signed in by it is signed out, at gateways within 5 seconds,
+         *     and its pending logins end. An invitation of the directory file is answered with 409. Only for admins of the team.
          */
         delete: operations["withdrawInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the verification keys
+         * @description Returns the public keys that verify access tokens, including the key of the next rotation.
+         */
+        get: operations["getKeySet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Authorization server metadata
+         * @description Returns the endpoints and abilities of this authorization server (RFC 8414).
+         */
+        get: operations["getAuthorizationServer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/device_authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Device authorization (RFC 8628)
+         * @description Starts a device login as RFC 8628 describes it. It is the same kind of login as with `startDeviceLogin`, and it is
+         *     approved in the same ways.
+         */
+        post: operations["authorizeDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Token endpoint (RFC 6749, RFC 8628)
+         * @description Exchanges an approved device code or a refresh token for tokens. While the login is pending, the answer is 400
+         *     `authorization_pending`. A refresh token that is not valid any more is answered with 401 `invalid_grant`: sign in
+         *     again.
+         */
+        post: operations["issueOAuthTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assets/auth.css": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stylesheet of the pages
+         * @description Returns the stylesheet of all pages.
+         */
+        get: operations["getStylesheet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assets/passkeys.js": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Passkey script
+         * @description Returns the script of the pages that use passkeys.
+         */
+        get: operations["getPasskeyScript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assets/simplewebauthn-browser.js": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * WebAuthn library
+         * @description Returns the WebAuthn library that the passkey script uses, unchanged as its authors publish it.
+         */
+        get: operations["getWebauthnLibrary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sign-in page
+         * @description Shows the page on which a person signs in with a passkey. After that it leads to `/device`.
+         */
+        get: operations["showSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session page
+         * @description Shows the page of a session. The page is the same for every session: the session's id is in the fragment of the URL,
+         *     which browsers do not send to servers.
+         */
+        get: operations["showSessionShell"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List models
+         * @description Lists the published models of the caller's team in the list format of vendor A.
+         */
+        get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codex/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List models (vendor C)
+         * @description Lists the published models of the caller's team in two formats: `data` as vendor A has it, and `models` as Codex
+         *     decodes it.
+         */
+        get: operations["listCodexModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List models (vendor B)
+         * @description Lists the published models of the caller's team in the list format of vendor B.
+         */
+        get: operations["listMessagesModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a chat completion
+         * @description Calls a model in the chat completions dialect. The local worker serves the models that are configured for it; every
+         *     other model is served by the upstream of vendor A, which gets the request unchanged.
+         *
+         *     With `stream: true` the answer is a stream of server-sent events. The data of each event is a `ChatCompletionChunk`,
+         *     and the stream ends with the literal `[DONE]`. A stream that ends without it was cut off.
+         */
+        post: operations["createChatCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a completion
+         * @description Continues a text. With `stream: true` the answer is a stream of server-sent events. The data of each event is a
+         *     `Completion`, and the stream ends with the literal `[DONE]`. A local worker without this operation answers
+         *     `not_supported`.
+         */
+        post: operations["createCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create embeddings
+         * @description Converts texts to vectors. A local worker without this operation answers `not_supported`.
+         */
+        post: operations["createEmbedding"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a response
+         * @description Calls a model in the responses dialect. With `stream: true` the answer is a stream of server-sent events. The data of
+         *     each event is a `ResponseStreamEvent`, and the stream ends with `response.completed`, `response.incomplete` or
+         *     `response.failed`.
+         */
+        post: operations["createResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codex/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a response (vendor C)
+         * @description The same as `createResponse`, but served by the upstream of vendor C.
+         */
+        post: operations["createCodexResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/codex/v1/responses/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact a conversation (vendor C)
+         * @description Shortens a conversation of the responses dialect. Only the vendor can do this, because its summary is encrypted. For
+         *     a model of the local worker the answer is `not_supported`.
+         */
+        post: operations["compactCodexResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a message
+         * @description Calls a model in the messages dialect. With `stream: true` the answer is a stream of server-sent events. The data of
+         *     each event is a `MessageStreamEvent`, and the stream ends with `message_stop`.
+         */
+        post: operations["createMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/messages/count_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count input tokens
+         * @description Counts the input tokens of a messages request without calling the model. A local worker that cannot count answers
+         *     `not_supported`.
+         */
+        post: operations["countMessageTokens"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -872,7 +852,8 @@ export interface paths {
         };
         /**
          * List workers
-         * @description Lists the local workers with their live state and the models of the caller's team that they serve.
+         * @description Lists the workers with their current state and the models of the caller's team that they serve. There is one:
+         *     `local-engine`.
          */
         get: operations["listWorkers"];
         put?: never;
@@ -892,7 +873,7 @@ export interface paths {
         };
         /**
          * Get a worker
-         * @description Shows one worker with its live state.
+         * @description Returns one worker with its current state.
          */
         get: operations["getWorker"];
         put?: never;
@@ -903,48 +884,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/vendorb/v1/messages": {
+    "/healthz": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
-         * Create a message
-         * @description Calls a model in the messages style. With `stream: true` the answer is server-sent events whose data is a `MessageStreamEvent`, ended by
-         *     `message_stop`.
+         * Liveness
+         * @description Tells whether the process is alive. It does not check the database.
          */
-        post: operations["createMessage"];
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/vendorb/v1/messages/count_tokens": {
+    "/readyz": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        get?: never;
-        put?: never;
         /**
-         * Count the tokens of a message
-         * @description Counts the tokens of a prompt in the messages style. A local worker that cannot count answers `not_supported`, and clients then estimate.
+         * Readiness
+         * @description Tells whether the service can handle requests: 200, or 503 while its database cannot be reached.
          */
-        post: operations["countMessageTokens"];
+        get: operations["getReadiness"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/vendorb/v1/models": {
+    "/openapi.json": {
         parameters: {
             query?: never;
             header?: never;
@@ -952,10 +932,50 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List models (vendor B)
-         * @description Lists the published models of the caller's team in vendor B's shape.
+         * Get the OpenAPI document
+         * @description Returns this OpenAPI document with the base URLs and the cookie names of the deployment that serves it.
          */
-        get: operations["listMessagesModels"];
+        get: operations["getContract"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * API reference page
+         * @description Returns the contract as an HTML page. The page loads nothing from other servers and runs no script.
+         */
+        get: operations["showDocs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs/docs.css": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stylesheet of the API reference
+         * @description Returns the stylesheet of `/docs`.
+         */
+        get: operations["getDocsStylesheet"];
         put?: never;
         post?: never;
         delete?: never;
@@ -968,34 +988,37 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description The person said no. */
+        /** @description The person denied the login. */
         AccessDenied: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "permission_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "access_denied";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The login was denied.
+                 */
                 message: string;
             };
         };
         ApproveDevice: {
-            /** @description The code that the device shows; case and dashes do not matter. */
+            /** @description The code that the device shows. Upper and lower case are the same, and dashes may be left out. */
             userCode: components["schemas"]["UserCode"];
             /**
-             * @description `approve` unless given.
+             * @description Default: `approve`.
              * @enum {string}
              */
             action?: "approve" | "deny";
@@ -1009,52 +1032,56 @@ export interface components {
             /** @description `@organization/name`. */
             team: string;
         };
+        /** @description Any JSON object. */
         AssertionResponse: {
             clientDataJSON: components["schemas"]["Base64Url"];
             authenticatorData: components["schemas"]["Base64Url"];
             signature: components["schemas"]["Base64Url"];
-            /** @description The user handle; passkeys always have one. */
+            /** @description The user handle. A passkey always sends it. */
             userHandle?: string | null;
         } & {
             [key: string]: unknown;
         };
-        AssetHeaders: Record<string, never>;
         /**
-         * @description A text file that a page loads.
+         * @description The text of a file that a page loads.
          * @example body { margin: 0; }
          */
         AssetText: string;
+        /** @description Any JSON object. */
         AttestationResponse: {
             clientDataJSON: components["schemas"]["Base64Url"];
             attestationObject: components["schemas"]["Base64Url"];
-            /** @description How the authenticator can be reached. */
+            /** @description How the browser can reach the authenticator, for example `internal` or `usb`. */
             transports?: components["schemas"]["AuthenticatorTransport"][];
         } & {
             [key: string]: unknown;
         };
-        /** @description Nobody is signed in. */
+        /** @description The caller is not signed in. `auth` says where to sign in. */
         AuthenticateFirst: {
             /** @enum {string} */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "authentication_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "authenticate_first";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example Sign in first.
+                 */
                 message: string;
             };
             /** @description Where to sign in. */
             auth: components["schemas"]["LoginRoutes"];
         };
-        /** @description `AuthenticationResponseJSON` of WebAuthn: what the browser made. */
+        /** @description `AuthenticationResponseJSON` of WebAuthn: the result of the browser's authentication. */
         AuthenticationCredential: {
             id: components["schemas"]["CredentialId"];
             rawId: components["schemas"]["CredentialId"];
@@ -1072,26 +1099,29 @@ export interface components {
             userVerification: "required";
         };
         AuthenticatorTransport: string;
-        /** @description Nobody has approved the login yet. Poll again after `intervalSeconds`. */
+        /** @description The login is not approved yet. Poll again after `intervalSeconds`. */
         AuthorizationPending: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "invalid_request_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "authorization_pending";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The login has not been approved yet.
+                 */
                 message: string;
             };
         };
@@ -1105,10 +1135,10 @@ export interface components {
             token_endpoint: string;
             /** Format: uri */
             jwks_uri: string;
-            /** @description None: there is no authorization endpoint. */
+            /** @description Empty: there is no authorization endpoint. */
             response_types_supported: string[];
             grant_types_supported: string[];
-            /** @description `none`: clients are public. */
+            /** @description `none`: clients are public and have no secret. */
             token_endpoint_auth_methods_supported: string[];
         };
         /** @description Bytes as base64url (RFC 4648, section 5). */
@@ -1124,6 +1154,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         ChatCompletionChoice: {
             index: number;
             message: components["schemas"]["ChatCompletionMessage"];
@@ -1142,6 +1173,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         ChatCompletionChunkChoice: {
             index: number;
             delta: components["schemas"]["ChatCompletionDelta"];
@@ -1149,6 +1181,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         ChatCompletionDelta: {
             role?: string;
             content?: string | null;
@@ -1156,6 +1189,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         ChatCompletionMessage: {
             role: string;
             content?: string | null;
@@ -1163,12 +1197,12 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A chat completions request. Fields that are not listed pass through. */
+        /** @description A chat completions request. Fields that are not listed are passed on unchanged. */
         ChatCompletionRequest: {
-            /** @description The team's default model when it is left out. */
+            /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
             messages: components["schemas"]["ChatMessage"][];
-            /** @description True: server-sent events, ended by `data: [DONE]`. */
+            /** @description `true`: answer with server-sent events that end with `data: [DONE]`. */
             stream?: boolean | null;
             max_tokens?: number | null;
             max_completion_tokens?: number | null;
@@ -1178,12 +1212,13 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description Server-sent events whose data is a `ChatCompletionChunk`, ended by the literal `[DONE]`.
+         * @description Server-sent events. The data of each is a `ChatCompletionChunk`; the last one is the literal `[DONE]`.
          * @example data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1795255200,"model":"svc/fast","choices":[{"index":0,"delta":{"content":"Hello!"}}]}
          *
          *     data: [DONE]
          */
         ChatCompletionStream: string;
+        /** @description Any JSON object. */
         ChatCompletionUsage: {
             prompt_tokens: number;
             completion_tokens: number;
@@ -1195,13 +1230,12 @@ export interface components {
         ChatMessage: {
             /** @description `system`, `developer`, `user`, `assistant` or `tool`. */
             role: string;
-            /** @description Text, or parts such as `{"type": "text", "text": "…"}`. */
+            /** @description A text, or a list of parts such as `{"type": "text", "text": "…"}`. */
             content?: string | components["schemas"]["Open"][] | null;
         } & {
             [key: string]: unknown;
         };
-        Closed: Record<string, never>;
-        /** @description A model as Codex decodes it. */
+        /** @description A model in the format that Codex decodes. */
         CodexModel: {
             slug: string;
             display_name: string;
@@ -1218,7 +1252,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Vendor A's list, with the same models in the form that Codex decodes. */
+        /** @description The list of vendor A, and the same models in the format that Codex decodes. */
         CodexModelList: {
             /** @enum {string} */
             object: "list";
@@ -1230,22 +1264,22 @@ export interface components {
             /** Format: int64 */
             limit: number;
         };
-        /** @description A conversation to be compacted. Fields that are not listed pass through. */
+        /** @description A conversation to compact. Fields that are not listed are passed on unchanged. */
         CompactRequest: {
-            /** @description The team's default model when it is left out. */
+            /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
             input?: string | components["schemas"]["Open"][];
             instructions?: string | null;
         } & {
             [key: string]: unknown;
         };
-        /** @description A conversation in fewer tokens: what to send as `input` from now on. */
+        /** @description The same conversation in fewer tokens. Send `output` as `input` from now on. */
         CompactedResponse: {
             output: components["schemas"]["ResponseItem"][];
         } & {
             [key: string]: unknown;
         };
-        /** @description A text, continued. With `stream: true` the data of each event is one of these with a piece of the text. */
+        /** @description The continued text. With `stream: true` each event carries one of these with the next part of the text. */
         Completion: {
             id: string;
             object: string;
@@ -1256,6 +1290,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         CompletionChoice: {
             index: number;
             text: string;
@@ -1263,66 +1298,69 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A request to continue a text. Fields that are not listed pass through. */
+        /** @description A request to continue a text. Fields that are not listed are passed on unchanged. */
         CompletionRequest: {
-            /** @description The team's default model when it is left out. */
+            /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
-            /** @description Text, texts, tokens, or lists of tokens. */
+            /** @description A text, a list of texts, a list of tokens, or a list of token lists. */
             prompt?: string | unknown[] | null;
-            /** @description True: server-sent events, ended by `data: [DONE]`. */
+            /** @description `true`: answer with server-sent events that end with `data: [DONE]`. */
             stream?: boolean | null;
             max_tokens?: number | null;
         } & {
             [key: string]: unknown;
         };
         /**
-         * @description Server-sent events whose data is a `Completion`, ended by the literal `[DONE]`.
+         * @description Server-sent events. The data of each is a `Completion`; the last one is the literal `[DONE]`.
          * @example data: {"id":"cmpl-1","object":"text_completion","created":1795255200,"model":"svc/fast","choices":[{"index":0,"text":" time"}]}
          *
          *     data: [DONE]
          */
         CompletionStream: string;
-        /** @description It was already decided otherwise. */
+        /** @description The current state does not allow this, for example because it was already decided. */
         Conflict: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "invalid_request_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "conflict";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example This login was already denied.
+                 */
                 message: string;
             };
         };
         ConsumeMagicLink: {
-            /** @description The token of the link. */
+            /** @description The token of the magic link. */
             token: components["schemas"]["SecretText"];
             /**
-             * @description `approve` unless given.
+             * @description Default: `approve`.
              * @enum {string}
              */
             action?: "approve" | "deny";
-            /** @description The code on the device's screen; must match where the service is set to ask for it. */
+            /** @description The code that the device shows. Required when the service runs with `SVC_APPROVAL_MODE=code`. */
             userCode?: string;
         };
         ConsumedMagicLink: {
-            /** @description False: the login was denied. */
+            /** @description `true`: the login was approved. `false`: it was denied. */
             approved: boolean;
             user: components["schemas"]["ApprovingUser"];
             device: components["schemas"]["ApprovedDevice"];
         };
-        /** @description A block of what the model said: `text`, `tool_use` or `thinking`. */
+        /** @description A part of the model's answer, such as `text`, `tool_use` or `thinking`. */
         ContentBlock: {
             type: string;
         } & {
@@ -1338,13 +1376,14 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         ContractInfo: {
             title: string;
             version: string;
         } & {
             [key: string]: unknown;
         };
-        /** @description An address of the deployment. */
+        /** @description A base URL of the deployment. */
         ContractServer: {
             url: string;
         } & {
@@ -1352,7 +1391,7 @@ export interface components {
         };
         CreateInvitation: {
             email: components["schemas"]["Email"];
-            /** @description `member` unless given. */
+            /** @description Default: `member`. */
             role?: components["schemas"]["Role"];
         };
         CredentialDescriptor: {
@@ -1361,14 +1400,14 @@ export interface components {
             id: string;
             transports?: string[];
         };
-        /** @description The id of a credential, at most 1023 bytes. */
+        /** @description The id of a WebAuthn credential, at most 1023 bytes. */
         CredentialId: string;
         CredentialParameters: {
             /** @enum {string} */
             type: "public-key";
             /**
              * Format: int32
-             * @description A COSE algorithm.
+             * @description The number of a COSE algorithm.
              */
             alg: number;
         };
@@ -1378,124 +1417,134 @@ export interface components {
          */
         Css: string;
         DeviceApproval: {
-            /** @description False: the login was denied. */
+            /** @description `true`: the login was approved. `false`: it was denied. */
             approved: boolean;
             user: components["schemas"]["ApprovingUser"];
         };
-        /** @description Who let the device in. */
+        /** @description How the device's login was approved. */
         DeviceApprover: {
             /**
-             * @description By the mail's link; by somebody signed in, on the waiting page or with the user code; or with a passkey.
+             * @description `mail`: with the link in the email. `session`: by a signed-in person on the page of the login. `user_code`: by a
+             *     signed-in person who typed the user code. `passkey`: with a passkey.
              * @enum {string}
              */
             via: "mail" | "session" | "user_code" | "passkey";
-            /** @description The name of the device that approved; null for a browser, a mail and a passkey. */
+            /** @description The name of the device that approved. Null when a browser, an email or a passkey did. */
             deviceName: string | null;
         };
         /** @description Device authorization response (RFC 8628, section 3.2). */
         DeviceAuthorization: {
             /** @description The secret to poll with. */
             device_code: string;
-            /** @description To show to the person. */
+            /** @description The code to show to the person. */
             user_code: string;
             /**
              * Format: uri
-             * @description Where the person types the user code.
+             * @description The page on which the person types the user code.
              */
             verification_uri: string;
             /**
              * Format: uri
-             * @description The same with the user code filled in.
+             * @description The same page with the user code filled in.
              */
             verification_uri_complete: string;
             /**
              * Format: int32
-             * @description In seconds.
+             * @description The lifetime in seconds.
              */
             expires_in: number;
             /**
              * Format: int32
-             * @description The least time between two polls, in seconds.
+             * @description The shortest allowed time between two polls, in seconds.
              */
             interval: number;
         };
+        /** @description Any JSON object. */
         DeviceAuthorizationRequest: {
-            /** @description What the client calls itself. It is shown to the person as the device's name. */
+            /** @description The name of the client. The person who approves sees it as the name of the device. */
             client_id?: string;
-            /** @description An invited address: the approval link is mailed to it. Without it, whoever types the user code in signs the device in as themselves. */
+            /**
+             * @description An invited email address, which receives the approval link. Without it, a signed-in person types the user code on
+             *     the device page, and the device is signed in to that person's account.
+             */
             login_hint?: string;
-            /** @description Ignored: there is one scope. */
+            /** @description Ignored: there are no scopes to choose from. */
             scope?: string;
         } & {
             [key: string]: unknown;
         };
-        /** @description A form of the device page. Which fields count is up to `action`. */
+        /** @description A form of the device page. `action` decides which other fields are read. */
         DeviceForm: {
             /** @enum {string} */
             action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "sign-out" | "sign-out-others" | "sign-out-everywhere";
-            /** @description `find`, `approve`, `deny`. */
+            /** @description For `find`, `approve` and `deny`. */
             userCode?: string;
             /**
              * Format: uuid
-             * @description `revoke-device`.
+             * @description For `revoke-device`.
              */
             sessionId?: string;
             /**
              * Format: uuid
-             * @description `rename-passkey`, `delete-passkey`.
+             * @description For `rename-passkey` and `delete-passkey`.
              */
             passkeyId?: string;
-            /** @description `rename-passkey`. */
+            /** @description For `rename-passkey`. */
             name?: string;
         };
-        /** @description A stable id that the device chose for itself and keeps; signing in again with it replaces its session. */
+        /** @description An id that the device chooses once and keeps. Signing in again with the same id replaces the device's session. */
         DeviceId: string;
         DeviceList: {
             devices: components["schemas"]["OwnDevice"][];
         };
-        /** @description What the device calls itself. */
+        /** @description A name for people, such as the host name of the device. */
         DeviceName: string;
         DeviceStatus: {
             authenticated: boolean;
             user: components["schemas"]["SignedInUser"];
         };
-        /** @description It is done. */
+        /** @description The operation succeeded. */
         Done: {
             ok: boolean;
         };
-        /** @description An e-mail address of an invited account. */
+        /** @description An email address. */
         Email: string;
-        /** @description Mail delivery is not configured, or the mail was not accepted. */
+        /** @description Email delivery is not configured, or the mail server did not accept the message. */
         EmailUnavailable: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "api_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "email_unavailable";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The email could not be sent. Try again.
+                 */
                 message: string;
             };
         };
+        /** @description Any JSON object. */
         Embedding: {
             object: string;
             index: number;
-            /** @description Numbers, or base64 of them where the request asks for that. */
+            /** @description The vector: numbers, or their base64 form where the request asks for it. */
             embedding: number[] | string;
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         EmbeddingList: {
             object: string;
             data: components["schemas"]["Embedding"][];
@@ -1504,85 +1553,95 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A request for embeddings. Fields that are not listed pass through. */
+        /** @description A request for embeddings. Fields that are not listed are passed on unchanged. */
         EmbeddingRequest: {
-            /** @description The team's default model when it is left out. */
+            /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
-            /** @description Text, texts, tokens, or lists of tokens. */
+            /** @description A text, a list of texts, a list of tokens, or a list of token lists. */
             input: string | unknown[];
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         EmbeddingUsage: {
             prompt_tokens: number;
             total_tokens: number;
         } & {
             [key: string]: unknown;
         };
-        /** @description It was valid, and its time is over. Start again. */
+        /** @description It was valid and has expired. Start again. */
         Expired: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "invalid_request_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "expired";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example This login has expired. Start again.
+                 */
                 message: string;
             };
         };
         FinishPasskeyLogin: {
             credential: components["schemas"]["AuthenticationCredential"];
-            /** @description As in `start`. */
+            /** @description The same value as in `startPasskeyLogin`. */
             email?: components["schemas"]["Email"];
-            /** @description Signing in again with the same id replaces that device's session; a new `web-` id unless given. */
+            /**
+             * @description The id of this device. Signing in again with the same id replaces its session. Default: a new id that starts with
+             *     `web-`.
+             */
             deviceId?: components["schemas"]["DeviceId"];
             deviceName?: components["schemas"]["DeviceName"];
-            /** @description The team to sign in to, for an account with several invitations; the oldest one counts otherwise. */
+            /** @description The team to sign in to. Without it, the team of the account's oldest invitation. */
             team?: components["schemas"]["TeamName"];
         };
         FinishPasskeyRegistration: {
             credential: components["schemas"]["RegistrationCredential"];
-            /** @description What the person calls it; the day unless given. */
+            /** @description A name for the person to recognize it by. Default: the date. */
             name?: components["schemas"]["PasskeyName"];
         };
-        /** @description A request that another site made, or that needs another role. */
+        /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
         Forbidden: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "permission_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "forbidden";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example Only admins of the team may do this.
+                 */
                 message: string;
             };
         };
         Health: {
             /**
-             * @description Always `ok`: a process that cannot say so does not answer.
+             * @description Always `ok`. A process that is not alive does not answer.
              * @enum {string}
              */
             status: "ok";
@@ -1592,26 +1651,29 @@ export interface components {
          * @example <!doctype html><html lang="en"><title>svc</title></html>
          */
         Html: string;
-        /** @description A field is missing, malformed or unknown; the message names it. */
+        /** @description A field is missing, malformed or unknown. The message names it. */
         InvalidRequest: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "invalid_request_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "invalid_request";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example Body field "messages" is required.
+                 */
                 message: string;
             };
         };
@@ -1622,17 +1684,15 @@ export interface components {
         KeySet: {
             keys: components["schemas"]["PublicKey"][];
         };
-        /** @description Waiting cures it: `Retry-After` says how many seconds. */
-        Later: Record<string, never>;
-        /** @description A model in vendor A's list. */
+        /** @description A model in the list format of vendor A. */
         ListedModel: {
-            /** @description `namespace/name`. */
+            /** @description The name to call it by: `namespace/name`. */
             id: string;
             /** @enum {string} */
             object: "model";
             /**
              * Format: int64
-             * @description When the service first knew the model, in seconds since 1970.
+             * @description When the model was added to the service, in seconds since 1970.
              */
             created: number;
             owned_by: string;
@@ -1640,10 +1700,11 @@ export interface components {
         };
         ListedModelMetadata: {
             displayName: string;
-            /** @description Only certified models can be called. */
+            /** @description Whether the model can be called. */
             certified: boolean;
+            /** @description Always true: only published models are listed. */
             published: boolean;
-            /** @description `trusted`, or another word of the operator. */
+            /** @description `trusted`, or another word that the operator chose. */
             verificationState: string;
         };
         LoggedOut: {
@@ -1661,18 +1722,20 @@ export interface components {
         LoginRoutes: {
             /**
              * Format: uri
-             * @description `POST` here begins a device login.
+             * @description Send a `POST` here to start a device login.
+             * @example http://localhost:8787/v1/auth/device/start
              */
             deviceStart: string;
             /**
              * Format: uri
              * @description The page on which a person signs in.
+             * @example http://localhost:8787/device
              */
             page: string;
         };
         LogoutEverywhere: {
             /**
-             * @description `others` keeps the device or browser that asks; `all` unless given.
+             * @description `all` (default): every device and browser. `others`: every one but the caller's own.
              * @enum {string}
              */
             scope?: "all" | "others";
@@ -1690,13 +1753,13 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A messages request. Fields that are not listed pass through. */
+        /** @description A messages request. Fields that are not listed are passed on unchanged. */
         MessageRequest: {
-            /** @description The team's default model when it is left out. */
+            /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
             max_tokens?: number;
             messages: components["schemas"]["MessageTurn"][];
-            /** @description True: server-sent events of the messages style. */
+            /** @description `true`: answer with server-sent events that end with `message_stop`. */
             stream?: boolean | null;
             system?: string | components["schemas"]["Open"][];
             tools?: components["schemas"]["Open"][];
@@ -1705,7 +1768,7 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description Server-sent events whose data is a `MessageStreamEvent`, ended by `message_stop`.
+         * @description Server-sent events. The data of each is a `MessageStreamEvent`; the last one is `message_stop`.
          * @example event: content_block_delta
          *     data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello!"}}
          *
@@ -1713,9 +1776,12 @@ export interface components {
          *     data: {"type":"message_stop"}
          */
         MessageStream: string;
-        /** @description The data of one event of a messages stream; `type` is also the event's name. */
+        /** @description The data of one event of a messages stream. `type` is also the name of the event. */
         MessageStreamEvent: {
-            /** @description `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`, `message_stop`, `ping`, `error`. */
+            /**
+             * @description One of `message_start`, `content_block_start`, `content_block_delta`, `content_block_stop`, `message_delta`,
+             *     `message_stop`, `ping` and `error`.
+             */
             type: string;
             message?: components["schemas"]["Message"];
             index?: number;
@@ -1724,22 +1790,23 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A turn of the conversation. */
+        /** @description A message of the conversation. */
         MessageTurn: {
             /** @description `user`, `assistant` or `system`. */
             role: string;
-            /** @description Text, or blocks such as `{"type": "text", "text": "…"}`. */
+            /** @description A text, or a list of blocks such as `{"type": "text", "text": "…"}`. */
             content: string | components["schemas"]["Open"][];
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         MessageUsage: {
             input_tokens: number;
             output_tokens: number;
         } & {
             [key: string]: unknown;
         };
-        /** @description A model in vendor B's list. */
+        /** @description A model in the list format of vendor B. */
         MessagesModel: {
             id: string;
             /** @enum {string} */
@@ -1750,7 +1817,7 @@ export interface components {
         };
         MessagesModelList: {
             data: components["schemas"]["MessagesModel"][];
-            /** @description Always false: the list is whole. */
+            /** @description Always false: the list has one page. */
             has_more: boolean;
             first_id: string | null;
             last_id: string | null;
@@ -1760,26 +1827,29 @@ export interface components {
             object: "list";
             data: components["schemas"]["ListedModel"][];
         };
-        /** @description The caller's team may not call this model, or there is none of that name. */
+        /** @description The team may not call this model, or no model has this name. */
         ModelNotAllowed: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "permission_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "model_not_allowed";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example Your team may not call this model. GET /v1/models lists the models that it may call.
+                 */
                 message: string;
             };
         };
@@ -1795,137 +1865,162 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
+        /** @description The team may call this model, but no upstream and no local worker serves it now. */
         ModelUnavailable: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "overloaded_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "model_unavailable";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example Your team may call this model, but no backend serves it now.
+                 */
                 message: string;
             };
         };
-        /** @description There is no such thing for this caller. */
+        /** @description It does not exist, or the caller may not see it. */
         NotFound: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "not_found_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "not_found";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example There is no such device.
+                 */
                 message: string;
             };
         };
-        /** @description The address is not invited, or the invitation was withdrawn. */
+        /** @description The email address is not invited, or its invitation was withdrawn. */
         NotInvited: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "permission_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "not_invited";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example ada@example.com is not invited.
+                 */
                 message: string;
             };
         };
-        /** @description The local worker that serves the model does not know this operation. */
+        /** @description The local worker that serves this model does not support this operation. */
         NotSupported: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "not_supported";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "not_supported";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The local worker that serves this model does not support this operation.
+                 */
                 message: string;
             };
         };
+        /** @description An empty object. */
         NothingMore: Record<string, never>;
-        /** @description Too many requests. */
+        /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
         OAuthBusy: {
             /**
-             * @description Stable; decide by this.
+             * @description Stable: decide by this code.
              * @enum {string}
              */
             error: "temporarily_unavailable";
-            /** @description For people; may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example Too many requests. Try again in 5 seconds.
+             */
             error_description: string;
         };
-        /** @description A page of another site made this request. */
+        /** @description Another site sent the request. */
         OAuthForbidden: {
             /**
-             * @description Stable; decide by this.
+             * @description Stable: decide by this code.
              * @enum {string}
              */
             error: "access_denied";
-            /** @description For people; may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example Another site sent this request.
+             */
             error_description: string;
         };
-        /** @description The grant or the request is not good, or the login is not decided yet: `error` says which. */
+        /** @description The request or the grant is not valid, or the login is not decided yet. `error` says which. */
         OAuthRefusal: {
             /**
-             * @description Stable; decide by this.
+             * @description Stable: decide by this code.
              * @enum {string}
              */
             error: "invalid_request" | "invalid_grant" | "unsupported_grant_type" | "authorization_pending" | "slow_down" | "access_denied" | "expired_token";
-            /** @description For people; may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example The form field "grant_type" is required.
+             */
             error_description: string;
         };
-        /** @description The refresh token is unknown, used, revoked or expired: sign in again. */
+        /** @description The refresh token is unknown, already used, revoked or expired. Sign in again. */
         OAuthSignedOut: {
             /**
-             * @description Stable; decide by this.
+             * @description Stable: decide by this code.
              * @enum {string}
              */
             error: "invalid_grant";
-            /** @description For people; may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example The refresh token has expired. Sign in again.
+             */
             error_description: string;
         };
         /** @description Access token response (RFC 6749, section 5.1). */
@@ -1935,50 +2030,60 @@ export interface components {
             token_type: "Bearer";
             /**
              * Format: int32
-             * @description In seconds.
+             * @description The lifetime in seconds.
              */
             expires_in: number;
-            /** @description Good for one refresh; each refresh gives the next one. */
+            /** @description Valid for one refresh. Each refresh returns the next one. */
             refresh_token: string;
         };
-        /** @description The body is larger than this route takes. */
+        /** @description The body is larger than this operation accepts. */
         OAuthTooLarge: {
             /**
-             * @description Stable; decide by this.
+             * @description Stable: decide by this code.
              * @enum {string}
              */
             error: "invalid_request";
-            /** @description For people; may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example The request body is too large.
+             */
             error_description: string;
         };
-        /** @description The database or the mail server is out of reach. Nothing was lost; try again. */
+        /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
         OAuthUnavailable: {
             /**
-             * @description Stable; decide by this.
+             * @description Stable: decide by this code.
              * @enum {string}
              */
             error: "temporarily_unavailable";
-            /** @description For people; may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example The database cannot be reached. Try again.
+             */
             error_description: string;
         };
         /** @description The body is not a form. */
         OAuthUnsupportedMedia: {
             /**
-             * @description Stable; decide by this.
+             * @description Stable: decide by this code.
              * @enum {string}
              */
             error: "invalid_request";
-            /** @description For people; may change. */
+            /**
+             * @description For people. The wording may change.
+             * @example Send the body as application/x-www-form-urlencoded.
+             */
             error_description: string;
         };
+        /** @description Any JSON object. */
         Open: {
             [key: string]: unknown;
         };
-        /** @description A device that is signed in to the account. */
+        /** @description A signed-in device of the account. */
         OwnDevice: {
             /**
              * Format: uuid
-             * @description Names the sign-in; give it to `revokeDevice`.
+             * @description The id of this sign-in, for `revokeDevice`.
              */
             id: string;
             /** @description The id that the device chose for itself. */
@@ -1990,10 +2095,10 @@ export interface components {
             firstSeenAt: string;
             /** Format: date-time */
             lastSeenAt: string;
-            /** @description The IP address that it was last seen at. */
+            /** @description The IP address of its last request to the control plane. */
             lastIp: string;
             approvedBy: components["schemas"]["DeviceApprover"];
-            /** @description It is the device or the browser that asks. */
+            /** @description Whether this is the device or browser that sends the request. */
             current: boolean;
         };
         /** @description A passkey of the account. */
@@ -2004,10 +2109,10 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             lastUsedAt: string | null;
-            /** @description Kept in a password manager that brings it to other devices. */
+            /** @description Whether a password manager synchronizes the passkey to other devices. */
             synced: boolean;
         };
-        /** @description `PublicKeyCredentialCreationOptionsJSON` of WebAuthn, for `startRegistration` of a WebAuthn library. */
+        /** @description `PublicKeyCredentialCreationOptionsJSON` of WebAuthn. Pass it to the registration call of a WebAuthn library. */
         PasskeyCreationOptions: {
             rp: components["schemas"]["RelyingParty"];
             user: components["schemas"]["PasskeyUser"];
@@ -2015,10 +2120,10 @@ export interface components {
             pubKeyCredParams: components["schemas"]["CredentialParameters"][];
             /**
              * Format: int32
-             * @description In milliseconds, like the life of the challenge.
+             * @description In milliseconds; the lifetime of the challenge.
              */
             timeout: number;
-            /** @description The passkeys that the account has. */
+            /** @description The passkeys that the account already has. */
             excludeCredentials: components["schemas"]["CredentialDescriptor"][];
             authenticatorSelection: components["schemas"]["AuthenticatorSelection"];
             /** @enum {string} */
@@ -2031,53 +2136,54 @@ export interface components {
         };
         /** @description 1 to 64 visible characters. */
         PasskeyName: string;
-        /** @description `PublicKeyCredentialRequestOptionsJSON` of WebAuthn, for `startAuthentication` of a WebAuthn library. */
+        /** @description `PublicKeyCredentialRequestOptionsJSON` of WebAuthn. Pass it to the authentication call of a WebAuthn library. */
         PasskeyRequestOptions: {
             challenge: string;
             rpId: string;
             /**
              * Format: int32
-             * @description In milliseconds, like the life of the challenge.
+             * @description In milliseconds; the lifetime of the challenge.
              */
             timeout: number;
             /** @enum {string} */
             userVerification: "required";
-            /** @description Always empty: the browser finds the passkeys by itself, and nobody learns who has one. */
+            /** @description Always empty. The browser finds the passkeys by itself, and the answer does not tell which accounts have one. */
             allowCredentials: components["schemas"]["CredentialDescriptor"][];
         };
         PasskeyUser: {
-            /** @description The user handle: random, the same for every passkey of the account. */
+            /** @description The user handle: a random value, the same for every passkey of the account. */
             id: string;
             name: string;
             displayName: string;
         };
-        /** @description The body is larger than this route takes. */
+        /** @description The body is larger than this operation accepts. */
         PayloadTooLarge: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "invalid_request_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "payload_too_large";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The request body is too large.
+                 */
                 message: string;
             };
         };
-        /** @description Waiting does not cure it. */
-        Permanent: Record<string, never>;
         PollDeviceLogin: {
-            /** @description The secret that `startDeviceLogin` gave to this device. */
+            /** @description The `deviceCode` that `startDeviceLogin` returned. */
             deviceCode: components["schemas"]["SecretText"];
         };
         /** @description A public Ed25519 key (RFC 8037). */
@@ -2093,85 +2199,91 @@ export interface components {
             /** @enum {string} */
             use: "sig";
         };
-        /** @description Too many requests. */
+        /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
         RateLimited: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "rate_limit_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "rate_limited";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example Too many requests. Try again in 5 seconds.
+                 */
                 message: string;
             };
         };
-        /** @description Can it work? */
+        /** @description Whether the service can handle requests. */
         Readiness: {
             /** @enum {string} */
             status: "ok" | "unavailable";
             /**
-             * @description `disabled`: no database is configured.
+             * @description `disabled`: this process runs without a database.
              * @enum {string}
              */
             database: "ok" | "disabled" | "unavailable";
         };
-        /** @description This needs a sign-in that is at most 15 minutes old: sign in again, then repeat it. */
+        /** @description This operation needs a sign-in that is at most 15 minutes old. Sign in again, then repeat the request. */
         Reauthenticate: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "permission_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "reauthenticate";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example This needs a sign-in that is at most 15 minutes old. Sign in again, then repeat the request.
+                 */
                 message: string;
             };
         };
         RefreshTokens: {
-            /** @description E-mail address of the account that the token belongs to. */
+            /** @description The email address of the account that the token belongs to. */
             account: components["schemas"]["Email"];
             refreshToken: components["schemas"]["SecretText"];
         };
-        /** @description The next tokens of a device. */
+        /** @description The new tokens of a device. */
         RefreshedTokens: {
-            /** @description E-mail address of the account. */
+            /** @description The email address of the account. */
             account: string;
             /** @description `@organization/name`. */
             team: string;
             deviceId: string;
-            /** @description For `Authorization: Bearer`, until `expiresAt`. */
+            /** @description Send it as `Authorization: Bearer` until `expiresAt`. */
             accessToken: string;
-            /** @description Replaces the one that was sent. */
+            /** @description Replaces the refresh token that was sent. */
             refreshToken: string;
             /**
              * Format: date-time
-             * @description When the access token ends.
+             * @description When the access token expires.
              */
             expiresAt: string;
         };
-        /** @description `RegistrationResponseJSON` of WebAuthn: what the browser made. */
+        /** @description `RegistrationResponseJSON` of WebAuthn: the result of the browser's registration. */
         RegistrationCredential: {
             id: components["schemas"]["CredentialId"];
             rawId: components["schemas"]["CredentialId"];
@@ -2182,29 +2294,27 @@ export interface components {
             [key: string]: unknown;
         };
         RelyingParty: {
-            /** @description The RP ID: the domain that the passkey is for. */
+            /** @description The relying party id (RP ID): the domain that the passkey is for. */
             id: string;
             name: string;
         };
         RenamePasskey: {
             name: components["schemas"]["PasskeyName"];
         };
-        /** @description Names this answer in the service's log; give it when you ask for help. */
-        RequestIds: Record<string, never>;
-        /** @description One thing that the model made: a message, a tool call, its reasoning. */
+        /** @description A part of the model's output, such as a message, a tool call or reasoning. */
         ResponseItem: {
             type: string;
         } & {
             [key: string]: unknown;
         };
-        /** @description A responses request. Fields that are not listed pass through. */
+        /** @description A responses request. Fields that are not listed are passed on unchanged. */
         ResponseRequest: {
-            /** @description The team's default model when it is left out. */
+            /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
-            /** @description Text, or items such as `{"type": "message", "role": "user", "content": "…"}`. */
+            /** @description A text, or a list of items such as `{"type": "message", "role": "user", "content": "…"}`. */
             input?: string | components["schemas"]["Open"][];
             instructions?: string | null;
-            /** @description True: server-sent events of the responses style. */
+            /** @description `true`: answer with server-sent events. */
             stream?: boolean | null;
             max_output_tokens?: number | null;
             tools?: components["schemas"]["Open"][] | null;
@@ -2213,7 +2323,8 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description Server-sent events whose data is a `ResponseStreamEvent`, ended by `response.completed`, `response.incomplete` or `response.failed`.
+         * @description Server-sent events. The data of each is a `ResponseStreamEvent`; the last one is `response.completed`,
+         *     `response.incomplete` or `response.failed`.
          * @example event: response.output_text.delta
          *     data: {"type":"response.output_text.delta","delta":"Hello!"}
          *
@@ -2221,18 +2332,19 @@ export interface components {
          *     data: {"type":"response.completed"}
          */
         ResponseStream: string;
-        /** @description The data of one event of a responses stream; `type` is also the event's name. */
+        /** @description The data of one event of a responses stream. `type` is also the name of the event. */
         ResponseStreamEvent: {
-            /** @description Such as `response.output_text.delta`. */
+            /** @description For example `response.output_text.delta`. */
             type: string;
             sequence_number?: number;
-            /** @description With `response.created`, `response.completed`, `response.incomplete` and `response.failed`. */
+            /** @description In `response.created`, `response.completed`, `response.incomplete` and `response.failed`. */
             response?: components["schemas"]["ModelResponse"];
-            /** @description With deltas. */
+            /** @description In events whose type ends with `.delta`. */
             delta?: string;
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         ResponseUsage: {
             input_tokens: number;
             output_tokens: number;
@@ -2242,38 +2354,36 @@ export interface components {
         };
         /** @enum {string} */
         Role: "member" | "admin";
-        /** @description A secret as text. */
+        /** @description A secret, such as a token or a device code. */
         SecretText: string;
         /**
-         * @description What every answer of a model says of itself. An upstream's own request id is shown as it came, in `x-request-id` or `request-id`; then
-         *     `x-svc-request-id` is the service's.
-         */
-        Served: Record<string, never>;
-        /**
-         * @description Who served a call.
+         * @description The backend that served a call: the local worker, or the upstream of a vendor.
          * @enum {string}
          */
         ServedBy: "local-engine" | "vendora" | "vendorb" | "vendorc";
-        /** @description The database is out of reach. Nothing was lost; try again. */
+        /** @description The database cannot be reached. Nothing was changed; try again. */
         ServiceUnavailable: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "api_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "service_unavailable";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The database cannot be reached. Try again.
+                 */
                 message: string;
             };
         };
@@ -2285,36 +2395,36 @@ export interface components {
             role: components["schemas"]["Role"];
         };
         StartDeviceLogin: {
-            /** @description The invited account. The approval link is mailed to it. */
+            /** @description The email address of an invited account. It receives the approval link. */
             email: components["schemas"]["Email"];
             deviceId: components["schemas"]["DeviceId"];
-            /** @description Shown to the person who approves, next to the user code. */
+            /** @description Shown with the user code to the person who approves. For example, the host name. */
             deviceName?: components["schemas"]["DeviceName"];
-            /** @description The team to sign in to, for an account with several invitations; the oldest one counts otherwise. */
+            /** @description The team to sign in to. Without it, the team of the account's oldest invitation. */
             team?: components["schemas"]["TeamName"];
         };
         StartPasskeyLogin: {
-            /** @description Only a passkey of this account will do; any account's unless given. */
+            /** @description Accept only a passkey of this account. Without it, a passkey of any account is accepted. */
             email?: components["schemas"]["Email"];
         };
         StartedDeviceLogin: {
-            /** @description The secret to poll with. */
+            /** @description The secret to poll with. Keep it on the device. */
             deviceCode: string;
-            /** @description To show to the person, who compares it with the page and the mail. */
+            /** @description The code to show on the device. The person compares it with the code in the email and on the page. */
             userCode: string;
             /**
              * Format: uri
-             * @description A page about this login, to open in a browser. It does not approve by itself: the mail does.
+             * @description A page that shows the state of this login. Opening it approves nothing: the link in the email does.
              */
             verificationUri: string;
             /**
              * Format: int32
-             * @description The least time between two polls, in seconds.
+             * @description The shortest allowed time between two polls, in seconds.
              */
             intervalSeconds: number;
             /**
              * Format: date-time
-             * @description When the login ends.
+             * @description When the login expires.
              */
             expiresAt: string;
         };
@@ -2328,33 +2438,34 @@ export interface components {
              * @description The base URL of the team's gateway.
              */
             endpoint: string;
-            /** @description The model of a call that names none. */
+            /** @description The model of calls that name no model. */
             defaultModel: string | null;
         };
-        /** @description Somebody who may sign in to a team. */
+        /** @description An email address that may sign in to a team. */
         TeamInvitation: {
             /** Format: uuid */
             id: string;
             email: string;
             role: components["schemas"]["Role"];
             /**
-             * @description `directory`: listed in the deployment's directory file, which alone can withdraw it. `admin`: made here.
+             * @description `directory`: listed in the operator's directory file, and only withdrawn there. `admin`: created with this API.
              * @enum {string}
              */
             source: "directory" | "admin";
             /** Format: date-time */
             createdAt: string;
         };
-        /** @description `@organization/name`. */
+        /** @description The name of a team: `@organization/name`. */
         TeamName: string;
+        /** @description Any JSON object. */
         TokenCount: {
             input_tokens: number;
         } & {
             [key: string]: unknown;
         };
-        /** @description A request to count the tokens of a prompt. Fields that are not listed pass through. */
+        /** @description A request to count tokens. Fields that are not listed are passed on unchanged. */
         TokenCountRequest: {
-            /** @description The team's default model when it is left out. */
+            /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
             messages: components["schemas"]["MessageTurn"][];
             system?: string | components["schemas"]["Open"][];
@@ -2363,129 +2474,143 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Any JSON object. */
         TokenRequest: {
             /** @description `urn:ietf:params:oauth:grant-type:device_code` or `refresh_token`. */
             grant_type: string;
-            /** @description For the device grant. */
+            /** @description For the device code grant. */
             device_code?: string;
-            /** @description For a refresh. */
+            /** @description For the refresh token grant. */
             refresh_token?: string;
             client_id?: string;
         } & {
             [key: string]: unknown;
         };
-        /** @description Who signed in, on which device, and the tokens. */
+        /** @description The account, its device, and the tokens. */
         TokenSet: {
-            /** @description E-mail address of the account. */
+            /** @description The email address of the account. */
             account: string;
             organization: string;
             /** @description `@organization/name`. */
             team: string;
             deviceId: string;
-            /** @description For `Authorization: Bearer`, until `expiresAt`. */
+            /** @description Send it as `Authorization: Bearer` until `expiresAt`. */
             accessToken: string;
-            /** @description Good for one refresh; each refresh gives the next one. */
+            /** @description Valid for one refresh. Each refresh returns the next one. */
             refreshToken: string;
             /**
              * Format: date-time
-             * @description When the access token ends.
+             * @description When the access token expires.
              */
             expiresAt: string;
         };
-        /** @description The credential is missing, unknown, used, revoked or not for this. */
+        /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
         Unauthorized: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "authentication_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "unauthorized";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The access token has expired. Refresh it or sign in again.
+                 */
                 message: string;
             };
         };
-        /** @description The body is in a form that this route does not read. */
+        /** @description This operation does not accept the body's media type or encoding. */
         UnsupportedMediaType: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "invalid_request_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "unsupported_media_type";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example Send the body as application/json.
+                 */
                 message: string;
             };
         };
-        /** @description The upstream could not be reached, or broke off before it answered. */
+        /** @description The upstream could not be reached, or the connection broke before it answered. */
         UpstreamFailed: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "api_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "upstream_failed";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The upstream could not be reached.
+                 */
                 message: string;
             };
         };
-        /** @description The upstream was silent for too long. */
+        /** @description The upstream did not answer in time. */
         UpstreamTimeout: {
             /**
-             * @description Always `error`, which is how the messages style tells an error.
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
              * @enum {string}
              */
             type: "error";
-            /** @description What went wrong, in words for programs and for people. */
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
                 /**
-                 * @description The vendors' word for this kind of error, for clients that read it.
+                 * @description The kind of error, in the words that the vendors' clients read.
                  * @enum {string}
                  */
                 type: "api_error";
                 /**
-                 * @description Stable; decide by this.
+                 * @description Stable: decide by this code.
                  * @enum {string}
                  */
                 code: "upstream_timeout";
-                /** @description For people; may change. */
+                /**
+                 * @description For people. The wording may change.
+                 * @example The upstream did not answer in time.
+                 */
                 message: string;
             };
         };
-        /** @description The short code that a person compares or types. */
+        /** @description A short code that a person compares or types. */
         UserCode: string;
+        /** @description A worker and the models that it serves. */
         Worker: {
             /** @enum {string} */
             id: "local-engine";
@@ -2496,6 +2621,7 @@ export interface components {
             /** @enum {string} */
             protocol: "vendora-compatible";
             state: components["schemas"]["WorkerState"];
+            /** @description The models of the caller's team that this worker serves. */
             models: components["schemas"]["WorkerModel"][];
             capabilities: ("chat" | "code" | "streaming" | "tools")[];
         };
@@ -2505,7 +2631,7 @@ export interface components {
         WorkerModel: {
             /** @description The service model id. */
             id: string;
-            /** @description What the worker calls it. */
+            /** @description The name of the model on the inference server. */
             backendModel: string;
             state: components["schemas"]["WorkerState"];
         };
@@ -2514,7 +2640,9 @@ export interface components {
     };
     responses: never;
     parameters: {
+        /** @description `true`: tokens are sent and received in HTTP-only cookies, and the JSON shows `[redacted]` in their place. */
         CookieMode: boolean;
+        /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
         SessionHeader: string;
     };
     requestBodies: never;
@@ -2526,7 +2654,6 @@ export type ApproveDevice = components['schemas']['ApproveDevice'];
 export type ApprovedDevice = components['schemas']['ApprovedDevice'];
 export type ApprovingUser = components['schemas']['ApprovingUser'];
 export type AssertionResponse = components['schemas']['AssertionResponse'];
-export type AssetHeaders = components['schemas']['AssetHeaders'];
 export type AssetText = components['schemas']['AssetText'];
 export type AttestationResponse = components['schemas']['AttestationResponse'];
 export type AuthenticateFirst = components['schemas']['AuthenticateFirst'];
@@ -2546,7 +2673,6 @@ export type ChatCompletionRequest = components['schemas']['ChatCompletionRequest
 export type ChatCompletionStream = components['schemas']['ChatCompletionStream'];
 export type ChatCompletionUsage = components['schemas']['ChatCompletionUsage'];
 export type ChatMessage = components['schemas']['ChatMessage'];
-export type Closed = components['schemas']['Closed'];
 export type CodexModel = components['schemas']['CodexModel'];
 export type CodexModelList = components['schemas']['CodexModelList'];
 export type CodexTruncationPolicy = components['schemas']['CodexTruncationPolicy'];
@@ -2593,7 +2719,6 @@ export type Html = components['schemas']['Html'];
 export type InvalidRequest = components['schemas']['InvalidRequest'];
 export type InvitationList = components['schemas']['InvitationList'];
 export type KeySet = components['schemas']['KeySet'];
-export type Later = components['schemas']['Later'];
 export type ListedModel = components['schemas']['ListedModel'];
 export type ListedModelMetadata = components['schemas']['ListedModelMetadata'];
 export type LoggedOut = components['schemas']['LoggedOut'];
@@ -2633,7 +2758,6 @@ export type PasskeyName = components['schemas']['PasskeyName'];
 export type PasskeyRequestOptions = components['schemas']['PasskeyRequestOptions'];
 export type PasskeyUser = components['schemas']['PasskeyUser'];
 export type PayloadTooLarge = components['schemas']['PayloadTooLarge'];
-export type Permanent = components['schemas']['Permanent'];
 export type PollDeviceLogin = components['schemas']['PollDeviceLogin'];
 export type PublicKey = components['schemas']['PublicKey'];
 export type RateLimited = components['schemas']['RateLimited'];
@@ -2644,7 +2768,6 @@ export type RefreshedTokens = components['schemas']['RefreshedTokens'];
 export type RegistrationCredential = components['schemas']['RegistrationCredential'];
 export type RelyingParty = components['schemas']['RelyingParty'];
 export type RenamePasskey = components['schemas']['RenamePasskey'];
-export type RequestIds = components['schemas']['RequestIds'];
 export type ResponseItem = components['schemas']['ResponseItem'];
 export type ResponseRequest = components['schemas']['ResponseRequest'];
 export type ResponseStream = components['schemas']['ResponseStream'];
@@ -2652,7 +2775,6 @@ export type ResponseStreamEvent = components['schemas']['ResponseStreamEvent'];
 export type ResponseUsage = components['schemas']['ResponseUsage'];
 export type Role = components['schemas']['Role'];
 export type SecretText = components['schemas']['SecretText'];
-export type Served = components['schemas']['Served'];
 export type ServedBy = components['schemas']['ServedBy'];
 export type ServiceUnavailable = components['schemas']['ServiceUnavailable'];
 export type SignedInUser = components['schemas']['SignedInUser'];
@@ -2679,267 +2801,110 @@ export type ParameterCookieMode = components['parameters']['CookieMode'];
 export type ParameterSessionHeader = components['parameters']['SessionHeader'];
 export type $defs = Record<string, never>;
 export interface operations {
-    getKeySet: {
+    startDeviceLogin: {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            /** @description The keys that are in use. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description How long to keep the set. */
-                    "cache-control": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "keys": [
-                     *         {
-                     *           "kid": "k1",
-                     *           "kty": "OKP",
-                     *           "crv": "Ed25519",
-                     *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
-                     *           "alg": "EdDSA",
-                     *           "use": "sig"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["KeySet"];
-                };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com",
+                 *       "deviceId": "laptop-1",
+                 *       "deviceName": "Ada's laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StartDeviceLogin"];
             };
         };
-    };
-    getAuthorizationServer: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
         responses: {
-            /** @description What this authorization server can do, and where. */
-            200: {
+            /** @description The login has started and the email was sent. */
+            202: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
                     /**
                      * @example {
-                     *       "issuer": "http://localhost:8787",
-                     *       "device_authorization_endpoint": "http://localhost:8787/oauth/device_authorization",
-                     *       "token_endpoint": "http://localhost:8787/oauth/token",
-                     *       "jwks_uri": "http://localhost:8787/.well-known/jwks.json",
-                     *       "response_types_supported": [],
-                     *       "grant_types_supported": [
-                     *         "urn:ietf:params:oauth:grant-type:device_code",
-                     *         "refresh_token"
-                     *       ],
-                     *       "token_endpoint_auth_methods_supported": [
-                     *         "none"
-                     *       ]
+                     *       "deviceCode": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                     *       "userCode": "BCDF-GHJK",
+                     *       "verificationUri": "http://localhost:8787/v1/auth/magic/consume?token=svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c",
+                     *       "intervalSeconds": 5,
+                     *       "expiresAt": "2026-11-21T09:10:00Z"
                      *     }
                      */
-                    "application/json": components["schemas"]["AuthorizationServer"];
+                    "application/json": components["schemas"]["StartedDeviceLogin"];
                 };
             };
-        };
-    };
-    getStylesheet: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The stylesheet. */
-            200: {
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description How long to keep it before asking again. */
-                    "cache-control": string;
-                    /** @description Names this version of the file; send it back as `If-None-Match`. */
-                    etag: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/css": components["schemas"]["AssetText"];
-                };
-            };
-            /** @description The copy that the browser has is good. */
-            304: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description How long to keep it before asking again. */
-                    "cache-control": string;
-                    /** @description Names this version of the file; send it back as `If-None-Match`. */
-                    etag: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    getPasskeyScript: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The script. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description How long to keep it before asking again. */
-                    "cache-control": string;
-                    /** @description Names this version of the file; send it back as `If-None-Match`. */
-                    etag: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/javascript": components["schemas"]["AssetText"];
-                };
-            };
-            /** @description The copy that the browser has is good. */
-            304: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description How long to keep it before asking again. */
-                    "cache-control": string;
-                    /** @description Names this version of the file; send it back as `If-None-Match`. */
-                    etag: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    getWebauthnLibrary: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The library. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description How long to keep it before asking again. */
-                    "cache-control": string;
-                    /** @description Names this version of the file; send it back as `If-None-Match`. */
-                    etag: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/javascript": components["schemas"]["AssetText"];
-                };
-            };
-            /** @description The copy that the browser has is good. */
-            304: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description How long to keep it before asking again. */
-                    "cache-control": string;
-                    /** @description Names this version of the file; send it back as `If-None-Match`. */
-                    etag: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    listCodexModels: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The models that the team may use, in both forms. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "object": "list",
-                     *       "data": [],
-                     *       "models": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["CodexModelList"];
+                    "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
+            /** @description The email address is not invited, or its invitation was withdrawn. */
+            403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
-                    "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Unauthorized"];
+                    "application/json": components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
                 };
             };
-            /** @description Too many requests. */
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
             429: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Whole seconds, at least 1. */
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -2947,12 +2912,184 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description Email delivery is not configured, or the mail server did not accept the message. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmailUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    pollDeviceLogin: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `true`: tokens are sent and received in HTTP-only cookies, and the JSON shows `[redacted]` in their place. */
+                "X-Svc-Use-Cookies"?: components["parameters"]["CookieMode"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "deviceCode": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PollDeviceLogin"];
+            };
+        };
+        responses: {
+            /** @description The login is approved: the account, its device, and the tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account": "ada@example.com",
+                     *       "organization": "acme",
+                     *       "team": "@acme/core",
+                     *       "deviceId": "laptop-1",
+                     *       "accessToken": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
+                     *       "refreshToken": "svcr_AQEBkmZ3",
+                     *       "expiresAt": "2026-11-21T09:15:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TokenSet"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The person denied the login. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessDenied"] | components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It was valid and has expired. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description The login is not approved yet. Poll again after `intervalSeconds`. */
+            428: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthorizationPending"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -2962,12 +3099,10 @@ export interface operations {
             };
         };
     };
-    createCodexResponse: {
+    startLogin: {
         parameters: {
             query?: never;
-            header?: {
-                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2975,55 +3110,43 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "model": "vendora/large",
-                 *       "input": "Say hello."
+                 *       "email": "ada@example.com",
+                 *       "deviceId": "laptop-1",
+                 *       "deviceName": "Ada's laptop"
                  *     }
                  */
-                "application/json": components["schemas"]["ResponseRequest"];
+                "application/json": components["schemas"]["StartDeviceLogin"];
             };
         };
         responses: {
-            /** @description The whole response; with `stream: true`, its events as they come. */
-            200: {
+            /** @description The login has started and the email was sent. */
+            202: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
-                    "x-svc-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     /**
                      * @example {
-                     *       "id": "resp_1",
-                     *       "object": "response",
-                     *       "model": "vendora/large",
-                     *       "status": "completed",
-                     *       "output": [
-                     *         {
-                     *           "type": "message"
-                     *         }
-                     *       ],
-                     *       "usage": {
-                     *         "input_tokens": 10,
-                     *         "output_tokens": 2,
-                     *         "total_tokens": 12
-                     *       }
+                     *       "deviceCode": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                     *       "userCode": "BCDF-GHJK",
+                     *       "verificationUri": "http://localhost:8787/v1/auth/magic/consume?token=svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c",
+                     *       "intervalSeconds": 5,
+                     *       "expiresAt": "2026-11-21T09:10:00Z"
                      *     }
                      */
-                    "application/json": components["schemas"]["ModelResponse"];
-                    "text/event-stream": components["schemas"]["ResponseStream"];
+                    "application/json": components["schemas"]["StartedDeviceLogin"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3031,41 +3154,27 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description The caller's team may not call this model, or there is none of that name. */
+            /** @description The email address is not invited, or its invitation was withdrawn. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
                 };
             };
-            /** @description The body is larger than this route takes. */
+            /** @description The body is larger than this operation accepts. */
             413: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3073,12 +3182,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description The body is in a form that this route does not read. */
+            /** @description This operation does not accept the body's media type or encoding. */
             415: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3086,14 +3195,14 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description Too many requests. */
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
             429: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Whole seconds, at least 1. */
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -3101,63 +3210,115 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The upstream could not be reached, or broke off before it answered. */
-            502: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
-                };
-            };
-            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
+            /** @description Email delivery is not configured, or the mail server did not accept the message. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-            /** @description The upstream was silent for too long. */
-            504: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
-                };
-            };
-            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["EmailUnavailable"] | components["schemas"]["ServiceUnavailable"];
                 };
             };
         };
     };
-    compactCodexResponse: {
+    showMagicLink: {
+        parameters: {
+            query: {
+                /**
+                 * @description The token of the magic link.
+                 * @example svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c
+                 */
+                token: components["schemas"]["SecretText"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page that asks whether to approve the login. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description It was valid and has expired. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    consumeMagicLink: {
         parameters: {
             query?: never;
-            header?: {
-                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3165,183 +3326,148 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "model": "vendorc/coder",
-                 *       "input": "Say hello."
+                 *       "token": "svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
                  *     }
                  */
-                "application/json": components["schemas"]["CompactRequest"];
+                "application/json": components["schemas"]["ConsumeMagicLink"];
+                /**
+                 * @example {
+                 *       "token": "svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["ConsumeMagicLink"];
             };
         };
         responses: {
-            /** @description The shorter conversation to go on with. */
+            /** @description The decision; for a form, a page that says so. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
-                    "x-svc-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     /**
                      * @example {
-                     *       "output": [
-                     *         {
-                     *           "type": "compaction"
-                     *         }
-                     *       ]
+                     *       "approved": true,
+                     *       "user": {
+                     *         "email": "ada@example.com",
+                     *         "team": "@acme/core"
+                     *       },
+                     *       "device": {
+                     *         "deviceId": "laptop-1",
+                     *         "deviceName": "Ada's laptop"
+                     *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["CompactedResponse"];
+                    "application/json": components["schemas"]["ConsumedMagicLink"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The caller's team may not call this model, or there is none of that name. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["Forbidden"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The body is larger than this route takes. */
+            /** @description It was valid and has expired. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
             413: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PayloadTooLarge"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The body is in a form that this route does not read. */
+            /** @description This operation does not accept the body's media type or encoding. */
             415: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The local worker that serves the model does not know this operation. */
-            501: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NotSupported"];
-                };
-            };
-            /** @description The upstream could not be reached, or broke off before it answered. */
-            502: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
-                };
-            };
-            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-            /** @description The upstream was silent for too long. */
-            504: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
-                };
-            };
-            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
         };
@@ -3349,7 +3475,7 @@ export interface operations {
     getDeviceStatus: {
         parameters: {
             query?: {
-                /** @description Filled in on the page; it is not looked up. */
+                /** @description A user code to fill into the form of the page. */
                 userCode?: string;
             };
             header?: never;
@@ -3358,12 +3484,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Who is signed in; for a browser, the page to approve a device on. */
+            /** @description The signed-in person; for a browser, the device page. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3383,12 +3509,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3397,14 +3523,16 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description Nobody is signed in. */
+            /** @description The caller is not signed in. `auth` says where to sign in. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -3413,12 +3541,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3454,12 +3582,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was decided, and as whom. A browser's form gets a page. */
+            /** @description The decision, and the account that made it. For a form, the device page with the result. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3477,12 +3605,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. An error page, for a browser. */
+            /** @description A field is missing, malformed or unknown. The message names it. The same error as a page for a browser. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3491,14 +3619,16 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description Nobody is signed in. An error page, for a browser. */
+            /** @description The caller is not signed in. `auth` says where to sign in. The same error as a page for a browser. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -3507,13 +3637,14 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. An error page, for a browser. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. The same error as a page for a browser. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -3522,12 +3653,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description There is no such thing for this caller. An error page, for a browser. */
+            /** @description It does not exist, or the caller may not see it. The same error as a page for a browser. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3536,12 +3667,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description It was already decided otherwise. An error page, for a browser. */
+            /** @description The current state does not allow this, for example because it was already decided. The same error as a page for a browser. */
             409: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3550,12 +3681,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description It was valid, and its time is over. Start again. An error page, for a browser. */
+            /** @description It was valid and has expired. Start again. The same error as a page for a browser. */
             410: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3564,12 +3695,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The body is larger than this route takes. An error page, for a browser. */
+            /** @description The body is larger than this operation accepts. The same error as a page for a browser. */
             413: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3578,12 +3709,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The body is in a form that this route does not read. An error page, for a browser. */
+            /** @description This operation does not accept the body's media type or encoding. The same error as a page for a browser. */
             415: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3592,14 +3723,14 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description Too many requests. An error page, for a browser. */
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. The same error as a page for a browser. */
             429: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Whole seconds, at least 1. */
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -3608,12 +3739,12 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. An error page, for a browser. */
+            /** @description The database cannot be reached. Nothing was changed; try again. The same error as a page for a browser. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -3624,484 +3755,34 @@ export interface operations {
             };
         };
     };
-    showDocs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The page. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-        };
-    };
-    getDocsStylesheet: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The stylesheet. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/css": components["schemas"]["Css"];
-                };
-            };
-        };
-    };
-    getHealth: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The process runs. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "status": "ok"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Health"];
-                };
-            };
-        };
-    };
-    authorizeDevice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "client_id": "my-cli"
-                 *     }
-                 */
-                "application/x-www-form-urlencoded": components["schemas"]["DeviceAuthorizationRequest"];
-            };
-        };
-        responses: {
-            /** @description The codes of the login that has begun. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "device_code": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
-                     *       "user_code": "BCDF-GHJK",
-                     *       "verification_uri": "http://localhost:8787/device",
-                     *       "verification_uri_complete": "http://localhost:8787/device?userCode=BCDF-GHJK",
-                     *       "expires_in": 600,
-                     *       "interval": 5
-                     *     }
-                     */
-                    "application/json": components["schemas"]["DeviceAuthorization"];
-                };
-            };
-            /** @description The grant or the request is not good, or the login is not decided yet: `error` says which. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthRefusal"];
-                };
-            };
-            /** @description A page of another site made this request. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthForbidden"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthTooLarge"];
-                };
-            };
-            /** @description The body is not a form. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthUnsupportedMedia"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthBusy"];
-                };
-            };
-            /** @description The database or the mail server is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthUnavailable"];
-                };
-            };
-        };
-    };
-    issueOAuthTokens: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
-                 *       "device_code": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
-                 *       "client_id": "my-cli"
-                 *     }
-                 */
-                "application/x-www-form-urlencoded": components["schemas"]["TokenRequest"];
-            };
-        };
-        responses: {
-            /** @description The tokens. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "access_token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
-                     *       "token_type": "Bearer",
-                     *       "expires_in": 900,
-                     *       "refresh_token": "svcr_AQEBkmZ3"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OAuthTokens"];
-                };
-            };
-            /** @description The grant or the request is not good, or the login is not decided yet: `error` says which. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthRefusal"];
-                };
-            };
-            /** @description The refresh token is unknown, used, revoked or expired: sign in again. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthSignedOut"];
-                };
-            };
-            /** @description A page of another site made this request. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthForbidden"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthTooLarge"];
-                };
-            };
-            /** @description The body is not a form. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthUnsupportedMedia"];
-                };
-            };
-            /** @description The database or the mail server is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OAuthUnavailable"];
-                };
-            };
-        };
-    };
-    getContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The OpenAPI document of this deployment. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "openapi": "3.1.0",
-                     *       "info": {
-                     *         "title": "svc",
-                     *         "version": "0.1.0"
-                     *       },
-                     *       "servers": [
-                     *         {
-                     *           "url": "https://svc.example.com"
-                     *         }
-                     *       ],
-                     *       "paths": {},
-                     *       "components": {}
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ContractDocument"];
-                };
-            };
-        };
-    };
-    getReadiness: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Whether the service and its database can work. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "status": "ok",
-                     *       "database": "ok"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Readiness"];
-                };
-            };
-            /** @description Whether the service and its database can work. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Readiness"];
-                };
-            };
-        };
-    };
-    showSessionShell: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The page. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-        };
-    };
-    showSignIn: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The page. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-        };
-    };
-    pollDeviceLogin: {
+    refreshTokens: {
         parameters: {
             query?: never;
             header?: {
+                /** @description `true`: tokens are sent and received in HTTP-only cookies, and the JSON shows `[redacted]` in their place. */
                 "X-Svc-Use-Cookies"?: components["parameters"]["CookieMode"];
             };
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {
-                 *       "deviceCode": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s"
+                 *       "account": "ada@example.com",
+                 *       "refreshToken": "svcr_AQEBkmZ3"
                  *     }
                  */
-                "application/json": components["schemas"]["PollDeviceLogin"];
+                "application/json": components["schemas"]["RefreshTokens"];
             };
         };
         responses: {
-            /** @description The login is approved: who signed in, and the tokens. */
+            /** @description The new tokens. Store them in place of the old ones. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -4109,23 +3790,22 @@ export interface operations {
                     /**
                      * @example {
                      *       "account": "ada@example.com",
-                     *       "organization": "acme",
                      *       "team": "@acme/core",
                      *       "deviceId": "laptop-1",
                      *       "accessToken": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
-                     *       "refreshToken": "svcr_AQEBkmZ3",
-                     *       "expiresAt": "2026-11-21T09:15:00Z"
+                     *       "refreshToken": "svcr_AQEBkmZ4",
+                     *       "expiresAt": "2026-11-21T09:30:00Z"
                      *     }
                      */
-                    "application/json": components["schemas"]["TokenSet"];
+                    "application/json": components["schemas"]["RefreshedTokens"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -4133,14 +3813,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -4148,26 +3830,27 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The person said no. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AccessDenied"] | components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
+                    "application/json": components["schemas"]["Forbidden"];
                 };
             };
-            /** @description It was valid, and its time is over. Start again. */
+            /** @description It was valid and has expired. Start again. */
             410: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -4175,12 +3858,12 @@ export interface operations {
                     "application/json": components["schemas"]["Expired"];
                 };
             };
-            /** @description The body is larger than this route takes. */
+            /** @description The body is larger than this operation accepts. */
             413: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -4188,12 +3871,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description The body is in a form that this route does not read. */
+            /** @description This operation does not accept the body's media type or encoding. */
             415: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -4201,295 +3884,17 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description Nobody has approved the login yet. Poll again after `intervalSeconds`. */
-            428: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AuthorizationPending"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    startDeviceLogin: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "ada@example.com",
-                 *       "deviceId": "laptop-1",
-                 *       "deviceName": "Ada's laptop"
-                 *     }
-                 */
-                "application/json": components["schemas"]["StartDeviceLogin"];
-            };
-        };
-        responses: {
-            /** @description The login has begun and the mail is on its way: what to show and what to poll with. */
-            202: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "deviceCode": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
-                     *       "userCode": "BCDF-GHJK",
-                     *       "verificationUri": "http://localhost:8787/v1/auth/magic/consume?token=svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c",
-                     *       "intervalSeconds": 5,
-                     *       "expiresAt": "2026-11-21T09:10:00Z"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StartedDeviceLogin"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The address is not invited, or the invitation was withdrawn. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description Mail delivery is not configured, or the mail was not accepted. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EmailUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    startLogin: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "ada@example.com",
-                 *       "deviceId": "laptop-1",
-                 *       "deviceName": "Ada's laptop"
-                 *     }
-                 */
-                "application/json": components["schemas"]["StartDeviceLogin"];
-            };
-        };
-        responses: {
-            /** @description The login has begun and the mail is on its way: what to show and what to poll with. */
-            202: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "deviceCode": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
-                     *       "userCode": "BCDF-GHJK",
-                     *       "verificationUri": "http://localhost:8787/v1/auth/magic/consume?token=svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c",
-                     *       "intervalSeconds": 5,
-                     *       "expiresAt": "2026-11-21T09:10:00Z"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["StartedDeviceLogin"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The address is not invited, or the invitation was withdrawn. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description Mail delivery is not configured, or the mail was not accepted. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EmailUnavailable"] | components["schemas"]["ServiceUnavailable"];
                 };
             };
         };
@@ -4506,9 +3911,9 @@ export interface operations {
             /** @description The session has ended and the cookies are cleared. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -4521,13 +3926,14 @@ export interface operations {
                     "application/json": components["schemas"]["LoggedOut"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -4535,849 +3941,12 @@ export interface operations {
                     "application/json": components["schemas"]["Forbidden"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    logoutEverywhere: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                /**
-                 * @example {
-                 *       "scope": "others"
-                 *     }
-                 */
-                "application/json": components["schemas"]["LogoutEverywhere"];
-            };
-        };
-        responses: {
-            /** @description Every other session has ended. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "ok": true,
-                     *       "devices": 3
-                     *     }
-                     */
-                    "application/json": components["schemas"]["LoggedOutEverywhere"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description A request that another site made, or that needs another role. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    showMagicLink: {
-        parameters: {
-            query: {
-                /**
-                 * @description The token of the link.
-                 * @example svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c
-                 */
-                token: components["schemas"]["SecretText"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The page that asks whether to approve. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description It was valid, and its time is over. Start again. */
-            410: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Expired"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-        };
-    };
-    consumeMagicLink: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "token": "svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ConsumeMagicLink"];
-                /**
-                 * @example {
-                 *       "token": "svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
-                 *     }
-                 */
-                "application/x-www-form-urlencoded": components["schemas"]["ConsumeMagicLink"];
-            };
-        };
-        responses: {
-            /** @description What was decided; a browser that sent a form gets a page that says so. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "approved": true,
-                     *       "user": {
-                     *         "email": "ada@example.com",
-                     *         "team": "@acme/core"
-                     *       },
-                     *       "device": {
-                     *         "deviceId": "laptop-1",
-                     *         "deviceName": "Ada's laptop"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ConsumedMagicLink"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description A request that another site made, or that needs another role. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Forbidden"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description It was valid, and its time is over. Start again. */
-            410: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Expired"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-        };
-    };
-    listPasskeys: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The passkeys of the account. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "passkeys": [
-                     *         {
-                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
-                     *           "name": "Work laptop",
-                     *           "createdAt": "2026-11-21T09:00:00Z",
-                     *           "lastUsedAt": null,
-                     *           "synced": true
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PasskeyList"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    finishPasskeyLogin: {
-        parameters: {
-            query?: never;
-            header?: {
-                "X-Svc-Use-Cookies"?: components["parameters"]["CookieMode"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "credential": {
-                 *         "id": "kU5mT8cq3vY",
-                 *         "rawId": "kU5mT8cq3vY",
-                 *         "type": "public-key",
-                 *         "response": {
-                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
-                 *           "authenticatorData": "SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2M",
-                 *           "signature": "MEUCIQDx",
-                 *           "userHandle": "AZ3PZgv6f8qHmA"
-                 *         }
-                 *       },
-                 *       "deviceId": "laptop-1"
-                 *     }
-                 */
-                "application/json": components["schemas"]["FinishPasskeyLogin"];
-            };
-        };
-        responses: {
-            /** @description Who signed in, and the tokens. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "account": "ada@example.com",
-                     *       "organization": "acme",
-                     *       "team": "@acme/core",
-                     *       "deviceId": "laptop-1",
-                     *       "accessToken": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
-                     *       "refreshToken": "svcr_AQEBkmZ3",
-                     *       "expiresAt": "2026-11-21T09:15:00Z"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TokenSet"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description The address is not invited, or the invitation was withdrawn. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    startPasskeyLogin: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "ada@example.com"
-                 *     }
-                 */
-                "application/json": components["schemas"]["StartPasskeyLogin"];
-            };
-        };
-        responses: {
-            /** @description What to hand to the browser, and which ceremony it belongs to. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "challenge": "2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
-                     *       "rpId": "localhost",
-                     *       "timeout": 300000,
-                     *       "userVerification": "required",
-                     *       "allowCredentials": []
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PasskeyRequestOptions"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description A request that another site made, or that needs another role. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    finishPasskeyRegistration: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "credential": {
-                 *         "id": "kU5mT8cq3vY",
-                 *         "rawId": "kU5mT8cq3vY",
-                 *         "type": "public-key",
-                 *         "response": {
-                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0",
-                 *           "attestationObject": "o2NmbXRkbm9uZQ",
-                 *           "transports": [
-                 *             "internal",
-                 *             "hybrid"
-                 *           ]
-                 *         }
-                 *       },
-                 *       "name": "Work laptop"
-                 *     }
-                 */
-                "application/json": components["schemas"]["FinishPasskeyRegistration"];
-            };
-        };
-        responses: {
-            /** @description The passkey that was added. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
-                     *       "name": "Work laptop",
-                     *       "createdAt": "2026-11-21T09:00:00Z",
-                     *       "lastUsedAt": null,
-                     *       "synced": true
-                     *     }
-                     */
-                    "application/json": components["schemas"]["OwnPasskey"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description A request that another site made, or that needs another role. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description It was already decided otherwise. */
-            409: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Conflict"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5401,12 +3970,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What to hand to the browser, and which ceremony it belongs to. */
+            /** @description The options for WebAuthn in the browser. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5452,12 +4021,12 @@ export interface operations {
                     "application/json": components["schemas"]["PasskeyCreationOptions"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5465,14 +4034,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -5480,13 +4051,14 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -5494,12 +4066,12 @@ export interface operations {
                     "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
                 };
             };
-            /** @description It was already decided otherwise. */
+            /** @description The current state does not allow this, for example because it was already decided. */
             409: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5507,12 +4079,12 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The body is larger than this route takes. */
+            /** @description The body is larger than this operation accepts. */
             413: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5520,12 +4092,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description The body is in a form that this route does not read. */
+            /** @description This operation does not accept the body's media type or encoding. */
             415: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5533,12 +4105,497 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    finishPasskeyRegistration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "id": "kU5mT8cq3vY",
+                 *         "rawId": "kU5mT8cq3vY",
+                 *         "type": "public-key",
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0",
+                 *           "attestationObject": "o2NmbXRkbm9uZQ",
+                 *           "transports": [
+                 *             "internal",
+                 *             "hybrid"
+                 *           ]
+                 *         }
+                 *       },
+                 *       "name": "Work laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FinishPasskeyRegistration"];
+            };
+        };
+        responses: {
+            /** @description The passkey that was added. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *       "name": "Work laptop",
+                     *       "createdAt": "2026-11-21T09:00:00Z",
+                     *       "lastUsedAt": null,
+                     *       "synced": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnPasskey"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    startPasskeyLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StartPasskeyLogin"];
+            };
+        };
+        responses: {
+            /** @description The options for WebAuthn in the browser. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                     *       "rpId": "localhost",
+                     *       "timeout": 300000,
+                     *       "userVerification": "required",
+                     *       "allowCredentials": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyRequestOptions"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    finishPasskeyLogin: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `true`: tokens are sent and received in HTTP-only cookies, and the JSON shows `[redacted]` in their place. */
+                "X-Svc-Use-Cookies"?: components["parameters"]["CookieMode"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "credential": {
+                 *         "id": "kU5mT8cq3vY",
+                 *         "rawId": "kU5mT8cq3vY",
+                 *         "type": "public-key",
+                 *         "response": {
+                 *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+                 *           "authenticatorData": "SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2M",
+                 *           "signature": "MEUCIQDx",
+                 *           "userHandle": "AZ3PZgv6f8qHmA"
+                 *         }
+                 *       },
+                 *       "deviceId": "laptop-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FinishPasskeyLogin"];
+            };
+        };
+        responses: {
+            /** @description The account, its device, and the tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account": "ada@example.com",
+                     *       "organization": "acme",
+                     *       "team": "@acme/core",
+                     *       "deviceId": "laptop-1",
+                     *       "accessToken": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
+                     *       "refreshToken": "svcr_AQEBkmZ3",
+                     *       "expiresAt": "2026-11-21T09:15:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TokenSet"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The email address is not invited, or its invitation was withdrawn. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotInvited"] | components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listPasskeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passkeys of the account. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "passkeys": [
+                     *         {
+                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *           "name": "Work laptop",
+                     *           "createdAt": "2026-11-21T09:00:00Z",
+                     *           "lastUsedAt": null,
+                     *           "synced": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PasskeyList"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5563,12 +4620,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The passkey is gone. */
+            /** @description The passkey is deleted. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5581,12 +4638,12 @@ export interface operations {
                     "application/json": components["schemas"]["Done"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5594,14 +4651,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -5609,13 +4668,14 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -5623,12 +4683,12 @@ export interface operations {
                     "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description It does not exist, or the caller may not see it. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5636,12 +4696,12 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5675,12 +4735,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The passkey under its new name. */
+            /** @description The renamed passkey. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5697,12 +4757,12 @@ export interface operations {
                     "application/json": components["schemas"]["OwnPasskey"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5710,14 +4770,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -5725,13 +4787,14 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -5739,12 +4802,12 @@ export interface operations {
                     "application/json": components["schemas"]["Forbidden"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description It does not exist, or the caller may not see it. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5752,12 +4815,12 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description The body is larger than this route takes. */
+            /** @description The body is larger than this operation accepts. */
             413: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5765,12 +4828,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description The body is in a form that this route does not read. */
+            /** @description This operation does not accept the body's media type or encoding. */
             415: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -5778,558 +4841,17 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    refreshTokens: {
-        parameters: {
-            query?: never;
-            header?: {
-                "X-Svc-Use-Cookies"?: components["parameters"]["CookieMode"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                /**
-                 * @example {
-                 *       "account": "ada@example.com",
-                 *       "refreshToken": "svcr_AQEBkmZ3"
-                 *     }
-                 */
-                "application/json": components["schemas"]["RefreshTokens"];
-            };
-        };
-        responses: {
-            /** @description The next tokens; store them in place of the ones before. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "account": "ada@example.com",
-                     *       "team": "@acme/core",
-                     *       "deviceId": "laptop-1",
-                     *       "accessToken": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
-                     *       "refreshToken": "svcr_AQEBkmZ4",
-                     *       "expiresAt": "2026-11-21T09:30:00Z"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["RefreshedTokens"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description A request that another site made, or that needs another role. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description It was valid, and its time is over. Start again. */
-            410: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Expired"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    createChatCompletion: {
-        parameters: {
-            query?: never;
-            header?: {
-                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "model": "svc/fast",
-                 *       "messages": [
-                 *         {
-                 *           "role": "user",
-                 *           "content": "Say hello."
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["ChatCompletionRequest"];
-            };
-        };
-        responses: {
-            /** @description The whole completion; with `stream: true`, its chunks as they come. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
-                    "x-svc-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "chatcmpl-1",
-                     *       "object": "chat.completion",
-                     *       "created": 1795255200,
-                     *       "model": "svc/fast",
-                     *       "choices": [
-                     *         {
-                     *           "index": 0,
-                     *           "message": {
-                     *             "role": "assistant",
-                     *             "content": "Hello!"
-                     *           },
-                     *           "finish_reason": "stop"
-                     *         }
-                     *       ],
-                     *       "usage": {
-                     *         "prompt_tokens": 10,
-                     *         "completion_tokens": 2,
-                     *         "total_tokens": 12
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ChatCompletion"];
-                    "text/event-stream": components["schemas"]["ChatCompletionStream"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description The caller's team may not call this model, or there is none of that name. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The upstream could not be reached, or broke off before it answered. */
-            502: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
-                };
-            };
-            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-            /** @description The upstream was silent for too long. */
-            504: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
-                };
-            };
-            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                };
-            };
-        };
-    };
-    createCompletion: {
-        parameters: {
-            query?: never;
-            header?: {
-                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "model": "svc/fast",
-                 *       "prompt": "Once upon a"
-                 *     }
-                 */
-                "application/json": components["schemas"]["CompletionRequest"];
-            };
-        };
-        responses: {
-            /** @description The whole completion; with `stream: true`, its chunks as they come. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
-                    "x-svc-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "cmpl-1",
-                     *       "object": "text_completion",
-                     *       "created": 1795255200,
-                     *       "model": "svc/fast",
-                     *       "choices": [
-                     *         {
-                     *           "index": 0,
-                     *           "text": " time",
-                     *           "finish_reason": "stop"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Completion"];
-                    "text/event-stream": components["schemas"]["CompletionStream"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description The caller's team may not call this model, or there is none of that name. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The local worker that serves the model does not know this operation. */
-            501: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NotSupported"];
-                };
-            };
-            /** @description The upstream could not be reached, or broke off before it answered. */
-            502: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
-                };
-            };
-            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-            /** @description The upstream was silent for too long. */
-            504: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
-                };
-            };
-            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
                 };
             };
         };
@@ -6343,12 +4865,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The devices that are signed in. */
+            /** @description The signed-in devices. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6376,14 +4898,16 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceList"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -6391,12 +4915,12 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6424,9 +4948,9 @@ export interface operations {
             /** @description The device is signed out. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6439,12 +4963,12 @@ export interface operations {
                     "application/json": components["schemas"]["Done"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6452,14 +4976,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -6467,13 +4993,14 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -6481,12 +5008,12 @@ export interface operations {
                     "application/json": components["schemas"]["Forbidden"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description It does not exist, or the caller may not see it. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6494,12 +5021,12 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6509,359 +5036,49 @@ export interface operations {
             };
         };
     };
-    createEmbedding: {
-        parameters: {
-            query?: never;
-            header?: {
-                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "model": "vendora/embed",
-                 *       "input": "Say hello."
-                 *     }
-                 */
-                "application/json": components["schemas"]["EmbeddingRequest"];
-            };
-        };
-        responses: {
-            /** @description The embeddings, one for each input. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
-                    "x-svc-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "object": "list",
-                     *       "data": [
-                     *         {
-                     *           "object": "embedding",
-                     *           "index": 0,
-                     *           "embedding": [
-                     *             0.25,
-                     *             0.5
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "model": "vendora/embed",
-                     *       "usage": {
-                     *         "prompt_tokens": 3,
-                     *         "total_tokens": 3
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["EmbeddingList"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description The caller's team may not call this model, or there is none of that name. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The local worker that serves the model does not know this operation. */
-            501: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NotSupported"];
-                };
-            };
-            /** @description The upstream could not be reached, or broke off before it answered. */
-            502: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
-                };
-            };
-            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-            /** @description The upstream was silent for too long. */
-            504: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
-                };
-            };
-            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                };
-            };
-        };
-    };
-    listModels: {
+    logoutEverywhere: {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            /** @description The models that the team may use. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "object": "list",
-                     *       "data": [
-                     *         {
-                     *           "id": "svc/fast",
-                     *           "object": "model",
-                     *           "created": 1795255200,
-                     *           "owned_by": "svc",
-                     *           "metadata": {
-                     *             "displayName": "Fast",
-                     *             "certified": true,
-                     *             "published": true,
-                     *             "verificationState": "trusted"
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ModelList"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    createResponse: {
-        parameters: {
-            query?: never;
-            header?: {
-                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
+        requestBody?: {
             content: {
                 /**
                  * @example {
-                 *       "model": "vendora/large",
-                 *       "input": "Say hello."
+                 *       "scope": "others"
                  *     }
                  */
-                "application/json": components["schemas"]["ResponseRequest"];
+                "application/json": components["schemas"]["LogoutEverywhere"];
             };
         };
         responses: {
-            /** @description The whole response; with `stream: true`, its events as they come. */
+            /** @description The sessions have ended. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
-                    "x-svc-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     /**
                      * @example {
-                     *       "id": "resp_1",
-                     *       "object": "response",
-                     *       "model": "vendora/large",
-                     *       "status": "completed",
-                     *       "output": [
-                     *         {
-                     *           "type": "message"
-                     *         }
-                     *       ],
-                     *       "usage": {
-                     *         "input_tokens": 10,
-                     *         "output_tokens": 2,
-                     *         "total_tokens": 12
-                     *       }
+                     *       "ok": true,
+                     *       "devices": 3
                      *     }
                      */
-                    "application/json": components["schemas"]["ModelResponse"];
-                    "text/event-stream": components["schemas"]["ResponseStream"];
+                    "application/json": components["schemas"]["LoggedOutEverywhere"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6869,14 +5086,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -6884,26 +5103,27 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The caller's team may not call this model, or there is none of that name. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
+                    "application/json": components["schemas"]["Forbidden"];
                 };
             };
-            /** @description The body is larger than this route takes. */
+            /** @description The body is larger than this operation accepts. */
             413: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6911,12 +5131,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description The body is in a form that this route does not read. */
+            /** @description This operation does not accept the body's media type or encoding. */
             415: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -6924,68 +5144,17 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The upstream could not be reached, or broke off before it answered. */
-            502: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
-                };
-            };
-            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-            /** @description The upstream was silent for too long. */
-            504: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
-                };
-            };
-            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["ServiceUnavailable"];
                 };
             };
         };
@@ -7005,12 +5174,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The team and where its gateway is. */
+            /** @description The team. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7027,14 +5196,16 @@ export interface operations {
                     "application/json": components["schemas"]["Team"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -7042,12 +5213,12 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description It does not exist, or the caller may not see it. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7055,12 +5226,12 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7088,9 +5259,9 @@ export interface operations {
             /** @description The invitations of the team. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7111,14 +5282,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationList"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -7126,13 +5299,14 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -7140,12 +5314,12 @@ export interface operations {
                     "application/json": components["schemas"]["Forbidden"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description It does not exist, or the caller may not see it. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7153,12 +5327,12 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7192,12 +5366,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The invitation, which is active from now on. */
+            /** @description The invitation, active from now on. */
             201: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7214,12 +5388,12 @@ export interface operations {
                     "application/json": components["schemas"]["TeamInvitation"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7227,14 +5401,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -7242,13 +5418,14 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -7256,12 +5433,12 @@ export interface operations {
                     "application/json": components["schemas"]["Forbidden"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description It does not exist, or the caller may not see it. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7269,12 +5446,12 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description It was already decided otherwise. */
+            /** @description The current state does not allow this, for example because it was already decided. */
             409: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7282,12 +5459,12 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The body is larger than this route takes. */
+            /** @description The body is larger than this operation accepts. */
             413: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7295,12 +5472,12 @@ export interface operations {
                     "application/json": components["schemas"]["PayloadTooLarge"];
                 };
             };
-            /** @description The body is in a form that this route does not read. */
+            /** @description This operation does not accept the body's media type or encoding. */
             415: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7308,12 +5485,12 @@ export interface operations {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7343,12 +5520,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The invitation is withdrawn, and the sessions that came of it have ended. */
+            /** @description The invitation is withdrawn, and its sessions have ended. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7361,12 +5538,12 @@ export interface operations {
                     "application/json": components["schemas"]["Done"];
                 };
             };
-            /** @description A field is missing, malformed or unknown; the message names it. */
+            /** @description A field is missing, malformed or unknown. The message names it. */
             400: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7374,14 +5551,16 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -7389,13 +5568,14 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description A request that another site made, or that needs another role. */
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
             403: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
                     [name: string]: unknown;
                 };
@@ -7403,12 +5583,12 @@ export interface operations {
                     "application/json": components["schemas"]["Forbidden"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description It does not exist, or the caller may not see it. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7416,12 +5596,12 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description It was already decided otherwise. */
+            /** @description The current state does not allow this, for example because it was already decided. */
             409: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7429,17 +5609,2389 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getKeySet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The public keys. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the set. */
+                    "cache-control": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keys": [
+                     *         {
+                     *           "kid": "k1",
+                     *           "kty": "OKP",
+                     *           "crv": "Ed25519",
+                     *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+                     *           "alg": "EdDSA",
+                     *           "use": "sig"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["KeySet"];
+                };
+            };
+        };
+    };
+    getAuthorizationServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "http://localhost:8787",
+                     *       "device_authorization_endpoint": "http://localhost:8787/oauth/device_authorization",
+                     *       "token_endpoint": "http://localhost:8787/oauth/token",
+                     *       "jwks_uri": "http://localhost:8787/.well-known/jwks.json",
+                     *       "response_types_supported": [],
+                     *       "grant_types_supported": [
+                     *         "urn:ietf:params:oauth:grant-type:device_code",
+                     *         "refresh_token"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuthorizationServer"];
+                };
+            };
+        };
+    };
+    authorizeDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "client_id": "my-cli"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["DeviceAuthorizationRequest"];
+            };
+        };
+        responses: {
+            /** @description The codes of the login. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "device_code": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                     *       "user_code": "BCDF-GHJK",
+                     *       "verification_uri": "http://localhost:8787/device",
+                     *       "verification_uri_complete": "http://localhost:8787/device?userCode=BCDF-GHJK",
+                     *       "expires_in": 600,
+                     *       "interval": 5
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeviceAuthorization"];
+                };
+            };
+            /** @description The request or the grant is not valid, or the login is not decided yet. `error` says which. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthRefusal"];
+                };
+            };
+            /** @description Another site sent the request. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthForbidden"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthTooLarge"];
+                };
+            };
+            /** @description The body is not a form. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnsupportedMedia"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthBusy"];
+                };
+            };
+            /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnavailable"];
+                };
+            };
+        };
+    };
+    issueOAuthTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
+                 *       "device_code": "svcd_2Dq0vR9jLJ3cC1H0o8kq1n5m7y4tYx6bWzEAvGZpU3s",
+                 *       "client_id": "my-cli"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["TokenRequest"];
+            };
+        };
+        responses: {
+            /** @description The tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "access_token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.c2ln",
+                     *       "token_type": "Bearer",
+                     *       "expires_in": 900,
+                     *       "refresh_token": "svcr_AQEBkmZ3"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OAuthTokens"];
+                };
+            };
+            /** @description The request or the grant is not valid, or the login is not decided yet. `error` says which. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthRefusal"];
+                };
+            };
+            /** @description The refresh token is unknown, already used, revoked or expired. Sign in again. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthSignedOut"];
+                };
+            };
+            /** @description Another site sent the request. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthForbidden"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthTooLarge"];
+                };
+            };
+            /** @description The body is not a form. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnsupportedMedia"];
+                };
+            };
+            /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnavailable"];
+                };
+            };
+        };
+    };
+    getStylesheet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stylesheet. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/css": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getPasskeyScript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The script. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getWebauthnLibrary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The library. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    showSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sign-in page. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    showSessionShell: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session page. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    listModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The published models that the team may use. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "svc/fast",
+                     *           "object": "model",
+                     *           "created": 1795255200,
+                     *           "owned_by": "svc",
+                     *           "metadata": {
+                     *             "displayName": "Fast",
+                     *             "certified": true,
+                     *             "published": true,
+                     *             "verificationState": "trusted"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelList"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listCodexModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The published models that the team may use, in both formats. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [],
+                     *       "models": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CodexModelList"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listMessagesModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The published models that the team may use. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "svc/fast",
+                     *           "type": "model",
+                     *           "display_name": "Fast",
+                     *           "created_at": "2026-11-21T09:00:00Z"
+                     *         }
+                     *       ],
+                     *       "has_more": false,
+                     *       "first_id": "svc/fast",
+                     *       "last_id": "svc/fast"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessagesModelList"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    createChatCompletion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "svc/fast",
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "Say hello."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChatCompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The completion, or with `stream: true` a stream of its chunks. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "chatcmpl-1",
+                     *       "object": "chat.completion",
+                     *       "created": 1795255200,
+                     *       "model": "svc/fast",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "message": {
+                     *             "role": "assistant",
+                     *             "content": "Hello!"
+                     *           },
+                     *           "finish_reason": "stop"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "prompt_tokens": 10,
+                     *         "completion_tokens": 2,
+                     *         "total_tokens": 12
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChatCompletion"];
+                    "text/event-stream": components["schemas"]["ChatCompletionStream"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    createCompletion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "svc/fast",
+                 *       "prompt": "Once upon a"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The completion, or with `stream: true` a stream of its chunks. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "cmpl-1",
+                     *       "object": "text_completion",
+                     *       "created": 1795255200,
+                     *       "model": "svc/fast",
+                     *       "choices": [
+                     *         {
+                     *           "index": 0,
+                     *           "text": " time",
+                     *           "finish_reason": "stop"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Completion"];
+                    "text/event-stream": components["schemas"]["CompletionStream"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves this model does not support this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    createEmbedding: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendora/embed",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["EmbeddingRequest"];
+            };
+        };
+        responses: {
+            /** @description One embedding for each input. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "object": "embedding",
+                     *           "index": 0,
+                     *           "embedding": [
+                     *             0.25,
+                     *             0.5
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "model": "vendora/embed",
+                     *       "usage": {
+                     *         "prompt_tokens": 3,
+                     *         "total_tokens": 3
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EmbeddingList"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves this model does not support this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    createResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendora/large",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The response, or with `stream: true` a stream of its events. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "resp_1",
+                     *       "object": "response",
+                     *       "model": "vendora/large",
+                     *       "status": "completed",
+                     *       "output": [
+                     *         {
+                     *           "type": "message"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "input_tokens": 10,
+                     *         "output_tokens": 2,
+                     *         "total_tokens": 12
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelResponse"];
+                    "text/event-stream": components["schemas"]["ResponseStream"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    createCodexResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendora/large",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The response, or with `stream: true` a stream of its events. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "resp_1",
+                     *       "object": "response",
+                     *       "model": "vendora/large",
+                     *       "status": "completed",
+                     *       "output": [
+                     *         {
+                     *           "type": "message"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "input_tokens": 10,
+                     *         "output_tokens": 2,
+                     *         "total_tokens": 12
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelResponse"];
+                    "text/event-stream": components["schemas"]["ResponseStream"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    compactCodexResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendorc/coder",
+                 *       "input": "Say hello."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompactRequest"];
+            };
+        };
+        responses: {
+            /** @description The shorter conversation. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "output": [
+                     *         {
+                     *           "type": "compaction"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompactedResponse"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves this model does not support this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    createMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendorb/sonnet",
+                 *       "max_tokens": 256,
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "Say hello."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageRequest"];
+            };
+        };
+        responses: {
+            /** @description The message, or with `stream: true` a stream of its events. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_1",
+                     *       "type": "message",
+                     *       "role": "assistant",
+                     *       "model": "vendorb/sonnet",
+                     *       "content": [
+                     *         {
+                     *           "type": "text"
+                     *         }
+                     *       ],
+                     *       "stop_reason": "end_turn",
+                     *       "usage": {
+                     *         "input_tokens": 10,
+                     *         "output_tokens": 2
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                    "text/event-stream": components["schemas"]["MessageStream"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    countMessageTokens: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendorb/sonnet",
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "Say hello."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["TokenCountRequest"];
+            };
+        };
+        responses: {
+            /** @description The number of input tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "input_tokens": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TokenCount"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves this model does not support this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
                 };
             };
         };
@@ -7453,12 +8005,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The workers with their state of this moment. */
+            /** @description The workers with their current state. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7492,14 +8044,16 @@ export interface operations {
                     "application/json": components["schemas"]["WorkerList"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -7507,14 +8061,14 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description Too many requests. */
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
             429: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Whole seconds, at least 1. */
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -7522,12 +8076,12 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7542,19 +8096,22 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example local-engine */
+                /**
+                 * @description The `id` of the list: `local-engine`.
+                 * @example local-engine
+                 */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The worker with its state of this moment. */
+            /** @description The worker with its current state. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7578,14 +8135,16 @@ export interface operations {
                     "application/json": components["schemas"]["Worker"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
             401: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
                     "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
@@ -7593,12 +8152,12 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description There is no such thing for this caller. */
+            /** @description It does not exist, or the caller may not see it. */
             404: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7606,14 +8165,14 @@ export interface operations {
                     "application/json": components["schemas"]["NotFound"];
                 };
             };
-            /** @description Too many requests. */
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
             429: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Whole seconds, at least 1. */
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };
@@ -7621,12 +8180,12 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description The database cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
@@ -7636,398 +8195,7 @@ export interface operations {
             };
         };
     };
-    createMessage: {
-        parameters: {
-            query?: never;
-            header?: {
-                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "model": "vendorb/sonnet",
-                 *       "max_tokens": 256,
-                 *       "messages": [
-                 *         {
-                 *           "role": "user",
-                 *           "content": "Say hello."
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["MessageRequest"];
-            };
-        };
-        responses: {
-            /** @description The whole message; with `stream: true`, its events as they come. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
-                    "x-svc-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "msg_1",
-                     *       "type": "message",
-                     *       "role": "assistant",
-                     *       "model": "vendorb/sonnet",
-                     *       "content": [
-                     *         {
-                     *           "type": "text"
-                     *         }
-                     *       ],
-                     *       "stop_reason": "end_turn",
-                     *       "usage": {
-                     *         "input_tokens": 10,
-                     *         "output_tokens": 2
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Message"];
-                    "text/event-stream": components["schemas"]["MessageStream"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description The caller's team may not call this model, or there is none of that name. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The upstream could not be reached, or broke off before it answered. */
-            502: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
-                };
-            };
-            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-            /** @description The upstream was silent for too long. */
-            504: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
-                };
-            };
-            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                };
-            };
-        };
-    };
-    countMessageTokens: {
-        parameters: {
-            query?: never;
-            header?: {
-                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "model": "vendorb/sonnet",
-                 *       "messages": [
-                 *         {
-                 *           "role": "user",
-                 *           "content": "Say hello."
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["TokenCountRequest"];
-            };
-        };
-        responses: {
-            /** @description How many tokens the request would be. */
-            200: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /** @description Names this answer in the service's log, where the other two are the upstream's. */
-                    "x-svc-request-id"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "input_tokens": 10
-                     *     }
-                     */
-                    "application/json": components["schemas"]["TokenCount"];
-                };
-            };
-            /** @description A field is missing, malformed or unknown; the message names it. */
-            400: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["InvalidRequest"];
-                };
-            };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description The caller's team may not call this model, or there is none of that name. */
-            403: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelNotAllowed"];
-                };
-            };
-            /** @description The body is larger than this route takes. */
-            413: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["PayloadTooLarge"];
-                };
-            };
-            /** @description The body is in a form that this route does not read. */
-            415: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UnsupportedMediaType"];
-                };
-            };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The local worker that serves the model does not know this operation. */
-            501: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NotSupported"];
-                };
-            };
-            /** @description The upstream could not be reached, or broke off before it answered. */
-            502: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
-                };
-            };
-            /** @description The model is allowed, but there is no upstream and no local worker that serves it. */
-            503: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
-                };
-            };
-            /** @description The upstream was silent for too long. */
-            504: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UpstreamTimeout"];
-                };
-            };
-            /** @description The upstream's own error, unchanged: its status, its body, its `retry-after` and its `request-id`. */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": unknown;
-                };
-            };
-        };
-    };
-    listMessagesModels: {
+    getHealth: {
         parameters: {
             query?: never;
             header?: never;
@@ -8036,75 +8204,153 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The models that the team may use. */
+            /** @description The process is alive. */
             200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
                     /**
                      * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "svc/fast",
-                     *           "type": "model",
-                     *           "display_name": "Fast",
-                     *           "created_at": "2026-11-21T09:00:00Z"
-                     *         }
-                     *       ],
-                     *       "has_more": false,
-                     *       "first_id": "svc/fast",
-                     *       "last_id": "svc/fast"
+                     *       "status": "ok"
                      *     }
                      */
-                    "application/json": components["schemas"]["MessagesModelList"];
+                    "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description The credential is missing, unknown, used, revoked or not for this. */
-            401: {
+        };
+    };
+    getReadiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the service can handle requests, and the state of its database. */
+            200: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    "x-should-retry": "false";
-                    "WWW-Authenticate": string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Unauthorized"];
+                    /**
+                     * @example {
+                     *       "status": "ok",
+                     *       "database": "ok"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description Too many requests. */
-            429: {
-                headers: {
-                    /** @description The id of this request. */
-                    "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Whole seconds, at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The database is out of reach. Nothing was lost; try again. */
+            /** @description Whether the service can handle requests, and the state of its database. */
             503: {
                 headers: {
-                    /** @description The id of this request. */
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
                     "x-request-id": string;
-                    /** @description The same id, under the name that some clients read. */
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+        };
+    };
+    getContract: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The OpenAPI document of this deployment. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "openapi": "3.1.0",
+                     *       "info": {
+                     *         "title": "svc",
+                     *         "version": "0.1.0"
+                     *       },
+                     *       "servers": [
+                     *         {
+                     *           "url": "https://svc.example.com"
+                     *         }
+                     *       ],
+                     *       "paths": {},
+                     *       "components": {}
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ContractDocument"];
+                };
+            };
+        };
+    };
+    showDocs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The API reference as HTML. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    getDocsStylesheet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stylesheet. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/css": components["schemas"]["Css"];
                 };
             };
         };

@@ -1,35 +1,37 @@
-import type { Send } from './fetch.ts';
+import type { Send } from './send.ts';
 import type { RefreshedTokens } from './openapi.js';
-/** The tokens of a signed-in device, as a store keeps them. */
+/** The tokens of a signed-in device in a store. */
 export type StoredTokens = RefreshedTokens;
-/** Where the tokens of one device are kept. */
+/** Stores the tokens of one device. */
 export type TokenStore = {
-    /** The tokens; null: nobody is signed in. */
+    /** Returns the tokens. Null: the device is not signed in. */
     load(): Promise<StoredTokens | null>;
-    /** Replaces the tokens as a whole; null forgets them. */
+    /** Replaces the tokens. Null removes them. */
     save(tokens: StoredTokens | null): Promise<void>;
-    /** Runs a task while no other task runs on the same tokens, in this process or another. */
+    /** Runs a task while no other task on the same tokens runs, in this process or in another. */
     exclusively<T>(task: () => Promise<T>): Promise<T>;
 };
-/** Keeps the tokens while the program runs. */
+/** Stores the tokens in memory, until the program ends. */
 export declare function memoryTokenStore(tokens?: StoredTokens | null): TokenStore;
 export type SessionOptions = {
-    /** The address of the deployment. */
+    /** The base URL of the deployment. */
     readonly baseUrl: string;
     readonly tokens: TokenStore;
     readonly fetch?: Send | undefined;
 };
 export type Session = {
-    /** The access token as it is kept; null: nobody is signed in. */
+    /** Returns the stored access token, which may have expired. Null: the device is not signed in. */
     accessToken(): Promise<string | null>;
     /**
-     * An access token other than the refused one: what somebody else has got meanwhile, or else the next pair, which is stored. Null when the
-     * device is signed out, and then the tokens are forgotten. Throws when the service cannot be asked; the tokens stay.
+     * Returns an access token other than the rejected one: the stored one when another caller has refreshed it meanwhile,
+     * else a new one, which is stored. When the device is signed out, removes the tokens and returns null. Throws when
+     * the service cannot be reached; the tokens stay.
      */
-    renew(refused: string): Promise<string | null>;
+    renew(rejected: string): Promise<string | null>;
 };
 /**
- * The session of a signed-in device. However many requests find their token refused at once, in however many processes that share the
- * store, there is one refresh: it runs alone, and who comes later finds another token than the one that was refused.
+ * Opens the session of a signed-in device. When many requests find their token rejected at the same time, also in
+ * several processes that share the store, there is one refresh: refreshes run one at a time, and later callers find a
+ * token other than the rejected one.
  */
 export declare function openSession({ baseUrl, tokens, fetch: send }: SessionOptions): Session;

@@ -1,5 +1,5 @@
 import { errorOf } from "./errors.js";
-/** Keeps the tokens while the program runs. */
+/** Stores the tokens in memory, until the program ends. */
 export function memoryTokenStore(tokens = null) {
     let held = tokens;
     let last = Promise.resolve();
@@ -16,18 +16,19 @@ export function memoryTokenStore(tokens = null) {
         },
     };
 }
-/** How long an answer may take. */
-const TIMEOUT_MS = 10_000;
+/** The time limit of a refresh. */
+const REFRESH_TIMEOUT_MS = 10_000;
 /**
- * The session of a signed-in device. However many requests find their token refused at once, in however many processes that share the
- * store, there is one refresh: it runs alone, and who comes later finds another token than the one that was refused.
+ * Opens the session of a signed-in device. When many requests find their token rejected at the same time, also in
+ * several processes that share the store, there is one refresh: refreshes run one at a time, and later callers find a
+ * token other than the rejected one.
  */
 export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(request) }) {
     return {
         accessToken: async () => (await tokens.load())?.accessToken ?? null,
-        renew: (refused) => tokens.exclusively(async () => {
+        renew: (rejected) => tokens.exclusively(async () => {
             const held = await tokens.load();
-            if (held === null || held.accessToken !== refused)
+            if (held === null || held.accessToken !== rejected)
                 return held?.accessToken ?? null;
             const next = await refresh(`${baseUrl.replace(/\/$/, '')}/v1/auth/token/refresh`, held, send);
             await tokens.save(next);
@@ -35,18 +36,19 @@ export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(
         }),
     };
 }
-/** The next tokens; null when the service says that there are none for this one any more. */
+/** Exchanges the refresh token. Null when the service says that the session is over. */
 async function refresh(url, { account, refreshToken }, send) {
     const ask = () => send(new Request(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ account, refreshToken }),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
     }));
-    // An answer may be lost on the way; the contract lets the same client repeat the request for a short while.
+    // When the answer is lost, the same client may repeat the request within a short time (see the operation
+    // `refreshTokens`).
     const response = await ask().catch(ask);
     const body = await response.json().catch(() => null);
-    // The contract's body of this status.
+    // The contract says that this status has this body.
     if (response.ok)
         return body;
     const error = errorOf(response, body);

@@ -1,26 +1,35 @@
 import { envelopeOf, errorOf, requestIdOf, StreamError } from "./errors.js";
 import { eventData } from "./events.js";
-/** Calls a model in the chat completions style and yields its chunks. Throws a `StreamError` when the stream stops before its end. */
+/**
+ * Calls a model in the chat completions dialect and yields the chunks of its answer. Throws a `StreamError` when the
+ * stream is cut off.
+ */
 export function streamChatCompletion(client, body, { signal } = {}) {
     const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null };
     return typedEvents(() => client.POST('/v1/chat/completions', init), () => false);
 }
-/** Calls a model in the responses style and yields its events, the last one included. Throws a `StreamError` when there is none. */
+/**
+ * Calls a model in the responses dialect and yields the events of its answer. Throws a `StreamError` when the stream is
+ * cut off.
+ */
 export function streamResponse(client, body, { signal, path = '/v1/responses' } = {}) {
     const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null };
     return typedEvents(() => client.POST(path, init), ({ type }) => ['response.completed', 'response.incomplete', 'response.failed'].includes(type));
 }
-/** Calls a model in the messages style and yields its events, `message_stop` included. Throws a `StreamError` when that does not come. */
+/**
+ * Calls a model in the messages dialect and yields the events of its answer. Throws a `StreamError` when the stream is
+ * cut off.
+ */
 export function streamMessage(client, body, { signal } = {}) {
     const init = { body: { ...body, stream: true }, parseAs: 'stream', signal: signal ?? null };
     return typedEvents(() => client.POST('/vendorb/v1/messages', init), ({ type }) => type === 'message_stop');
 }
-/** The events of a call, until `[DONE]` or until one is the last. */
+/** Yields the events of a call until `[DONE]` or the last event. */
 async function* typedEvents(open, isLast) {
     const { data, error, response } = await open();
     if (!response.ok)
         throw errorOf(response, error);
-    // `parseAs: 'stream'` leaves the body of the answer.
+    // With `parseAs: 'stream'` the data is the body of the answer.
     for await (const text of eventData(data)) {
         if (text === '[DONE]')
             return;
@@ -31,13 +40,13 @@ async function* typedEvents(open, isLast) {
         if (isLast(event))
             return;
     }
-    throw new StreamError('The stream broke off before its end.', {
+    throw new StreamError('The stream was cut off before its end.', {
         ...fieldsOf(response),
         code: 'stream_cut',
         body: null,
     });
 }
-/** A stream says what went wrong in an event of its own: `{"error": ...}`, in some styles with `"type": "error"`. */
+/** Whether an event reports an error: `{"error": ...}`, in some dialects with `"type": "error"`. */
 function isFailure(event) {
     return ('type' in event && event.type === 'error') || ('error' in event && Boolean(event.error));
 }

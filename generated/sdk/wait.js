@@ -2,7 +2,7 @@ export const wait = (seconds, signal) => new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const stop = () => {
         clearTimeout(timer);
-        // The caller's own reason, whatever it is.
+        // The reason may be any value of the caller; it is passed on as it is.
         reject(signal?.reason);
     };
     const timer = setTimeout(() => {

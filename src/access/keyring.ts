@@ -1,42 +1,44 @@
 import { exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { CryptoKey, JWK } from 'jose'
 import type { PublicKey } from '../../generated/openapi.ts'
-import type { SigningKey } from '../kernel/access-token.ts'
 import { addSeconds } from '../kernel/clock.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { RefreshKey } from '../kernel/refresh-token.ts'
 import { newKeyMaterial, Secret } from '../kernel/secret.ts'
+import type { SigningKey } from './access-token.ts'
 import type { AccessStore, KeyPurpose, StoredKey } from './store.ts'
 
-/** The keys of a deployment, shared by its processes through the database. */
+/** The keys of a deployment, which its processes share through the database. */
 export type Keyring = {
-  /** Signs access tokens now. */
+  /** The key that signs access tokens now. */
   signingKey(): SigningKey
-  /** Makes refresh tokens now. */
+  /** The key that refresh tokens are computed with now. */
   refreshKey(): RefreshKey
   findRefreshKey(keyNumber: number): RefreshKey | undefined
-  /** Looks once more into the database for a `kid` that it does not know: another process may have made it. */
+  /**
+   * Finds the key that verifies tokens of this `kid`. For an unknown `kid` it queries the database, at most every 5 s.
+   */
   findPublicKey(kid: string): Promise<CryptoKey | undefined>
-  /** What verifies access tokens, for anybody: the keys that sign, that will sign, and that signed what has not ended. */
+  /** The published keys: those that sign, that will sign, and that signed tokens which have not expired. */
   publicKeys(): PublicKey[]
-  /** Publishes the next signing key when the newest is old enough, and reads what other processes published. For now and then. */
-  turn(): Promise<void>
+  /** Publishes the next signing key when the newest is 30 days old, and loads the keys of other processes. */
+  rotate(): Promise<void>
 }
 
-/** How long a key is the newest. */
+/** The time until a key gets a successor. */
 const KEY_SECONDS = 30 * 86_400
 
 /**
- * How long a key is published before it signs: longer than anybody keeps the published set (five minutes), twice, and longer than every
- * process takes to read it.
+ * How long a key is published before it signs: more than twice the time that clients cache the key set (five minutes),
+ * and more than every process takes to load it.
  */
 const PUBLISHED_SECONDS = 900
 
-/** How much longer than its last token a key is accepted, for clocks that differ and processes that were slow to learn of the next. */
+/** How long a key is accepted after its last token has expired, for clock differences and slow processes. */
 const GRACE_SECONDS = 300
 
-/** A stranger's made-up `kid` must not cost a query each time. */
-const LEAST_MS_BETWEEN_RELOADS = 5000
+/** The pause between two queries for unknown keys, so that invented key ids do not cause a query each. */
+const MIN_MS_BETWEEN_RELOADS = 5000
 
 type Keys = { readonly access: readonly AccessKey[]; readonly refresh: readonly RefreshKey[] }
 type AccessKey = SigningKey & {
@@ -46,14 +48,17 @@ type AccessKey = SigningKey & {
   readonly retiresAt: Date | null
 }
 
-/** Opens the keyring; the first process of a deployment makes the keys. `accessTokenSeconds` is how long a key's last token lives. */
+/**
+ * Opens the keyring. The first process of a deployment creates the keys. `accessTokenSeconds` is the lifetime of
+ * tokens.
+ */
 export async function openKeyring(store: AccessStore, clock: Clock, accessTokenSeconds: number): Promise<Keyring> {
   await makeMissingKeys(store, clock.now())
   let keys = await loadKeys(store, clock.now())
   let loadedAt = performance.now()
 
   async function reload(): Promise<void> {
-    if (performance.now() - loadedAt < LEAST_MS_BETWEEN_RELOADS) return
+    if (performance.now() - loadedAt < MIN_MS_BETWEEN_RELOADS) return
     loadedAt = performance.now()
     keys = await loadKeys(store, clock.now())
   }
@@ -70,7 +75,7 @@ export async function openKeyring(store: AccessStore, clock: Clock, accessTokenS
   }
 
   return {
-    signingKey: () => newest(begun(keys.access, clock.now())),
+    signingKey: () => newest(startedKeys(keys.access, clock.now())),
     refreshKey: () => newest(keys.refresh),
     findRefreshKey: (keyNumber) => keys.refresh.find(({ number }) => number === keyNumber),
     async findPublicKey(kid) {
@@ -78,7 +83,7 @@ export async function openKeyring(store: AccessStore, clock: Clock, accessTokenS
       return accepted().find((key) => key.kid === kid)?.publicKey
     },
     publicKeys: () => accepted().map(({ published }) => published),
-    async turn() {
+    async rotate() {
       keys = await loadKeys(store, clock.now())
       await publishNext()
       keys = await loadKeys(store, clock.now())
@@ -86,8 +91,11 @@ export async function openKeyring(store: AccessStore, clock: Clock, accessTokenS
   }
 }
 
-/** The keys that sign. The very first one does at once, also where the clock is behind that of the process which made it. */
-function begun(keys: readonly AccessKey[], now: Date): readonly AccessKey[] {
+/**
+ * The keys that may sign now. The first key always may, even when this clock is behind that of the process that made
+ * it.
+ */
+function startedKeys(keys: readonly AccessKey[], now: Date): readonly AccessKey[] {
   return keys.filter(({ signsFrom }, at) => at === 0 || signsFrom <= now)
 }
 
@@ -100,12 +108,12 @@ function newest<Key>(keys: readonly Key[]): Key {
 async function makeMissingKeys(store: AccessStore, now: Date): Promise<void> {
   const stored = await store.findKeys(now)
   const missing = (purpose: KeyPurpose) => !stored.some((key) => key.purpose === purpose)
-  // Fixed first names: of several processes that start together, one makes the key and the others find it.
+  // The first keys have fixed names, so that of several processes that start together only one saves its key.
   if (missing('access_token')) await store.saveKey(await newAccessKey('access-1', now), now)
   if (missing('refresh_token')) await store.saveKey(newRefreshKey(1, now), now)
 }
 
-/** Of several processes that publish the next key at once, all call it the same, so one key is kept. */
+/** The name of the next key. All processes compute the same one, so that only one key is saved. */
 function kidAfter(kid: string): string {
   return `access-${Number(kid.split('-')[1]) + 1}`
 }
@@ -130,7 +138,7 @@ async function loadKeys(store: AccessStore, now: Date): Promise<Keys> {
 }
 
 async function toAccessKey({ kid, secret, signsFrom, retiresAt }: StoredKey): Promise<AccessKey> {
-  // Stored by `newAccessKey`: an Ed25519 private JWK.
+  // `newAccessKey` stored an Ed25519 private JWK.
   const jwk = JSON.parse(secret.reveal()) as JWK & { x: string }
   const publicJwk = { kty: 'OKP', crv: 'Ed25519', x: jwk.x } as const
   const [privateKey, publicKey] = await Promise.all([importJWK(jwk, 'EdDSA'), importJWK(publicJwk, 'EdDSA')])

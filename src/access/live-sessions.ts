@@ -1,105 +1,118 @@
 import { hash } from 'node:crypto'
-import type { FindPublicKey, VerifiedToken } from '../kernel/access-token.ts'
-import { verifyAccessToken } from '../kernel/access-token.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
+import { verifyAccessToken } from './access-token.ts'
+import type { FindPublicKey, VerifiedToken } from './access-token.ts'
+import { putNewest } from './bounded-map.ts'
 
 type Needs = {
   readonly issuer: string
   readonly findPublicKey: FindPublicKey
-  /** Who a device session belongs to; null when it has ended. Throws when it cannot tell. */
+  /**
+   * Finds the caller of a device session; null when the session has ended. Rejects when the database does not answer.
+   */
   readonly findDeviceCaller: (sessionId: string) => Promise<Caller | null>
-  /** Which of these sessions are alive. */
+  /** Finds which of these sessions are active. */
   readonly findAlive: (sessionIds: readonly string[]) => Promise<Set<string>>
   readonly clock: Clock
 }
 
 /**
- * Knows the callers of the gateway without asking the database for each call: a token is verified once, and whether its session is
- * alive is asked again every few seconds while it is used. A session that ends is refused everywhere within 5 s, and its open streams
- * are told. When the database is away, callers that are known stay known until their tokens end.
+ * Identifies the callers of the gateway without a query for each call: a token is verified once, and the state of its
+ * session is queried again every few seconds while it is used. A session that ends is refused everywhere within 5 s,
+ * and its open streams are ended. While the database is away, known callers stay valid until their tokens expire.
  */
 export type LiveSessions = {
-  /** Who a bearer token belongs to; null when it is not good. Throws when it cannot tell. */
+  /** Finds the caller of a bearer token; null when it is not valid. Rejects when that cannot be determined. */
   identify(token: Secret): Promise<Caller | null> | Caller | null
-  /** This process has just ended the session: no need to wait for the next look. */
+  /** Marks a session as ended that this process has just ended, without waiting for the next query. */
   end(sessionId: string): void
-  /** Calls back once when the session ends. Returns what stops the watch. */
+  /** Calls `onEnd` once when the session ends. Returns a function that stops watching. */
   watch(sessionId: string, onEnd: () => void): () => void
   close(): void
 }
 
-/** Younger answers are taken as they are. */
+/** A state younger than this is used without a query. */
 const FRESH_MS = 2000
-/** Older answers are not used before the database was asked. In between they are used while it is asked. */
+/**
+ * A state older than this is not used before the database was asked. In between, it is used while the database is
+ * asked.
+ */
 const STALE_MS = 4000
 const WATCH_INTERVAL_MS = 2000
-const MOST_TOKENS = 20_000
+const MAX_TOKENS = 20_000
 
-type Known = { readonly caller: Caller | null; readonly askedAt: number; asking?: Promise<Caller | null> }
+/** The last known state of a session; `caller` is null when it has ended. */
+type LastKnown = {
+  readonly caller: Caller | null
+  readonly checkedAt: number
+  readonly recheck?: Promise<Caller | null>
+}
 
 export function liveSessions(needs: Needs): LiveSessions {
   const tokens = new Map<string, VerifiedToken>()
-  const sessions = new Map<string, Known>()
+  const sessions = new Map<string, LastKnown>()
   const watchers = new Map<string, Set<() => void>>()
-  const timer = setInterval(() => void lookAtWatched(), WATCH_INTERVAL_MS)
+  const timer = setInterval(() => void checkWatched(), WATCH_INTERVAL_MS)
   timer.unref()
 
   async function verify(token: Secret, key: string): Promise<VerifiedToken | null> {
     const verified = await verifyAccessToken(token, needs.issuer, needs.findPublicKey, needs.clock.now())
-    if (verified) remember(tokens, key, verified)
+    if (verified) putNewest(tokens, key, verified, MAX_TOKENS)
     return verified
   }
 
-  function ask(sessionId: string): Promise<Caller | null> {
-    const known = sessions.get(sessionId)
-    if (known?.asking) return known.asking
-    const asking = needs.findDeviceCaller(sessionId).then(
-      (caller) => settle(caller),
-      (error: unknown) => {
-        if (known?.caller) return settle(known.caller) // The database is away. The token ends soon enough by itself.
-        sessions.delete(sessionId)
-        throw error
-      },
-    )
+  function save(sessionId: string, lastKnown: LastKnown): void {
+    putNewest(sessions, sessionId, lastKnown, MAX_TOKENS)
+  }
+
+  function check(sessionId: string): Promise<Caller | null> {
+    const lastKnown = sessions.get(sessionId)
+    if (lastKnown?.recheck) return lastKnown.recheck
+    const recheck = needs.findDeviceCaller(sessionId).then(settle, (error: unknown) => {
+      // The database is away. The caller stays valid until the token expires.
+      if (lastKnown?.caller) return settle(lastKnown.caller)
+      sessions.delete(sessionId)
+      throw error
+    })
     function settle(caller: Caller | null): Caller | null {
       const current = sessions.get(sessionId)
-      // What `end` said meanwhile is newer than this answer.
-      if (current?.asking !== asking) return current?.caller ?? null
-      remember(sessions, sessionId, { caller, askedAt: performance.now() })
-      if (!caller) tellWatchers(sessionId)
+      // `end` was called meanwhile, which is newer than this answer.
+      if (current?.recheck !== recheck) return current?.caller ?? null
+      save(sessionId, { caller, checkedAt: performance.now() })
+      if (!caller) notifyWatchers(sessionId)
       return caller
     }
-    remember(sessions, sessionId, { caller: known?.caller ?? null, askedAt: known?.askedAt ?? -Infinity, asking })
-    return asking
+    save(sessionId, { caller: lastKnown?.caller ?? null, checkedAt: lastKnown?.checkedAt ?? -Infinity, recheck })
+    return recheck
   }
 
   function callerOf(sessionId: string): Promise<Caller | null> | Caller | null {
-    const known = sessions.get(sessionId)
-    const age = known ? performance.now() - known.askedAt : Infinity
-    if (!known || age > STALE_MS) return ask(sessionId)
-    if (age > FRESH_MS) ask(sessionId).catch(() => {})
-    return known.caller
+    const lastKnown = sessions.get(sessionId)
+    const age = lastKnown ? performance.now() - lastKnown.checkedAt : Infinity
+    if (!lastKnown || age > STALE_MS) return check(sessionId)
+    if (age > FRESH_MS) check(sessionId).catch(() => {})
+    return lastKnown.caller
   }
 
-  function tellWatchers(sessionId: string): void {
-    const told = watchers.get(sessionId)
+  function notifyWatchers(sessionId: string): void {
+    const ended = watchers.get(sessionId)
     watchers.delete(sessionId)
-    told?.forEach((onEnd) => onEnd())
+    ended?.forEach((onEnd) => onEnd())
   }
 
-  async function lookAtWatched(): Promise<void> {
+  async function checkWatched(): Promise<void> {
     if (watchers.size === 0) return
     const watched = [...watchers.keys()]
-    // Streams outlive a database that is away for a moment.
+    // While the database is away, streams continue.
     const alive = await needs.findAlive(watched).catch(() => new Set(watched))
     watched.filter((sessionId) => !alive.has(sessionId)).forEach(end)
   }
 
   function end(sessionId: string): void {
-    remember(sessions, sessionId, { caller: null, askedAt: performance.now() })
-    tellWatchers(sessionId)
+    save(sessionId, { caller: null, checkedAt: performance.now() })
+    notifyWatchers(sessionId)
   }
 
   return {
@@ -113,22 +126,13 @@ export function liveSessions(needs: Needs): LiveSessions {
     },
     end,
     watch(sessionId, onEnd) {
-      const those = watchers.get(sessionId) ?? new Set()
-      watchers.set(sessionId, those.add(onEnd))
+      const own = watchers.get(sessionId) ?? new Set()
+      watchers.set(sessionId, own.add(onEnd))
       return () => {
-        those.delete(onEnd)
-        if (those.size === 0 && watchers.get(sessionId) === those) watchers.delete(sessionId)
+        own.delete(onEnd)
+        if (own.size === 0 && watchers.get(sessionId) === own) watchers.delete(sessionId)
       }
     },
     close: () => clearInterval(timer),
   }
-}
-
-/** Puts an entry at the end and drops the oldest ones beyond the bound. */
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  map.delete(key)
-  map.set(key, value)
-  if (map.size <= MOST_TOKENS) return
-  const oldest = map.keys().next().value
-  if (oldest !== undefined) map.delete(oldest)
 }

@@ -55,7 +55,7 @@ export function accessStore(db: PrismaClient) {
         where: { id: sessionId, revokedAt: null, invitation: { revokedAt: null } },
         select: {
           createdAt: true,
-          login: { select: { mailUsedAt: true } },
+          login: { select: { approvedAt: true, approvedVia: true } },
           invitation: {
             select: {
               id: true,
@@ -77,8 +77,7 @@ export function accessStore(db: PrismaClient) {
         organization,
         team: formatTeamName({ organization, name: team.name }),
         role,
-        // A session that another one approved is no proof of anything newer: without a login it began with a passkey.
-        authenticatedAt: row.login ? row.login.mailUsedAt : row.createdAt,
+        authenticatedAt: row.login ? provenAt(row.login) : row.createdAt,
       }
     },
 
@@ -91,4 +90,15 @@ export function accessStore(db: PrismaClient) {
       return new Set(rows.map(({ id }) => id))
     },
   }
+}
+
+type Approval = { readonly approvedAt: Date | null; readonly approvedVia: 'mail' | 'session' | 'user_code' | null }
+
+/**
+ * When the person proved who they are for a session that a login opened. Only the email's link proves it, and only when
+ * it was the link that approved the login: a stolen token can approve a login by its code, and a later click on the
+ * link must not make that session fresh.
+ */
+function provenAt({ approvedAt, approvedVia }: Approval): Date | null {
+  return approvedVia === 'mail' ? approvedAt : null
 }

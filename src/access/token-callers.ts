@@ -1,48 +1,49 @@
 import { hash } from 'node:crypto'
-import { verifyAccessToken } from '../kernel/access-token.ts'
-import type { AccessClaims, FindPublicKey } from '../kernel/access-token.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
+import { verifyAccessToken } from './access-token.ts'
+import type { AccessClaims, FindPublicKey } from './access-token.ts'
+import { putNewest } from './bounded-map.ts'
 
 type Needs = { readonly issuer: string; readonly findPublicKey: FindPublicKey; readonly clock: Clock }
 
-type Known = { readonly caller: Caller; readonly expiresAtMs: number }
+type Verified = { readonly caller: Caller; readonly expiresAtMs: number }
 
-const MOST_TOKENS = 20_000
+const MAX_TOKENS = 20_000
 
 /**
- * Knows callers by their access tokens alone, for a gateway without a database: what the token says counts until it ends, whatever has
- * become of its session. A token is verified once. Rejects with what `findPublicKey` rejects with.
+ * Identifies callers by their access tokens alone, for a gateway without a database: a token is valid until it expires,
+ * even when its session has ended. Each token is verified once.
  */
 export function tokenCallers({ issuer, findPublicKey, clock }: Needs) {
-  const known = new Map<string, Known>()
+  const verified = new Map<string, Verified>()
 
   async function verify(token: Secret, key: string): Promise<Caller | null> {
-    const verified = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
-    if (!verified) return null
-    const caller = toCaller(verified.claims)
-    known.set(key, { caller, expiresAtMs: verified.expiresAtMs })
-    const oldest = known.size > MOST_TOKENS ? known.keys().next().value : undefined
-    if (oldest !== undefined) known.delete(oldest)
+    const found = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
+    if (!found) return null
+    const caller = toCaller(found.claims)
+    putNewest(verified, key, { caller, expiresAtMs: found.expiresAtMs }, MAX_TOKENS)
     return caller
   }
 
   return {
-    /** Who a bearer token belongs to; null when it is not good. */
+    /**
+     * Finds the caller of a bearer token; null when it is not valid. Rejects with what `findPublicKey` rejects with.
+     */
     identify(token: Secret): Promise<Caller | null> | Caller | null {
       const key = hash('sha256', token.reveal(), 'base64')
-      const one = known.get(key)
-      if (!one) return verify(token, key)
-      if (one.expiresAtMs > clock.now().getTime()) return one.caller
-      known.delete(key)
+      const known = verified.get(key)
+      if (!known) return verify(token, key)
+      if (known.expiresAtMs > clock.now().getTime()) return known.caller
+      verified.delete(key)
       return null
     },
   }
 }
 
 function toCaller({ accountId, sessionId, organization, team, role }: AccessClaims): Caller {
-  // A token does not say which invitation it is of, nor how its session began; no model call asks.
+  // A token contains neither its invitation nor the time of the sign-in, which model calls do not need.
   return {
     accountId,
     invitationId: '',

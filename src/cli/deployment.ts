@@ -1,6 +1,6 @@
 import { createClient, openSession, unwrap } from '../sdk/index.ts'
 import type { Send, SvcClient } from '../sdk/index.ts'
-import { signed } from '../sdk/fetch.ts'
+import { withSession } from '../sdk/fetch.ts'
 import { notSignedIn, sessionEnded } from './failures.ts'
 import { sendCall, sendRequest } from './http.ts'
 import { openProfiles, toDeploymentUrl } from './profiles.ts'
@@ -34,7 +34,7 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   if (profile === null || held === null) throw notSignedIn(url)
   const session = openSession({ baseUrl: url, tokens, fetch: sendRequest })
   const clientOf = (baseUrl: string, send: Send) =>
-    createClient({ baseUrl, fetch: signed(send, session), longestWaitSeconds: 5 })
+    createClient({ baseUrl, fetch: withSession(send, session), longestWaitSeconds: 5 })
   return {
     url,
     profile,

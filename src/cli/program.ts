@@ -1,16 +1,18 @@
 import { Command } from 'commander'
-import type { MakeCommand } from './command-line.ts'
-import { ConfigError, readConfig, warningsOf } from '../config.ts'
-import { DatabaseOpenError, openDatabase } from '../database/client.ts'
+import { ConfigError } from '../config.ts'
+import { DatabaseOpenError } from '../database/client.ts'
 import { DirectoryInUseError } from '../database/lock.ts'
+import { MigrationError } from '../database/migrations.ts'
+import { DirectoryFileError } from '../server/directory-file.ts'
+import { AddressError } from '../server/listener.ts'
+import type { MakeCommand } from './command-line.ts'
 import { runDemo } from './demo/demo.ts'
 import { TourError } from './demo/tour.ts'
-import { systemClock } from '../kernel/clock.ts'
-import { openLog } from '../log.ts'
-import { MigrationError } from '../database/migrations.ts'
-import { AddressError, DirectoryFileError, serve } from '../server/serve.ts'
+import { interrupted } from './interrupt.ts'
+import { migrateDatabase } from './migrate.ts'
+import { runService } from './serve.ts'
 
-/** Their messages say what to do. */
+/** Errors that the operator can resolve. Their messages say how. */
 const PLAIN_ERRORS = [
   ConfigError,
   DirectoryFileError,
@@ -40,46 +42,14 @@ export const makeMigrate: MakeCommand = () =>
     .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
     .action(() => migrateDatabase().catch(fail))
 
-async function runService(): Promise<void> {
-  const config = readConfig()
-  const log = openLog(config.logLevel)
-  for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
-  const running = await serve(config, { clock: systemClock, log })
-  process.on('SIGHUP', () => {
-    running.reloadDirectory().then(
-      () => log.info({ file: config.directoryFile }, 'directory.applied'),
-      (err: unknown) => log.error({ err }, 'directory.refused'),
-    )
-  })
-  const signal = await interrupted()
-  log.info({ signal }, 'service.stopping')
-  await running.stop()
-  log.flush()
-}
-
-/** Opening a database migrates it. */
-async function migrateDatabase(): Promise<void> {
-  const { database } = readConfig()
-  if (!database) throw new ConfigError(['SVC_DATABASE_URL: there is no database to migrate'])
-  await (await openDatabase(database)).close()
-  print('The database is up to date.\n')
-}
-
 function print(text: string): void {
   process.stdout.write(text)
 }
 
-/** Resolves at the first signal to stop; a second one ends the process at once. */
-function interrupted(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal))
-  })
-}
-
-/** What the operator can mend is told in plain words; anything else is a bug and shows where. */
+/** Prints the message of an error that the operator can resolve, and the stack of any other error. */
 function fail(error: unknown): void {
   const isPlain = PLAIN_ERRORS.some((kind) => error instanceof kind)
   console.error(isPlain && error instanceof Error ? error.message : error)
-  // What is still open must not keep a failed start alive.
+  // Open connections and timers would keep the process alive.
   process.exit(1)
 }

@@ -1,45 +1,45 @@
 import type { Logger } from '../log.ts'
 import { MailError } from '../mail.ts'
 import type { Mailer } from '../mail.ts'
-import type { Mail } from './mails/letter.ts'
+import type { ComposedMail } from './mails/compose.ts'
 import { deviceSignedInMail, passkeyChangedMail, refreshReusedMail } from './mails/notices.ts'
 import type { DeviceSignedIn, PasskeyChanged, RefreshReused } from './mails/notices.ts'
 
 type Data<Notice> = Omit<Notice, 'devicePage'>
 
 /**
- * Tells the owner of an address what happened to the account. The mail goes out in the background: whoever waits for an answer does
- * not wait for it, and nothing fails when it is not accepted.
+ * Tells the owner of an address what happened to the account. Emails are sent in the background: no answer waits for
+ * one, and nothing fails when one is not accepted.
  */
 export type Notify = {
   deviceSignedIn(email: string, data: Data<DeviceSignedIn>): void
   passkeyChanged(email: string, data: Data<PasskeyChanged>): void
   refreshReused(email: string, data: Data<RefreshReused>): void
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no email is being sent. */
   settled(): Promise<void>
 }
 
 type Needs = {
-  /** Null: mail is not configured, and nobody is told. */
+  /** Null when email is not configured; then nothing is sent. */
   readonly mailer: Mailer | null
   readonly baseUrl: string
   readonly log: Logger
 }
 
-export function notifier({ mailer, baseUrl, log }: Needs): Notify {
-  const underWay = new Set<Promise<void>>()
+export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
+  const pending = new Set<Promise<void>>()
   const devicePage = `${baseUrl}/device`
 
-  function send(email: string, notice: string, mail: Mail): void {
+  function send(email: string, notice: string, mail: ComposedMail): void {
     if (!mailer) return
     const sending = mailer
       .send({ to: email, ...mail })
       .catch((error: unknown) => {
-        const reason = error instanceof MailError ? error.message : 'The mail could not be made.'
+        const reason = error instanceof MailError ? error.message : 'The email could not be composed.'
         log.warn({ notice, reason }, 'notice.mail_failed')
       })
-      .finally(() => underWay.delete(sending))
-    underWay.add(sending)
+      .finally(() => pending.delete(sending))
+    pending.add(sending)
   }
 
   return {
@@ -47,7 +47,7 @@ export function notifier({ mailer, baseUrl, log }: Needs): Notify {
     passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, devicePage })),
     refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
     async settled() {
-      await Promise.all(underWay)
+      await Promise.all(pending)
     },
   }
 }

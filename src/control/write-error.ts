@@ -8,10 +8,10 @@ import { toOAuthProblem } from './oauth/rules.ts'
 import { deviceSignInPage } from './pages/device-page.ts'
 import { errorPage } from './pages/error-page.ts'
 
-/** The routes that a person opens in a browser. */
+/** The routes that a person opens in a browser, without a slash at the end. */
 const PAGES = ['/device', '/v1/auth/magic/consume', '/sign-in', '/session']
 
-/** Writes errors where the envelope is not what the caller reads: pages for people, and the form of the standards under /oauth. */
+/** Writes the errors that do not have the JSON envelope: pages for browsers, and OAuth errors under `/oauth`. */
 export const writeControlError: WriteErrorPage = (req, res, error) => {
   const path = req.path.replace(/\/$/, '')
   if (path.startsWith('/oauth/')) return writeOAuthError(req, res, error)
@@ -25,19 +25,22 @@ export const writeControlError: WriteErrorPage = (req, res, error) => {
   return true
 }
 
-/** The device page of somebody who is not signed in. */
+/** A longer user code in the address is not repeated on the page. */
+const MAX_SHOWN_CODE = 32
+
+/** The device page of a person who is not signed in. */
 function sendSignIn(req: Request, res: Response): void {
   const { userCode } = req.query
-  const plain = typeof userCode === 'string' && userCode.length <= 32 ? userCode : null
-  sendPage(res, 401, deviceSignInPage({ userCode: plain }), { scripts: true })
+  const shown = typeof userCode === 'string' && userCode.length <= MAX_SHOWN_CODE ? userCode : null
+  sendPage(res, 401, deviceSignInPage({ userCode: shown }), { scripts: true })
 }
 
 function writeOAuthError(req: Request, res: Response, error: ApiError): true {
-  // A body that could not be read has no grant type.
+  // The body of a request that was refused early is not parsed, or is not the contract's.
   const form = (req.body ?? {}) as { grant_type?: unknown }
   const grantType = typeof form.grant_type === 'string' ? form.grant_type : undefined
   const problem = toOAuthProblem(error.code, ERRORS[error.code].status, grantType)
-  // Clients take a challenge for an answer about their own credentials.
+  // OAuth clients would read the challenge as a refusal of the client's own credentials.
   res.removeHeader('WWW-Authenticate')
   res.status(problem.status).json({ error: problem.error, error_description: error.message })
   return true

@@ -1,22 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * True when asking again later may help: the database cannot be reached, was lost in the middle, did not answer in time,
- * has no room for another connection, is starting or shutting down, or refused one of two writers too often. Knows what
- * Prisma, its driver adapters, node-postgres, PGlite and Node's sockets throw, however deep it is wrapped.
+ * Whether a retry later may help: the database cannot be reached, lost the connection, did not answer in time, has no
+ * free connection, is starting or stopping, or rolled this transaction back too often. Recognizes the errors of Prisma,
+ * its driver adapters, node-postgres, PGlite and Node's sockets, also when they are wrapped.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return layers(error).some(saysUnavailable) || isWriteConflict(error)
 }
 
-/** True when the database undid a transaction in favour of another one: the same transaction may succeed now. */
+/** Whether the database rolled a transaction back in favour of another one, so that a retry may succeed now. */
 export function isWriteConflict(error: unknown): boolean {
   return layers(error).some((layer) => codesOf(layer).some((code) => WRITE_CONFLICTS.has(code)))
 }
 
 /**
- * Runs a transaction, and again when the database undid it in favour of another one (serialization failure or deadlock),
- * up to eight times in about half a second. `transaction` must leave nothing behind when it fails. Other errors pass.
+ * Runs a transaction and retries it after a serialization failure or a deadlock, up to seven times in about half a
+ * second. `transaction` must have no side effects outside the database when it fails. Rejects with any other error at
+ * once.
  */
 export async function withRetry<T>(transaction: () => Promise<T>): Promise<T> {
   for (const delayMs of RETRY_DELAYS_MS) {
@@ -32,10 +33,10 @@ export async function withRetry<T>(transaction: () => Promise<T>): Promise<T> {
 
 const RETRY_DELAYS_MS = [1, 5, 10, 25, 50, 100, 250]
 
-/** SQLSTATE, and Prisma's own name for both. */
+/** The SQLSTATEs of a serialization failure and a deadlock, and Prisma's code for both. */
 const WRITE_CONFLICTS = new Set(['40001', '40P01', 'P2034'])
 
-/** Prisma's error reference: reachability, credentials, timeouts and the pool. */
+/** Prisma's codes for reachability, credentials, timeouts and the pool (Prisma, "Error message reference"). */
 const PRISMA_UNAVAILABLE = new Set([
   ...['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1011', 'P1017'],
   ...['P2024', 'P2037'],
@@ -47,18 +48,20 @@ const SOCKET_UNAVAILABLE = new Set([
 ])
 
 /**
- * PostgreSQL, appendix A: connection exceptions (08), authorization (28), no such database (3D), insufficient resources
- * (53), shutdown, start-up and cancelled statements (57), system errors (58), lock not available (55P03), transactions that
- * idled too long (25P03) and a server that has become a replica (25006).
+ * SQLSTATEs (PostgreSQL, appendix A): connection exceptions (08), authorization (28), no such database (3D),
+ * insufficient resources (53), shutdown, start and cancelled statements (57), system errors (58), lock not available
+ * (55P03), idle transaction timeout (25P03) and a server that became a replica (25006).
  */
 const SQLSTATE_UNAVAILABLE = /^(08...|28...|3D000|53...|57...|58...|55P03|25P03|25006)$/
 
-/** What a driver adapter calls a failure for which the server gave no SQLSTATE. */
+/** A driver adapter's names for failures without an SQLSTATE. */
 const KIND_UNAVAILABLE = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TlsConnectionError'])
 
-/** What has no code: node-postgres and its pool, Prisma's wait for a transaction (P2028), PGlite after it was closed. */
+/**
+ * The messages of errors without a code: node-postgres and its pool, Prisma's wait for a transaction, a closed PGlite.
+ */
 const MESSAGE_UNAVAILABLE =
-  /timeout exceeded when trying to connect|timeout expired|Connection terminated|Query read timeout|not queryable|after calling end on the pool|Unable to start a transaction in the given time|expired transaction|PGlite is clos/
+  /timeout exceeded when trying to connect|timeout expired|Connection terminated|not queryable|after calling end on the pool|Unable to start a transaction in the given time|expired transaction|PGlite is clos/
 
 function saysUnavailable(layer: object): boolean {
   const known = (code: string) =>
@@ -67,13 +70,15 @@ function saysUnavailable(layer: object): boolean {
   return codesOf(layer).some(known) || (layer instanceof Error && MESSAGE_UNAVAILABLE.test(layer.message))
 }
 
-/** A driver adapter keeps the driver's code as `originalCode` beside its own words. */
+/** The codes of one error. A driver adapter keeps the driver's code as `originalCode`. */
 function codesOf(layer: object): string[] {
   const codes = ['code' in layer && layer.code, 'originalCode' in layer && layer.originalCode]
   return codes.filter((code) => typeof code === 'string')
 }
 
-/** An error and what it wraps: its cause, the errors of an aggregate, and the driver's error in Prisma's `meta`. */
+/**
+ * An error and all errors that it wraps: its cause, an aggregate's errors, and the driver's error in Prisma's `meta`.
+ */
 function layers(error: unknown, depth = 0): object[] {
   if (typeof error !== 'object' || error === null || depth > 5) return []
   const inner = [

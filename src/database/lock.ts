@@ -2,25 +2,25 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** Somebody else has the directory; the message names it and the owner's process id. */
+/** Another process uses the directory. The message names the directory and that process's id. */
 export class DirectoryInUseError extends Error {
   override readonly name = 'DirectoryInUseError'
 
   constructor(directory: string, owner: string) {
     super(
-      `the database directory ${directory} is in use by ${owner}: an embedded database belongs to one process; ` +
-        'stop that one, name another directory, or share a postgresql:// database',
+      `The database directory ${directory} is in use by ${owner}. Only one process can use an embedded database. ` +
+        'Stop that process, set SVC_DATABASE_URL to another directory, or share a postgresql:// database.',
     )
   }
 }
 
-/** Long enough for two that start at once to get out of each other's way: one of them wins. */
+/** How long to wait for the lock. Processes that start at the same time hold it for a moment before they give way. */
 const WAIT_MS = 500
 
 /**
- * Makes this process the only owner of a directory until the function that it returns is called, or until the process ends,
- * however it ends. The lock is the operating system's: SQLite is how plain Node gets at one, its database stays empty.
- * Throws a `DirectoryInUseError` when another process, or this one, has it already.
+ * Locks a directory for this process until the returned function is called or the process ends, for whatever reason.
+ * Throws a `DirectoryInUseError` when this or another process holds the lock. Node has no file locks of the operating
+ * system, but its SQLite has: the lock is that of an empty SQLite database.
  */
 export function lockDirectory(directory: string): () => void {
   const lock = new DatabaseSync(join(directory, 'lock'), { timeout: WAIT_MS })
@@ -38,7 +38,7 @@ export function lockDirectory(directory: string): () => void {
   }
 }
 
-/** SQLITE_BUSY. */
+/** Whether SQLite reports that the database is locked (SQLITE_BUSY). */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === 5
 }

@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-/** One connection that nobody else uses meanwhile: a lock taken on it is held until `migrate` returns. */
+/** A connection that is used for migrating only, so that a lock taken on it is held until `migrate` returns. */
 export type MigrationConnection = {
   query(sql: string, parameters?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
-  /** Runs several statements at once. */
+  /** Runs several statements, separated by semicolons. */
   script(sql: string): Promise<void>
 }
 
@@ -13,15 +13,15 @@ export type Migration = { readonly name: string; readonly sql: string; readonly 
 
 export const migrationsDirectory = fileURLToPath(new URL('../../prisma/migrations/', import.meta.url))
 
-/** The database and this version of the service do not fit together; the message says what to do. */
+/** The schema of the database does not fit this version of the service. The message says what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
 /**
- * Brings the schema up to this version and returns the names of what it applied, oldest first. However many processes
- * start at once, each migration runs once, in a transaction of its own. Book-keeping is Prisma's (the table
- * `_prisma_migrations`, its checksums and its advisory lock), so `prisma migrate deploy` may be used instead at any time.
+ * Applies the migrations that the database does not have yet and returns their names, oldest first. Each migration runs
+ * once, in a transaction of its own, also when several processes start at once. The records are Prisma's (table
+ * `_prisma_migrations`, checksums, advisory lock), so `prisma migrate deploy` can be used instead at any time.
  */
 export async function migrate(connection: MigrationConnection, migrations: readonly Migration[]): Promise<string[]> {
   await lock(connection)
@@ -34,12 +34,12 @@ export async function migrate(connection: MigrationConnection, migrations: reado
     for (const migration of pending) await apply(connection, migration)
     return pending.map(({ name }) => name)
   } finally {
-    // A connection that broke has lost the lock already, and its own error is the one to show.
+    // A broken connection has already lost the lock, and its own error is the one to report.
     await connection.query('SELECT pg_advisory_unlock($1)', [prismaLock]).catch(() => undefined)
   }
 }
 
-/** The migrations of this version in the order of their names, which begin with a time. */
+/** The migrations of this version, ordered by name; names start with a timestamp. */
 export async function readMigrations(directory = migrationsDirectory): Promise<Migration[]> {
   const entries = await readdir(directory, { withFileTypes: true })
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
@@ -51,7 +51,7 @@ async function readMigration(directory: string, name: string): Promise<Migration
   return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
 }
 
-/** The number that Prisma's own engine locks, so that neither runs while the other does. */
+/** The advisory lock of Prisma's own migrator, so that the two never run at the same time. */
 const prismaLock = 72707369
 
 async function lock(connection: MigrationConnection): Promise<void> {
@@ -60,7 +60,7 @@ async function lock(connection: MigrationConnection): Promise<void> {
     await connection.query('SELECT 1 FROM pg_advisory_lock($1)', [prismaLock])
   } catch (error) {
     if (!isLockTimeout(error)) throw error
-    throw new MigrationError('another process has been migrating this database for a minute: look there first')
+    throw new MigrationError('Another process has been migrating this database for a minute. Check that process.')
   } finally {
     await connection.script('SET lock_timeout = DEFAULT').catch(() => undefined)
   }
@@ -96,21 +96,21 @@ async function readApplied(connection: MigrationConnection): Promise<Applied[]> 
   }))
 }
 
-/** Never guess at a schema: a database of another version is left alone. */
+/** Throws when the database has migrations that this version does not know, or that failed or were changed. */
 function assertKnown(applied: readonly Applied[], migrations: readonly Migration[]): void {
   const wrong = applied.flatMap((row) => judge(row, migrations) ?? [])
-  if (wrong.length > 0) throw new MigrationError(wrong.join('; '))
+  if (wrong.length > 0) throw new MigrationError(wrong.join(' '))
 }
 
 function judge({ name, checksum, finished }: Applied, migrations: readonly Migration[]): string | null {
   const known = migrations.find((migration) => migration.name === name)
   if (!known) {
-    return `the database has the migration ${name}, which this version does not know: start the version that made it, or a newer one`
+    return `The database has the migration ${name}, which this version does not know. Start a newer version.`
   }
   if (!finished)
-    return `the migration ${name} failed half-way in this database: repair it with "prisma migrate resolve"`
+    return `The migration ${name} failed before its end in this database. Repair it with "prisma migrate resolve".`
   if (known.checksum !== checksum) {
-    return `the migration ${name} was changed after it was applied to this database: restore its file`
+    return `The file of the migration ${name} was changed after it was applied to this database. Restore the file.`
   }
   return null
 }
@@ -127,6 +127,6 @@ async function apply(connection: MigrationConnection, { name, sql, checksum }: M
     await connection.script('COMMIT')
   } catch (error) {
     await connection.script('ROLLBACK').catch(() => undefined)
-    throw new MigrationError(`the migration ${name} failed and changed nothing: ${String(error)}`, { cause: error })
+    throw new MigrationError(`The migration ${name} failed and changed nothing: ${String(error)}`, { cause: error })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The directory file: which organizations, teams, members and models there are. It is YAML that a person wrote, so reading it
- * finds every mistake at once and says where each is; a file with a mistake gives no directory at all.
+ * The directory file lists organizations, teams, members and models. People write it as YAML, so reading it finds every
+ * mistake with its line and field. A file with a mistake gives no directory.
  */
 
 import { LineCounter, isMap, isScalar, parseDocument } from 'yaml'
@@ -18,7 +18,7 @@ export type Directory = {
 export type DirectoryTeam = {
   readonly name: string
   readonly defaultModel: string | null
-  /** The ids of the models that the team may use. */
+  /** Ids of the models that the team may use. */
   readonly models: readonly string[]
   readonly members: readonly { readonly email: string; readonly role: Role }[]
 }
@@ -27,16 +27,16 @@ export type DirectoryModel = {
   readonly id: string
   readonly displayName: string
   readonly owner: string
-  /** What the local worker calls it; null: the worker does not serve it. */
+  /** Its name at the local worker; null when the worker does not serve it. */
   readonly backendModel: string | null
-  /** What the upstream calls it; null: the same as we do. */
+  /** Its name at the upstream; null when that is the id. */
   readonly upstreamModel: string | null
   readonly certified: boolean
   readonly published: boolean
   readonly verificationState: string
 }
 
-/** Reads the text of a directory file. Each mistake is one line: `line 12, organizations[0].name: ...`. */
+/** Reads a directory file. A mistake is one line of text: `line 12, organizations[0].name: ...`. */
 export function readDirectoryFile(text: string): { directory: Directory } | { mistakes: string[] } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
@@ -54,11 +54,11 @@ export function readDirectoryFile(text: string): { directory: Directory } | { mi
     mistakes: mistakes
       .map(locate(document, lines))
       .sort((a, b) => a.line - b.line)
-      .map(({ said }) => said),
+      .map((mistake) => mistake.message),
   }
 }
 
-/** An alias that unfolds into too much is refused here. */
+/** Converts the document to plain values. The YAML library refuses aliases that expand to too many nodes. */
 function toPlain(document: Document): { value: unknown } | { mistake: string } {
   try {
     const value: unknown = document.toJS()
@@ -68,9 +68,9 @@ function toPlain(document: Document): { value: unknown } | { mistake: string } {
   }
 }
 
-// ---- Each field by itself ------------------------------------------------------------------------------------------
+// ---- Single fields -------------------------------------------------------------------------------------------------
 
-/** `is missing` for a field that is not there, else what it must be. */
+/** The message for a field of the wrong type: `is missing`, or what it must be. */
 const must = (be: string) => ({
   error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : `must be ${be}`),
 })
@@ -86,7 +86,7 @@ const modelId = z
   .regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.:/@+-]*$/, 'must have the form namespace/name')
 const email = z.string(must('text')).transform((given, context) => {
   const address = toEmail(given)
-  if (address === null) context.addIssue({ code: 'custom', message: `"${given}" is not an e-mail address` })
+  if (address === null) context.addIssue({ code: 'custom', message: `"${given}" is not an email address` })
   return address ?? z.NEVER
 })
 const role = z.enum(['member', 'admin'], must('member or admin')).default('member')
@@ -125,9 +125,9 @@ function toMistakes(issue: z.core.$ZodIssue): Mistake[] {
   return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known field' }))
 }
 
-// ---- Fields against each other -------------------------------------------------------------------------------------
+// ---- Contradictions between fields ---------------------------------------------------------------------------------
 
-/** As much of the file as names things, whatever else is wrong with it. */
+/** The names in the file, read without regard to its other mistakes. */
 const word = z.string().catch('')
 const outlineSchema = z
   .object({
@@ -185,7 +185,7 @@ function judgeTeam({ defaultModel, models, members }: TeamOutline, declared: Rea
   const unknown = models.flatMap((id, i) =>
     id === '' || declared.has(id)
       ? []
-      : [{ path: [...at, 'models', i], message: `there is no model "${id}" under models` }],
+      : [{ path: [...at, 'models', i], message: `names a model "${id}" that is not listed under models` }],
   )
   const isUsable = defaultModel === '' || models.includes(defaultModel)
   return [
@@ -204,17 +204,17 @@ function findRepeated(values: readonly string[], pathOf: (index: number) => Path
   )
 }
 
-// ---- Where it is ---------------------------------------------------------------------------------------------------
+// ---- Positions of mistakes -----------------------------------------------------------------------------------------
 
 function locate(document: Document, lines: LineCounter) {
-  return ({ path, message }: Mistake): { line: number; said: string } => {
+  return ({ path, message }: Mistake): { line: number; message: string } => {
     const { line } = lines.linePos(offsetOf(document, path))
     const field = formatPath(path)
-    return { line, said: `line ${line}${field && `, ${field}`}: ${message}` }
+    return { line, message: `line ${line}${field && `, ${field}`}: ${message}` }
   }
 }
 
-/** The place of a field's name; of what should have held it when the field is missing. */
+/** The position of a field's name. For a missing field, the position of the mapping that should contain it. */
 function offsetOf(document: Document, path: Path): number {
   if (path.length === 0) return document.contents?.range?.[0] ?? 0
   const holder = document.getIn(path.slice(0, -1), true)
@@ -230,7 +230,7 @@ function startOf(node: unknown): number | undefined {
   return hasRange ? Number((node.range as unknown[])[0]) : undefined
 }
 
-/** `organizations[0].teams[1].name` */
+/** Writes a path as `organizations[0].teams[1].name`. */
 function formatPath(path: Path): string {
   return path
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))

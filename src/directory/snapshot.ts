@@ -2,21 +2,21 @@ import type { Clock } from '../kernel/clock.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import type { Directory, DirectoryModel } from './rules.ts'
 
-/** A model as the directory has it. */
+/** A model of the directory. */
 export type SnapshotModel = DirectoryModel & { readonly createdAt: Date }
 
 export type SnapshotTeam = {
   readonly organization: string
   readonly name: string
   readonly defaultModel: string | null
-  /** What the team may use, by id. */
+  /** The models that the team may use, ordered by id. */
   readonly models: readonly SnapshotModel[]
 }
 
-/** Every team, by `@organization/name`. */
+/** All teams, by `@organization/name`. */
 export type DirectorySnapshot = ReadonlyMap<string, SnapshotTeam>
 
-/** What the directory file says, for a service without a database; `createdAt` is what its models then claim. */
+/** Converts a directory file for a service without a database. Its models get `createdAt`. */
 export function toSnapshot({ organizations, models }: Directory, createdAt: Date): DirectorySnapshot {
   const dated = models.map((model) => ({ ...model, createdAt }))
   const teams = organizations.flatMap(({ name: organization, teams }) =>
@@ -31,7 +31,7 @@ export function toMap(teams: readonly SnapshotTeam[]): DirectorySnapshot {
   return new Map(teams.map((team) => [formatTeamName(team), team]))
 }
 
-/** The order in which lists of models are shown. */
+/** Orders models by id, as lists show them. */
 export function byId(models: readonly SnapshotModel[]): SnapshotModel[] {
   return models.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
@@ -39,18 +39,18 @@ export function byId(models: readonly SnapshotModel[]): SnapshotModel[] {
 type Needs = {
   readonly load: () => Promise<DirectorySnapshot>
   readonly clock: Clock
-  /** How old a snapshot may be before it is loaded again. */
+  /** The age at which a snapshot is loaded again. */
   readonly maxAgeMs: number
-  /** Told each time that loading failed, whether or not an old snapshot helps out. */
+  /** Called each time that loading failed, even when an older snapshot is served. */
   readonly onFailure: (error: unknown) => void
 }
 
 export type SnapshotCache = ReturnType<typeof snapshotCache>
 
 /**
- * The newest snapshot, for whoever asks on every call. It answers from memory and reloads behind the answer once the snapshot
- * is older than `maxAgeMs`. It makes a caller wait only for the first snapshot, and for a new one where nobody has asked for
- * twice that time. While loading fails the last good snapshot serves; without one, asking rejects with the loader's error.
+ * Caches the newest snapshot (stale-while-revalidate). It answers from memory and reloads in the background once the
+ * snapshot is older than `maxAgeMs`. A caller waits for the first snapshot, and when the snapshot is older than twice
+ * that time. While loading fails, the last snapshot is served; without one, `team` rejects with the loader's error.
  */
 export function snapshotCache({ load, clock, maxAgeMs, onFailure }: Needs) {
   let kept: DirectorySnapshot | null = null
@@ -78,12 +78,14 @@ export function snapshotCache({ load, clock, maxAgeMs, onFailure }: Needs) {
   }
 
   return {
-    /** Loads now, for instance after a change by this process; keeps what there is when that fails. */
+    /**
+     * Loads now, for example after this process has changed the directory. When that fails, the last snapshot stays.
+     */
     reload,
-    /** A team by its `@organization/name`; null when there is none of that name. */
+    /** Finds a team by `@organization/name`; null when no such team exists. */
     team(name: string): SnapshotTeam | null | Promise<SnapshotTeam | null> {
       const pick = (snapshot: DirectorySnapshot) => snapshot.get(name) ?? null
-      // A clock that was set back must not keep a snapshot for ever.
+      // The absolute value, so that a clock that was set back does not keep a snapshot valid.
       const ageMs = Math.abs(clock.now().getTime() - checkedAt)
       if (kept && ageMs < maxAgeMs) return pick(kept)
 

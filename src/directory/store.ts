@@ -11,18 +11,18 @@ import type { DirectorySnapshot } from './snapshot.ts'
 
 export type DirectoryStore = ReturnType<typeof directoryStore>
 
-/** The rows that say who exists and what they may use. */
+/** Reads and writes the directory: organizations, teams, members and models. */
 export function directoryStore(db: PrismaClient) {
   return {
     /**
-     * Makes the rows what the directory says, all of them or none, and writes an audit event for every invitation and team
-     * that changes. What is the same already is not touched. Several processes may do it at once: they take turns.
+     * Makes the rows equal to the directory in one transaction, and writes an audit event for each changed invitation
+     * and team. Unchanged rows are not written. Processes that do this at the same time wait for each other.
      */
     async applyDirectory(directory: Directory, now: Date): Promise<void> {
       await withRetry(() =>
         db.$transaction(
           async (tx) => {
-            await takeTurn(tx)
+            await lockDirectory(tx)
             await applyModels(tx, directory.models, now)
             const teamIds = await applyTeams(tx, directory, now)
             await applyAllowLists(tx, directory, teamIds)
@@ -33,7 +33,7 @@ export function directoryStore(db: PrismaClient) {
       )
     },
 
-    /** Every team with the models of its allow-list. */
+    /** Loads every team with the models that it may use. */
     async loadSnapshot(): Promise<DirectorySnapshot> {
       const rows = await db.team.findMany({
         include: { organization: true, models: { include: { model: true } } },
@@ -48,19 +48,19 @@ export function directoryStore(db: PrismaClient) {
 
 type Transaction = Prisma.TransactionClient
 
-/** Any number will do, as long as nothing else locks it. */
+/** An arbitrary number that identifies this lock. */
 const DIRECTORY_LOCK = 5_150_331_846_001n
-const TURN_WAIT_MS = 50
-const TURN_TRIES = 600
+const LOCK_RETRY_MS = 50
+const MAX_LOCK_TRIES = 600
 
-/** Asks again and again instead of waiting in the database, where a statement may not take long. */
-async function takeTurn(tx: Transaction): Promise<void> {
-  for (let tries = 1; tries <= TURN_TRIES; tries++) {
+/** Polls for the lock, because a statement that waits for it in the database would exceed the statement timeout. */
+async function lockDirectory(tx: Transaction): Promise<void> {
+  for (let tries = 1; tries <= MAX_LOCK_TRIES; tries++) {
     const [row] = await tx.$queryRaw<{ taken: boolean }[]>`SELECT pg_try_advisory_xact_lock(${DIRECTORY_LOCK}) AS taken`
     if (row?.taken) return
-    await sleep(TURN_WAIT_MS)
+    await sleep(LOCK_RETRY_MS)
   }
-  throw new Error('another process has been applying its directory file for half a minute')
+  throw new Error('Another process has been applying its directory file for half a minute.')
 }
 
 async function applyModels(tx: Transaction, models: readonly DirectoryModel[], now: Date): Promise<void> {
@@ -79,7 +79,7 @@ function differs<Row extends object>(row: Row, wanted: Partial<Row>): boolean {
   return (Object.keys(wanted) as (keyof Row)[]).some((key) => row[key] !== wanted[key])
 }
 
-/** Ids by `@organization/name`. */
+/** Ids of teams by `@organization/name`. */
 type TeamIds = ReadonlyMap<string, string>
 
 async function applyTeams(tx: Transaction, { organizations }: Directory, now: Date): Promise<TeamIds> {
@@ -123,7 +123,7 @@ async function addTeam(
   await tx.auditEvent.create({ data: teamEvent('team.created', id, formatTeamName(team), now) })
 }
 
-/** The rows of a team go with it; before that its members are signed out, so that the audit says so. */
+/** Removes teams with their rows. Their members are signed out first, so that the audit log records it. */
 async function removeTeams(tx: Transaction, wanted: ReadonlySet<string>, now: Date): Promise<void> {
   const gone = [...(await readTeams(tx))].filter(([name]) => !wanted.has(name))
   const ids = gone.map(([, { id }]) => id)
@@ -165,7 +165,7 @@ function eachTeam(organizations: Directory['organizations'], teamIds: TeamIds) {
 
 type Membership = { readonly accountId: string; readonly teamId: string; readonly role: Role }
 
-/** The file owns whom it lists, and those it listed before; others were invited by an admin and stay. */
+/** Invites the members that the file lists and withdraws those that it listed before. Invitations by admins stay. */
 async function applyMembers(tx: Transaction, { organizations }: Directory, teamIds: TeamIds, now: Date): Promise<void> {
   const teams = eachTeam(organizations, teamIds)
   const emails = new Set(teams.flatMap(({ members }) => members.map(({ email }) => email)))
@@ -186,7 +186,7 @@ async function applyMembers(tx: Transaction, { organizations }: Directory, teamI
   await withdrawInvitations(tx, dropped, DIRECTORY, now)
 }
 
-/** Ids by address; those who are new get an account. */
+/** Finds the ids of accounts by email address, and creates the missing accounts. */
 export async function ensureAccounts(
   tx: Transaction,
   emails: readonly string[],
@@ -201,7 +201,7 @@ export async function ensureAccounts(
   if (added.length === 0) return known
   await tx.account.createMany({
     data: added.map((email) => ({ email, userHandle: newUserHandle(), createdAt: now })),
-    // An admin may be inviting the same person at this moment.
+    // An admin may be inviting the same person at the same time.
     skipDuplicates: true,
   })
   return find()
@@ -214,7 +214,7 @@ async function invite(tx: Transaction, { accountId, teamId, role }: Membership, 
 
 type Invitation = Prisma.InvitationGetPayload<object>
 
-/** Makes an invitation one of the file's, in force, with that role. What it was before it was withdrawn stays signed out. */
+/** Makes an existing invitation active, with this role and owned by the file. Sessions that have ended stay ended. */
 async function adopt(tx: Transaction, row: Invitation, role: Role, now: Date): Promise<void> {
   const wanted = { role, source: 'directory' as const, revokedAt: null }
   if (!differs(row, wanted)) return
@@ -223,15 +223,15 @@ async function adopt(tx: Transaction, row: Invitation, role: Role, now: Date): P
   await tx.auditEvent.create({ data: invitationEvent(kind, changed, DIRECTORY, now) })
 }
 
-/** Who changes an invitation: the directory file, or an admin of the team. */
+/** The author of a change of an invitation: the directory file or an admin of the team. */
 export type Inviter =
   { readonly by: 'directory' } | { readonly by: 'admin'; readonly accountId: string; readonly ip: string }
 
 const DIRECTORY: Inviter = { by: 'directory' }
 
 /**
- * Ends invitations with all that hangs on them: every session, and every login that could still become one. The device sessions that
- * ended are named.
+ * Withdraws invitations and ends everything that depends on them: sessions, and logins that could still become
+ * sessions. Resolves with the ids of the device sessions that ended.
  */
 export async function withdrawInvitations(
   tx: Transaction,
@@ -242,25 +242,28 @@ export async function withdrawInvitations(
   if (invitations.length === 0) return []
   const ids = { in: invitations.map(({ id }) => id) }
   const ended = { revokedAt: now, revokedReason: 'invitation_withdrawn' }
-  // The invitation first: whoever makes a session of it meanwhile waits for this row, and then finds it withdrawn.
+  // The invitation is written first: a concurrent login that creates a session waits for this row and then sees it
+  // withdrawn.
   await tx.invitation.updateMany({ where: { id: ids, revokedAt: null }, data: { revokedAt: now } })
+  // Logins before sessions: a link that is being clicked has locked its login, so this waits for the browser session that the
+  // click begins, and the statements below end it. A later click finds its login cancelled.
+  await tx.deviceLogin.updateMany({
+    where: { invitationId: ids, status: { in: ['pending', 'approved'] } },
+    data: { status: 'cancelled', userCode: null },
+  })
   const devices = await tx.deviceSession.updateManyAndReturn({
     where: { invitationId: ids, revokedAt: null },
     data: ended,
     select: { id: true },
   })
   await tx.browserSession.updateMany({ where: { invitationId: ids, revokedAt: null }, data: ended })
-  await tx.deviceLogin.updateMany({
-    where: { invitationId: ids, OR: [{ status: 'pending' }, { status: 'approved', deviceSession: null }] },
-    data: { status: 'cancelled', userCode: null },
-  })
   await tx.auditEvent.createMany({
     data: invitations.map((row) => invitationEvent('invitation.withdrawn', row, inviter, now)),
   })
   return devices.map(({ id }) => id)
 }
 
-/** The audit row of a change of an invitation. */
+/** The audit event for a change of an invitation. */
 export function invitationEvent(
   kind: 'invitation.created' | 'invitation.changed' | 'invitation.restored' | 'invitation.withdrawn',
   { id, accountId, teamId, role }: Invitation,

@@ -1,14 +1,14 @@
 import type { Contract } from '../http/contract.ts'
 
-/** What a deployment says of itself in its document. */
+/** The values of a deployment that its document contains. */
 export type Deployment = {
   readonly baseUrl: string
   readonly gatewayUrl: string
-  /** Cookies have the names that they have over https. */
+  /** Whether cookies have the names that they have over HTTPS. */
   readonly secure: boolean
 }
 
-/** A schema (JSON Schema 2020-12), as far as the page shows it. */
+/** The keywords of a schema (JSON Schema 2020-12) that the page shows. */
 export type Schema = {
   readonly $ref?: string
   readonly type?: string
@@ -19,6 +19,11 @@ export type Schema = {
   readonly pattern?: string
   readonly minLength?: number
   readonly maxLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly examples?: readonly unknown[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly items?: Schema
@@ -35,7 +40,7 @@ export type Media = {
 }
 export type Content = Readonly<Record<string, Media>>
 export type Parameter = {
-  /** Where the document has it, once for several operations; then nothing else is here. */
+  /** A reference to a parameter that several operations share. The other fields are then missing. */
   readonly $ref?: string
   readonly name: string
   readonly in: string
@@ -67,7 +72,7 @@ export type SecurityScheme = {
   readonly description?: string
 }
 
-/** The document as readers get it (OpenAPI 3.1). */
+/** The published document (OpenAPI 3.1). */
 export type Document = {
   readonly openapi: string
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
@@ -81,9 +86,9 @@ export type Document = {
   }
 }
 
-/** The contract with the addresses and the cookie names of a deployment. */
+/** Returns the contract with the base URLs and the cookie names of a deployment. */
 export function documentOf(contract: Contract, { baseUrl, gatewayUrl, secure }: Deployment): Document {
-  // The whole document, of which the rest of the service reads less.
+  // `Contract` declares only the parts that the rest of the service reads.
   const document = contract as unknown as Document
   const schemes = Object.entries(document.components.securitySchemes).map(([name, scheme]) => {
     const isHostCookie = secure && scheme.in === 'cookie' && scheme.name !== undefined

@@ -9,7 +9,10 @@ import { docsPage } from './page.ts'
 
 type Needs = Deployment & { readonly contract: Contract }
 
-/** Both are the same for everybody until the next start, so they are made once, when somebody first asks. */
+/**
+ * The handlers of the contract and of its page. Both are constant while the process runs, so each is made once, at the
+ * first request.
+ */
 export function docsRoutes({
   contract,
   ...deployment
@@ -20,12 +23,12 @@ export function docsRoutes({
   return {
     async getContract(_req, res) {
       res.set('Cache-Control', 'public, max-age=300')
-      // The document is read as what it is; its schema says only that it is one.
+      // The schema of this answer describes any OpenAPI document; the handler sends this one.
       res.status(200).json(document() as never)
     },
 
     async showDocs(_req, res) {
-      // The reply type knows JSON answers only.
+      // The type of the reply has only JSON answers.
       sendPage(res as unknown as Response, 200, page())
     },
 

@@ -4,7 +4,7 @@ import { networkKey } from '../http/rate-limit.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import { ipOf } from '../http/request.ts'
 
-/** Counts a request of a network before anybody asks who makes it; throws `rate_limited` when there were too many. */
+/** Counts a request of a network before its caller is identified; throws `rate_limited` when there were too many. */
 export function limitRequests(limit: RateLimit): RequestHandler {
   return async (req, _res, next) => {
     await limit.take(networkKey(ipOf(req)))
@@ -12,36 +12,26 @@ export function limitRequests(limit: RateLimit): RequestHandler {
   }
 }
 
-/** Streams that are open at once. */
-export type StreamSlots = {
-  /** Serves a stream of a network in a slot of its own, which is free again however that ends; throws `rate_limited` when there is none. */
-  hold(ip: string, serve: () => Promise<void>): Promise<void>
-  /** Of all networks. */
+/** Limits the streams that one network has open at the same time. */
+export type StreamLimit = {
+  /** Takes a slot for a stream of this address, or says that all are taken: `rate_limited`. */
+  take(ip: string): StreamSlot | ApiError
+  /** Streams that are open now, of all networks. */
   open(): number
 }
 
-/** Nobody knows when a stream ends. Soon enough for one that ends, late enough not to be a storm. */
-const RETRY_AFTER_SECONDS = 5
+export type StreamSlot = {
+  /** Must be called once, when the stream has ended. */
+  free(): void
+}
 
 /**
- * So many slots for each network; 0 is no bound. Each process counts its own streams: a count in another place would have to outlive this
- * process, and would then be wrong for ever after a crash.
+ * At most this many streams for each network; 0 is no limit. Each process counts its own streams: a count in another
+ * place would outlive a crash of this process and stay wrong.
  */
-export function streamSlots(mostPerNetwork: number): StreamSlots {
+export function makeStreamLimit(maxPerNetwork: number): StreamLimit {
   const taken = new Map<string, number>()
   let open = 0
-
-  function take(key: string): void {
-    const streams = taken.get(key) ?? 0
-    if (mostPerNetwork > 0 && streams >= mostPerNetwork) {
-      throw new ApiError('rate_limited', {
-        message: `There are ${streams} streams open from your address, which is the limit. End one, or try again.`,
-        retryAfterSeconds: RETRY_AFTER_SECONDS,
-      })
-    }
-    taken.set(key, streams + 1)
-    open += 1
-  }
 
   function free(key: string): void {
     const streams = taken.get(key) ?? 0
@@ -51,15 +41,26 @@ export function streamSlots(mostPerNetwork: number): StreamSlots {
   }
 
   return {
-    async hold(ip, serve) {
+    take(ip) {
       const key = networkKey(ip)
-      take(key)
-      try {
-        await serve()
-      } finally {
-        free(key)
-      }
+      const streams = taken.get(key) ?? 0
+      if (maxPerNetwork > 0 && streams >= maxPerNetwork) return tooMany(streams)
+      taken.set(key, streams + 1)
+      open += 1
+      return { free: () => free(key) }
     },
     open: () => open,
   }
+}
+
+/**
+ * `Retry-After` when all stream slots are taken: short enough to retry soon, long enough to avoid a thundering herd.
+ */
+const RETRY_AFTER_SECONDS = 5
+
+function tooMany(streams: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `There are ${streams} streams open from your address, which is the limit. End one, or try again.`,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  })
 }

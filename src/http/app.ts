@@ -1,134 +1,105 @@
-import { randomUUID } from 'node:crypto'
 import express from 'express'
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from '../log.ts'
 import type { Schemes } from './authenticate.ts'
-import { plainContentType } from './body.ts'
+import { composeMiddleware } from './composed-middleware.ts'
 import type { Contract } from './contract.ts'
 import { readCookies } from './cookies.ts'
 import { errorHandler } from './error-handler.ts'
 import type { WriteErrorPage } from './error-handler.ts'
 import { ApiError } from './errors.ts'
-import { guard } from './validation/guard.ts'
-import { inTurn } from './composed-middleware.ts'
 import type { EndedRequest } from './metrics.ts'
 import { mount, toExpressPath } from './mount.ts'
 import type { Handlers, OperationId } from './operation.ts'
-import './request.ts'
+import { assignRequestId, logRequests } from './request-log.ts'
+import { normalizeContentType } from './validation/content-type.ts'
+import { guard } from './validation/guard.ts'
 
-/** The operations of the control plane or of the gateway, with what is particular to that side. */
-export type Part = {
+/** The operations of one role, the control plane or the gateway, and the steps that only this role needs. */
+export type RoleRoutes = {
   readonly contract: Contract
   readonly handlers: Partial<Handlers<OperationId>>
   readonly schemes: Schemes
   readonly parseBody: RequestHandler
-  /** Name every mistake of a body and not only the first: for bodies that are small. */
+  /** Report every mistake of a request instead of the first one, which is for small bodies. */
   readonly nameAllMistakes: boolean
-  /** Runs before the caller is known, of operations that need one: what anybody may ask, such as the health, must always answer. */
+  /** Runs before the caller is known. Open operations such as `/healthz` skip it, so that they always answer. */
   readonly limit?: RequestHandler
   /** Runs before the operation is known. */
   readonly before: readonly RequestHandler[]
 }
 
 type Needs = {
-  readonly parts: readonly Part[]
+  readonly roles: readonly RoleRoutes[]
   readonly log: Logger
-  /** Told of each request that is over. */
+  /** Called for each request whose answer has ended. */
   readonly onRequest?: (request: EndedRequest) => void
-  /** Express's `trust proxy`; undefined trusts nobody. */
+  /** Express's `trust proxy`; undefined trusts no proxy. */
   readonly trustProxy: string | undefined
-  /** The service is reached over https, which decides the names of cookies. */
+  /** Whether the public address is https, which decides the names of the cookies. */
   readonly secure: boolean
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   readonly writeErrorPage: WriteErrorPage
   readonly loginRoutes: { readonly deviceStart: string; readonly page: string }
 }
 
-/** The Express app that serves these parts: every operation of their contracts, and nothing else. */
+/** Creates the Express app that serves every operation of these roles and nothing else. */
 export async function createApp(needs: Needs): Promise<Express> {
+  const { log, onRequest, secure, trustProxy } = needs
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple')
-  if (needs.trustProxy !== undefined) app.set('trust proxy', proxies(needs.trustProxy))
+  if (trustProxy !== undefined) app.set('trust proxy', toTrustProxy(trustProxy))
 
-  const steps = [identify, logRequests(needs), plainContentType, headAsGet, cookies(needs.secure)]
-  app.use(inTurn([...steps, await dispatch(needs)]))
+  const steps = [assignRequestId, logRequests(log, onRequest), normalizeContentType, headAsGet, parseCookies(secure)]
+  app.use(composeMiddleware([...steps, await dispatch(needs)]))
   app.use(errorHandler(needs))
   return app
 }
 
-/** Names the request, for its answer and for the log. */
-const identify: RequestHandler = (req, res, next) => {
-  req.id = `req_${randomUUID()}`
-  res.setHeader('x-request-id', req.id)
-  res.setHeader('request-id', req.id)
-  next()
-}
-
-/** One line a request, when it is over. The path is the contract's, so no token of an URL is written. */
-function logRequests({ log, onRequest }: Pick<Needs, 'log' | 'onRequest'>): RequestHandler {
-  return (req, res, next) => {
-    const startedAt = performance.now()
-    res.once('close', () => {
-      const ended = {
-        method: req.method,
-        route: req.openapi?.openApiRoute ?? 'unknown',
-        status: res.statusCode,
-        ms: Math.round(performance.now() - startedAt),
-      }
-      onRequest?.(ended)
-      log.info(
-        {
-          requestId: req.id,
-          ...ended,
-          ...(req.caller && { accountId: req.caller.accountId }),
-          ...(!res.writableFinished && { cut: true }),
-        },
-        'http.request',
-      )
-    })
-    next()
-  }
-}
-
-/** Agents that try a WebSocket first fall back to plain requests at once on this status, and only after many tries on another. */
-const refuseWebSocket: RequestHandler = (req, _res, next) => {
-  const asks = req.headers.upgrade?.toLowerCase().includes('websocket')
-  next(asks ? new ApiError('upgrade_required') : undefined)
-}
-
-/** HEAD works wherever GET does; Node itself sends no body. */
+/** HEAD works wherever GET does; Node sends no body for it. */
 const headAsGet: RequestHandler = (req, _res, next) => {
   if (req.method === 'HEAD') req.method = 'GET'
   next()
 }
 
-function cookies(secure: boolean): RequestHandler {
+function parseCookies(secure: boolean): RequestHandler {
   return (req, _res, next) => {
     req.cookies = readCookies(req.headers.cookie, secure)
     next()
   }
 }
 
-/** Each path belongs to one part; a path of no part is not found. */
-async function dispatch({ parts, log }: Pick<Needs, 'parts' | 'log'>): Promise<RequestHandler> {
-  const onFailure = (err: unknown) => log.error({ err }, 'authenticate.failed')
-  const owners = await Promise.all(
-    parts.map(async (part) => ({ owns: ownsPath(part.contract), serve: await serve(part, onFailure) })),
+/**
+ * Passes a request to the role that has its path. Of two roles with the same path, such as `/healthz`, the first one
+ * counts.
+ */
+async function dispatch({ roles, log }: Pick<Needs, 'roles' | 'log'>): Promise<RequestHandler> {
+  const onFailure = (err: unknown) => log.error({ err }, 'authentication.failed')
+  const served = await Promise.all(
+    roles.map(async (role) => ({ hasPath: makePathTest(role.contract), serve: await serve(role, onFailure) })),
   )
   return (req, res, next) => {
-    const owner = owners.find(({ owns }) => owns(req.path))
-    if (!owner) return next(new ApiError('not_found', { message: 'There is no such route.' }))
-    return owner.serve(req, res, next)
+    const role = served.find(({ hasPath }) => hasPath(req.path))
+    if (!role) return next(new ApiError('not_found', { message: 'No such route.' }))
+    return role.serve(req, res, next)
   }
 }
 
-async function serve(part: Part, onFailure: (error: unknown) => void): Promise<RequestHandler> {
-  const guarded = await guard({ ...part, onFailure })
-  return inTurn([refuseWebSocket, ...part.before, ...guarded, mount(part.contract, part.handlers)])
+async function serve(role: RoleRoutes, onFailure: (error: unknown) => void): Promise<RequestHandler> {
+  const guarded = await guard({ ...role, onFailure })
+  return composeMiddleware([refuseWebSocket, ...role.before, ...guarded, mount(role.contract, role.handlers)])
 }
 
-/** Whether a path is one of the document's, an optional slash at the end included. A path that cannot be decoded names nothing. */
-function ownsPath(contract: Contract): (path: string) => boolean {
+/** Status 426 makes agents that try a WebSocket first fall back to plain requests at once; others make them retry. */
+const refuseWebSocket: RequestHandler = (req, _res, next) => {
+  const isUpgrade = req.headers.upgrade?.toLowerCase().includes('websocket')
+  next(isUpgrade ? new ApiError('upgrade_required') : undefined)
+}
+
+/**
+ * Makes a test for the paths of a document, with or without a slash at the end. A path that cannot be decoded is none.
+ */
+function makePathTest(contract: Contract): (path: string) => boolean {
   const paths = Object.keys(contract.paths)
   const exact = new Set(paths.filter((path) => !path.includes('{')))
   const patterns = paths
@@ -149,8 +120,8 @@ function isDecodable(path: string): boolean {
   }
 }
 
-/** A number of hops, a word or addresses, as Express takes them. */
-function proxies(setting: string): number | boolean | string {
+/** Converts the setting to what Express takes: a number of proxies, true, or a list of addresses. */
+function toTrustProxy(setting: string): number | boolean | string {
   if (/^\d+$/.test(setting)) return Number(setting)
   return setting === 'true' ? true : setting
 }

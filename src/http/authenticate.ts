@@ -8,21 +8,27 @@ import { ApiError } from './errors.ts'
 import type { OperationId } from './operation.ts'
 import { operationOf } from './request.ts'
 
-/** Who a credential belongs to; null when it is not good. Throws when it cannot tell. */
+/**
+ * Finds the caller of a credential; null when it is not valid. Throws when it cannot be checked, for example without a
+ * database.
+ */
 export type Identify = (credential: Secret) => Promise<Caller | null> | Caller | null
 
-/** Who makes a request, by the credential of one security scheme of the contract; null when it has none that is good. Throws when it cannot tell. */
+/**
+ * Finds the caller of a request by one security scheme of the contract; null when the request has no valid credential
+ * of it.
+ */
 type Scheme = (req: Request) => Promise<Caller | null> | Caller | null
 
 export type Schemes = Readonly<Record<string, Scheme>>
 
 type Needs = {
   readonly identifyBearer: Identify
-  /** Null where cookies are not taken. */
+  /** Null where cookies are not accepted. */
   readonly identifyBrowser: Identify | null
 }
 
-/** The security schemes of the contract, as a part takes them. */
+/** The security schemes of the contract, with the checks of one role. */
 export function securitySchemes({ identifyBearer, identifyBrowser }: Needs): Schemes {
   const by =
     (credentialOf: (req: Request) => string | undefined, identify: Identify | null): Scheme =>
@@ -38,33 +44,39 @@ export function securitySchemes({ identifyBearer, identifyBrowser }: Needs): Sch
   }
 }
 
-/** Who may make the requests of an operation: the schemes that it takes, the first one first, and whether it takes anybody. */
+/**
+ * Who may call an operation: the accepted schemes, in order, and whether it is open to callers without a credential.
+ */
 export type Access = { readonly schemes: readonly Scheme[]; readonly isOpen: boolean }
 
 /**
- * Who may do what, as the document says (OpenAPI 3.1, section 4.8.30). Throws, so that nothing starts, when an operation says nothing, asks for a
- * scheme that nobody checks, or for two at once.
+ * Reads who may call which operation from the document (OpenAPI 3.1, section 4.8.30). Throws at start when an operation
+ * has no `security`, names an unknown scheme, or asks for two schemes at once.
  */
 export function accessOf(contract: Contract, schemes: Schemes): ReadonlyMap<OperationId, Access> {
   return new Map(routesOf(contract).map((route) => [route.id, toAccess(route, schemes)]))
 }
 
 function toAccess({ id, operation: { security } }: Route, schemes: Schemes): Access {
-  if (!security || security.length === 0) throw new Error(`The contract does not say who may call ${id}.`)
+  if (!security || security.length === 0)
+    throw new Error(`The contract has no "security" for ${id}. Add one; {} makes the operation open.`)
   const alternatives = security.map((alternative) => Object.keys(alternative))
   const together = alternatives.find((names) => names.length > 1)
-  if (together) throw new Error(`${id} asks for ${together.join(' and ')} at once, which nobody checks.`)
+  if (together) throw new Error(`${id} asks for ${together.join(' and ')} at once, which is not supported.`)
   return {
     schemes: alternatives.flat().map((name) => {
       const scheme = schemes[name]
-      if (!scheme) throw new Error(`${id} asks for ${name}, which nobody checks.`)
+      if (!scheme) throw new Error(`${id} asks for the security scheme ${name}, which is not implemented.`)
       return scheme
     }),
     isOpen: alternatives.some((names) => names.length === 0),
   }
 }
 
-/** Finds out who makes a request: the first good credential that its operation takes counts. Refuses a stranger, unless the operation is open. */
+/**
+ * Sets `req.caller` by the first valid credential that the operation accepts. Refuses when there is none, unless the
+ * operation is open.
+ */
 export function authenticate(
   contract: Contract,
   access: ReadonlyMap<OperationId, Access>,
@@ -73,7 +85,7 @@ export function authenticate(
   const signInFirst = new Set(signInFirstIn(contract))
   return async (req, _res, next) => {
     const { operationId: id } = operationOf(req)
-    const { schemes, isOpen } = access.get(id) ?? NOBODY
+    const { schemes, isOpen } = access.get(id) ?? NO_ACCESS
     const caller = await firstCaller(schemes, req, onFailure)
     if (caller) req.caller = caller
     else if (!isOpen) throw new ApiError(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized')
@@ -81,9 +93,12 @@ export function authenticate(
   }
 }
 
-const NOBODY: Access = { schemes: [], isOpen: false }
+const NO_ACCESS: Access = { schemes: [], isOpen: false }
 
-/** That nobody can tell who calls is 503, whatever other credentials say, and never 401: clients throw good tokens away on 401. */
+/**
+ * Tries each scheme. When a check fails and no other credential is valid, the answer is 503 and not 401, because
+ * clients discard valid tokens on 401.
+ */
 async function firstCaller(
   schemes: readonly Scheme[],
   req: Request,
@@ -93,7 +108,7 @@ async function firstCaller(
   for (const scheme of schemes) {
     try {
       const found = scheme(req)
-      // Most callers are known already: then nothing is waited for.
+      // Most callers are in a cache: awaiting a value would delay them.
       const caller = found instanceof Promise ? await found : found
       if (caller) return caller
     } catch (error) {
@@ -105,12 +120,12 @@ async function firstCaller(
   return null
 }
 
-const SCHEME = 'bearer '
+const BEARER = 'bearer '
 
 /** The token of `Authorization: Bearer` (RFC 6750, section 2.1). */
 export function bearerOf(req: Pick<Request, 'headers'>): string | undefined {
   const { authorization = '' } = req.headers
-  if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined
-  const token = authorization.slice(SCHEME.length).trim()
+  if (authorization.slice(0, BEARER.length).toLowerCase() !== BEARER) return undefined
+  const token = authorization.slice(BEARER.length).trim()
   return token === '' || /\s/.test(token) ? undefined : token
 }

@@ -1,64 +1,53 @@
+import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
 import { ApiError } from './errors.ts'
-
-const JSON_TYPE = 'application/json'
-const FORM_TYPE = 'application/x-www-form-urlencoded'
-
-/** What every type that nobody reads is called: one word, so that nothing is kept per made-up type. */
-const UNREADABLE = 'application/octet-stream'
+import { FORM_TYPE, JSON_TYPE } from './validation/content-type.ts'
 
 /** Whether a request carries a body (RFC 9112, section 6). */
 export function hasBody(req: Pick<Request, 'headers'>): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 }
 
-/**
- * Reduces `Content-Type` to a bare media type that this service knows. The validator compiles and keeps a checker for each
- * distinct value for ever, so a stranger's `x/1`, `x/2`, ... would fill the memory.
- */
-export const plainContentType: RequestHandler = (req, _res, next) => {
-  const sent = req.headers['content-type']
-  if (sent !== undefined) req.headers['content-type'] = plainType(sent)
-  next()
-}
-
-/** JSON and forms are UTF-8 (RFC 8259, section 8.1; WHATWG URL, section 5.1); a body that says otherwise is unreadable. */
-export function plainType(sent: string): string {
-  const [type = '', ...parameters] = sent.toLowerCase().split(';')
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='))
-  const utf8 = charset === undefined || /^charset="?utf-?8"?$/.test(charset)
-  return utf8 && [JSON_TYPE, FORM_TYPE].includes(type.trim()) ? type.trim() : UNREADABLE
-}
-
-/** Whether the body is a form's. */
+/** Whether the body is an HTML form's. */
 export function isForm(req: Pick<Request, 'headers'>): boolean {
   return req.headers['content-type'] === FORM_TYPE
 }
 
-/** How long a caller may take to send a small body. */
-const SMALL_BODY_MS = 10_000
+function requireUtf8(_req: unknown, _res: unknown, bytes: Buffer): void {
+  if (!isUtf8(bytes)) throw new ApiError('invalid_request', { message: NOT_UTF8 })
+}
+
+/** The time in which a client must send a small body. */
+const SMALL_BODY_TIMEOUT_MS = 10_000
 
 /**
- * Reads a small JSON or form body; `larger` names the paths whose JSON may be that much larger. A body that has not arrived in
- * ten seconds is refused and its connection closed: nobody holds one open a byte at a time.
+ * Reads a small JSON or form body into `req.body`. `larger` names the paths whose JSON may have another limit. A body
+ * that has not arrived after ten seconds is refused and its connection closed, so that slow senders do not hold
+ * connections.
  */
 export function smallBody(
   limitBytes: number,
   larger: { readonly paths: readonly string[]; readonly limitBytes: number } = { paths: [], limitBytes },
 ): RequestHandler {
-  const json = within(limitBytes, express.json({ limit: limitBytes, type: JSON_TYPE }))
-  const largerJson = within(larger.limitBytes, express.json({ limit: larger.limitBytes, type: JSON_TYPE }))
-  const form = within(limitBytes, express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE }))
-  return inTime(SMALL_BODY_MS, (req, res, next) => {
+  const json = within(limitBytes, express.json({ limit: limitBytes, type: JSON_TYPE, verify: requireUtf8 }))
+  const largerJson = within(
+    larger.limitBytes,
+    express.json({ limit: larger.limitBytes, type: JSON_TYPE, verify: requireUtf8 }),
+  )
+  const form = within(
+    limitBytes,
+    express.urlencoded({ limit: limitBytes, extended: false, type: FORM_TYPE, verify: requireUtf8 }),
+  )
+  return withTimeout(SMALL_BODY_TIMEOUT_MS, (req, res, next) => {
     const read = isForm(req) ? form : larger.paths.includes(req.path) ? largerJson : json
     return read(req, res, next)
   })
 }
 
 /**
- * Reads the JSON body of a model call: `req.bytes` as they arrived, decompressed (gzip, deflate, br, zstd), `req.body` parsed once. The
- * limit counts decompressed bytes.
+ * Reads the JSON body of a model call: `req.bytes` as sent, decompressed (gzip, deflate, br, zstd), and `req.body`
+ * parsed once. The limit applies to the decompressed bytes.
  */
 export function callBody(limitBytes: number): RequestHandler {
   const inflate = within(limitBytes, express.raw({ limit: limitBytes, type: () => true }))
@@ -68,8 +57,10 @@ export function callBody(limitBytes: number): RequestHandler {
     const read = req.headers['content-encoding'] === undefined ? collect : inflate
     read(req, res, (error?: unknown) => {
       if (error) return next(error)
-      // Both leave a Buffer.
+      // Both readers leave a Buffer.
       const bytes = req.body as Buffer
+      // Decoding would replace invalid bytes, and a backend that reads them differently would get another message.
+      if (!isUtf8(bytes)) return next(new ApiError('invalid_request', { message: NOT_UTF8 }))
       req.bytes = bytes
       try {
         req.body = JSON.parse(bytes.toString('utf8')) as unknown
@@ -81,15 +72,19 @@ export function callBody(limitBytes: number): RequestHandler {
   }
 }
 
-/** Leaves a body that is not compressed in `req.body`. `express.raw` does it too, and takes a tenth of a small model call for it. */
+const NOT_UTF8 = 'The body is not valid UTF-8.'
+
+/**
+ * Reads an uncompressed body into `req.body`, as `express.raw` does in ten times the time of a small model call's body.
+ */
 function collectBody(limitBytes: number): RequestHandler {
   return (req, _res, next) => {
     const chunks: Buffer[] = []
     let size = 0
 
     function stop(error?: ApiError): void {
-      // What was read is not kept for as long as the answer takes.
-      req.off('data', take).off('end', finish).off('close', cut)
+      // Without listeners, the chunks can be collected as garbage while the call runs.
+      req.off('data', take).off('end', finish).off('close', refuse)
       next(error)
     }
     function take(chunk: Buffer): void {
@@ -101,37 +96,65 @@ function collectBody(limitBytes: number): RequestHandler {
       req.body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)
       stop()
     }
-    function cut(): void {
+    function refuse(): void {
       stop(new ApiError('invalid_request', { message: 'The body ended early.' }))
     }
-    if (req.destroyed) cut()
-    else req.on('data', take).on('end', finish).on('close', cut)
+    if (req.destroyed) refuse()
+    else req.on('data', take).on('end', finish).on('close', refuse)
   }
 }
 
-/** Refuses by the length that a request declares: the parsers read what is too large to its end before they say so. */
-function within(limitBytes: number, read: RequestHandler): RequestHandler {
+/**
+ * Refuses by the declared length, because the parsers read a body that is too large to its end before they refuse it.
+ */
+function within(limitBytes: number, parser: RequestHandler): RequestHandler {
   return (req, res, next) => {
     const isTooLarge = Number(req.headers['content-length'] ?? 0) > limitBytes
     if (isTooLarge) next(new ApiError('payload_too_large'))
-    else read(req, res, next)
+    else parser(req, res, (error?: unknown) => next(isParserError(error) ? toApiError(error, req) : error))
   }
 }
 
-/** Refuses a body that does not arrive in time, and hangs up: the rest of it could come for ever. */
-function inTime(timeoutMs: number, read: RequestHandler): RequestHandler {
+/** Refuses a body that does not arrive in time, and closes the connection. */
+function withTimeout(timeoutMs: number, read: RequestHandler): RequestHandler {
   return (req, res, next) => {
     let isOver = false
-    const goOn = (error?: unknown) => {
+    const proceed = (error?: unknown) => {
       clearTimeout(timer)
-      // The parser speaks up again when the connection closes.
+      // After the timeout, the parser reports another error when the connection closes.
       if (!isOver) next(error)
       isOver = true
     }
     const timer = setTimeout(() => {
       res.set('Connection', 'close')
-      goOn(new ApiError('invalid_request', { message: 'The body did not arrive in time.' }))
+      proceed(new ApiError('invalid_request', { message: 'The body did not arrive in time.' }))
     }, timeoutMs)
-    return read(req, res, goOn)
+    return read(req, res, proceed)
   }
+}
+
+/** An error of Express's body parsers (body-parser, "Errors"). Their messages are not shown: they quote the body. */
+type ParserError = Error & { readonly status: number; readonly type?: string }
+
+function isParserError(error: unknown): error is ParserError {
+  if (!(error instanceof Error) || error instanceof ApiError || !('status' in error)) return false
+  return typeof error.status === 'number' && error.status < 500
+}
+
+function toApiError(error: ParserError, req: Request): ApiError {
+  const { status, type } = error
+  if (status === 413) return new ApiError('payload_too_large')
+  if (status === 415) return new ApiError('unsupported_media_type', { message: unsupportedEncoding(req) })
+  return new ApiError('invalid_request', { message: decodingMistake(type), cause: error })
+}
+
+function decodingMistake(type: string | undefined): string {
+  if (type === 'entity.parse.failed') return 'The body is not valid JSON.'
+  if (type === 'request.aborted' || type === 'request.size.invalid') return 'The body ended early.'
+  return 'The body could not be decoded.'
+}
+
+function unsupportedEncoding({ headers: { 'content-encoding': encoding = '' } }: Request): string {
+  const shown = JSON.stringify(encoding).slice(0, 40)
+  return `The content encoding ${shown} is not supported. Use gzip, deflate, br or zstd.`
 }

@@ -2,16 +2,17 @@ import { Counter } from 'prom-client'
 import type { Histogram, Registry } from 'prom-client'
 
 /**
- * Metrics for what happens at every request. prom-client's own check and join all labels and write numbers as text each time, which cost a tenth of a
- * small model call; these cost a look into a map, and are what prom-client shows when somebody asks. Labels come in the order of their names.
+ * Counters and histograms for events that happen at every request. prom-client validates and joins the labels each
+ * time, which costs a tenth of a small model call. These look labels up in a map, and prom-client reads them when the
+ * metrics are scraped. Label values are given in the order of `labelNames`.
  */
-type Counted = { readonly name: string; readonly help: string; readonly labelNames: readonly string[] }
+type Metric = { readonly name: string; readonly help: string; readonly labelNames: readonly string[] }
 
-/** Counts up, by so much. */
-export function quickCounter(registry: Registry, counted: Counted): (by: number, ...labels: readonly string[]) => void {
+/** Makes a function that adds to a counter. */
+export function makeCounter(registry: Registry, metric: Metric): (by: number, ...labels: readonly string[]) => void {
   const seriesOf = openSeries(() => ({ count: 0 }))
   new Counter({
-    ...counted,
+    ...metric,
     registers: [registry],
     collect() {
       this.reset()
@@ -21,10 +22,10 @@ export function quickCounter(registry: Registry, counted: Counted): (by: number,
   return (by, ...labels) => void (seriesOf(labels).count += by)
 }
 
-/** Counts what is observed, by the smallest of these bounds that is not below it. */
-export function quickHistogram(
+/** Makes a function that observes a value in a histogram with these bucket bounds. */
+export function makeHistogram(
   registry: Registry,
-  { name, help, labelNames, buckets }: Counted & { readonly buckets: readonly number[] },
+  { name, help, labelNames, buckets }: Metric & { readonly buckets: readonly number[] },
 ): (value: number, ...labels: readonly string[]) => void {
   const seriesOf = openSeries(() => ({ within: buckets.map(() => 0), count: 0, sum: 0 }))
 
@@ -42,25 +43,25 @@ export function quickHistogram(
       { metricName: `${name}_count`, labels, value: count },
     ]
   }
-  const metric = {
+  const histogram = {
     name,
     get: () =>
       Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values: seriesOf.all().flatMap(samplesOf) }),
   }
-  // Of a metric that it did not make, a registry asks nothing else.
-  registry.registerMetric(metric as unknown as Histogram)
+  // The registry reads only `name` and `get` of a metric.
+  registry.registerMetric(histogram as unknown as Histogram)
   return (value, ...labels) => {
     const series = seriesOf(labels)
     series.count += 1
     series.sum += value
-    // Each bucket counts those of the smaller ones too.
+    // Buckets are cumulative: a value counts in every bucket whose bound is not below it.
     for (let at = buckets.length - 1; at >= 0 && value <= (buckets[at] ?? 0); at--) {
       series.within[at] = (series.within[at] ?? 0) + 1
     }
   }
 }
 
-/** What is counted for each combination of labels. */
+/** Keeps one series for each combination of label values. */
 function openSeries<T extends object>(fresh: () => T) {
   const known = new Map<string, T & { readonly labels: readonly string[] }>()
   const seriesOf = (labels: readonly string[]) => {

@@ -1,22 +1,23 @@
 import type { NextFunction, RequestHandler } from 'express'
 
 /**
- * One handler that runs these one after the other, as Express would: a call of `next` goes on, an error, thrown or rejected ones included,
- * leaves. All of them are for every path, so none is compared with the request's, which costs Express as much as they do.
+ * Composes handlers into one that runs them in order, as Express would: `next()` continues, and an error that is
+ * passed, thrown or rejected ends the chain. Express compares the path of each handler with the request's; these
+ * handlers apply to every path, so that work is skipped.
  */
-export function inTurn(steps: readonly RequestHandler[]): RequestHandler {
+export function composeMiddleware(steps: readonly RequestHandler[]): RequestHandler {
   return (req, res, leave) => {
     let at = 0
-    const goOn: NextFunction = (error?: unknown) => {
+    const proceed: NextFunction = (error?: unknown) => {
       const step = steps[at++]
       if (error || !step) return leave(error)
       try {
-        const running: unknown = step(req, res, goOn)
+        const running: unknown = step(req, res, proceed)
         if (running instanceof Promise) running.catch(leave)
       } catch (thrown) {
         leave(thrown)
       }
     }
-    goOn()
+    proceed()
   }
 }

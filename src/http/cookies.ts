@@ -2,11 +2,11 @@ import type { Request, Response } from 'express'
 import type { Secret } from '../kernel/secret.ts'
 
 /**
- * The cookies of this service. Over https the first two carry the `__Host-` prefix, which ties them to this host and path; over
- * http (loopback) the prefix and `Secure` are left out, because ordinary cookie jars do not send such cookies there.
+ * The cookies of this service. Over https the first two have the `__Host-` prefix, which binds them to this host. Over
+ * http (loopback) prefix and `Secure` are left out, because common cookie jars do not send such cookies over http.
  */
 const COOKIES = {
-  /** Lax: the person arrives from web mail, by a link of another site. */
+  /** Lax, because people arrive by a link in their webmail, which is another site. */
   svc_session: { path: '/', sameSite: 'lax', hostPrefix: true },
   svc_access: { path: '/', sameSite: 'strict', hostPrefix: true },
   svc_refresh: { path: '/v1/auth', sameSite: 'strict', hostPrefix: false },
@@ -16,8 +16,8 @@ export type CookieName = keyof typeof COOKIES
 const NAMES: readonly CookieName[] = ['svc_session', 'svc_access', 'svc_refresh']
 
 /**
- * Our cookies of a `Cookie` header by their plain names. A name that comes twice is left out: a sibling host can
- * plant a second one, and nobody can tell which is ours.
+ * Reads the cookies of this service from a `Cookie` header, by name without prefix. A cookie that occurs twice is
+ * ignored: a sibling host can set a second one, and the two cannot be told apart.
  */
 export function readCookies(header: string | undefined, secure: boolean): Partial<Record<CookieName, string>> {
   if (header === undefined) return {}
@@ -32,13 +32,13 @@ export function readCookies(header: string | undefined, secure: boolean): Partia
   return Object.fromEntries(found.filter(([, value]) => value))
 }
 
-/** One of our cookies; undefined when it is missing or came twice. */
+/** The value of a cookie; undefined when it is missing or occurs twice. */
 export function cookieOf(req: Pick<Request, 'cookies'>, name: CookieName): string | undefined {
-  // Express leaves the type of cookies open; `readCookies` made these.
+  // Express does not type cookies; `readCookies` made them.
   return (req.cookies as Partial<Record<CookieName, string>> | undefined)?.[name]
 }
 
-/** Sets a cookie for so many seconds. */
+/** Sets a cookie that expires after `maxAgeSeconds`. */
 export function setCookie(
   res: CookieReply,
   name: CookieName,
@@ -49,7 +49,7 @@ export function setCookie(
   res.cookie(sentName(name, secure), value.reveal(), { ...attributes(name, secure), maxAge: maxAgeSeconds * 1000 })
 }
 
-/** Clears every cookie of this service, each with the path that it was set with. */
+/** Clears every cookie of this service; browsers clear a cookie only for the path that it was set with. */
 export function clearCookies(res: CookieReply, secure: boolean): void {
   for (const name of NAMES) res.clearCookie(sentName(name, secure), attributes(name, secure))
 }

@@ -4,15 +4,15 @@ import type { Contract } from './contract.ts'
 import { routesOf } from './contract.ts'
 import { toExpressPath } from './mount.ts'
 
-/** What pages of other origins may send to a part, and read of its answers. */
+/** What pages of other origins may send to a role, and read of its answers. */
 export type PageAccess = {
-  /** The browser's cookies may come along. */
+  /** Whether browsers may send cookies with the request. */
   readonly credentials: boolean
   readonly requestHeaders: readonly string[]
   readonly answerHeaders: readonly string[]
 }
 
-/** The control plane, which knows browsers by their cookies too. */
+/** The control plane, which also authenticates browsers by cookie. */
 export const CONTROL_ACCESS: PageAccess = {
   credentials: true,
   requestHeaders: ['authorization', 'content-type', 'x-svc-use-cookies'],
@@ -20,9 +20,9 @@ export const CONTROL_ACCESS: PageAccess = {
 }
 
 /**
- * The gateway, which takes bearer tokens and no cookies. Vendors' packages send headers of their own, more of them with each version, so
- * all are allowed; what goes on to an upstream and comes back from it are lists elsewhere. Without credentials `*` is every name but
- * `authorization` (Fetch, "CORS non-wildcard request-header name").
+ * The gateway, which takes bearer tokens and no cookies. The vendors' packages send headers of their own, so all names
+ * are allowed here; other lists decide which headers go upstream and come back. Without credentials, `*` means every
+ * name except `authorization` (Fetch, "CORS non-wildcard request-header name").
  */
 export const GATEWAY_ACCESS: PageAccess = {
   credentials: false,
@@ -30,13 +30,13 @@ export const GATEWAY_ACCESS: PageAccess = {
   answerHeaders: ['*'],
 }
 
-/** For how long a browser remembers a preflight. Chromium keeps none longer than two hours. */
+/** How long browsers may cache a preflight. */
 const MAX_AGE_SECONDS = 600
 
 /**
- * Lets pages of exactly these origins call the operations of a contract from a browser (Fetch, section 3.2: the CORS protocol), errors
- * included; preflights are answered here. No origin, no step: then no answer has any header of the protocol. An origin is compared and
- * written from our own list, so that none is ever taken from a request.
+ * Lets pages of exactly these origins call the operations of a contract from a browser (Fetch, section 3.2: the CORS
+ * protocol) and read the answers, errors included. Answers preflights. Without origins there are no steps, and no
+ * answer has a CORS header. The answer's origin is copied from the setting, never from the request.
  */
 export function cors(contract: Contract, origins: readonly string[], access: PageAccess): RequestHandler[] {
   if (origins.length === 0) return []
@@ -45,9 +45,9 @@ export function cors(contract: Contract, origins: readonly string[], access: Pag
 
 function allow(origins: readonly string[], { credentials, answerHeaders }: PageAccess): RequestHandler {
   return (req, res, next) => {
-    // Also where nothing is allowed: a cache must not give that answer to an origin that may read it.
+    // Also when the origin is not allowed: a cache must not serve that answer to an allowed origin.
     res.vary('Origin')
-    const origin = origins.find((one) => one === req.headers.origin)
+    const origin = origins.find((allowed) => allowed === req.headers.origin)
     if (origin !== undefined) {
       res.set('Access-Control-Allow-Origin', origin)
       res.set('Access-Control-Expose-Headers', answerHeaders.join(', '))

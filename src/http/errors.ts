@@ -5,7 +5,7 @@ type CodeIn<Body> = Body extends { content: { 'application/json': { error: { cod
   : never
 type CodesOf<Id extends OperationId> = { [S in keyof Responses<Id>]: CodeIn<Responses<Id>[S]> }[keyof Responses<Id>]
 
-/** Every error code of the contract, and those that belong to no operation. */
+/** Every error code of the contract, and the codes of errors that belong to no operation. */
 export type ErrorCode =
   | { [Id in OperationId]: CodesOf<Id> }[OperationId]
   | 'method_not_allowed'
@@ -13,7 +13,7 @@ export type ErrorCode =
   | 'upgrade_required'
   | 'internal'
 
-/** The vendors' word for a kind of error (Anthropic and OpenAI error objects). */
+/** The vendors' types of errors, which their clients read (Anthropic and OpenAI error objects). */
 type ErrorType =
   | 'invalid_request_error'
   | 'authentication_error'
@@ -28,11 +28,11 @@ type Row = {
   readonly status: number
   readonly type: ErrorType
   readonly message: string
-  /** Waiting does not cure it, and clients are told so. */
+  /** Repeating the request cannot help; clients are told by `x-should-retry: false`. */
   readonly permanent?: true
 }
 
-/** One row a code: a code that the contract adds breaks the build until it has one. */
+/** The status and default message of each code. A new code of the contract does not compile until it has a row here. */
 export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   invalid_request: { status: 400, type: 'invalid_request_error', message: 'The request is not valid.' },
   unauthorized: {
@@ -47,7 +47,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   reauthenticate: {
     status: 403,
     type: 'permission_error',
-    message: 'This needs a sign-in that is at most 15 minutes old. Sign in again, then repeat it.',
+    message: 'This needs a sign-in that is at most 15 minutes old. Sign in again, then repeat the request.',
     permanent: true,
   },
   not_invited: {
@@ -62,10 +62,14 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
     message: 'Your team may not call this model. GET /v1/models lists those it may.',
     permanent: true,
   },
-  not_found: { status: 404, type: 'not_found_error', message: 'There is no such thing here.' },
-  method_not_allowed: { status: 405, type: 'invalid_request_error', message: 'This route does not take this method.' },
-  conflict: { status: 409, type: 'invalid_request_error', message: 'It was already decided otherwise.' },
-  expired: { status: 410, type: 'invalid_request_error', message: 'Its time is over. Start again.' },
+  not_found: { status: 404, type: 'not_found_error', message: 'No such route or resource.' },
+  method_not_allowed: {
+    status: 405,
+    type: 'invalid_request_error',
+    message: 'This route does not support this method.',
+  },
+  conflict: { status: 409, type: 'invalid_request_error', message: 'Another decision was made before this one.' },
+  expired: { status: 410, type: 'invalid_request_error', message: 'This has expired. Start again.' },
   payload_too_large: { status: 413, type: 'invalid_request_error', message: 'The body is too large for this route.' },
   unsupported_media_type: {
     status: 415,
@@ -75,26 +79,34 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   upgrade_required: {
     status: 426,
     type: 'invalid_request_error',
-    message: 'There are no WebSockets here; send a plain request.',
+    message: 'WebSockets are not supported. Send a plain HTTP request.',
   },
   authorization_pending: { status: 428, type: 'invalid_request_error', message: 'The login is not approved yet.' },
-  rate_limited: { status: 429, type: 'rate_limit_error', message: 'Too many requests; slow down.' },
+  rate_limited: {
+    status: 429,
+    type: 'rate_limit_error',
+    message: 'Too many requests. Wait for the seconds in Retry-After.',
+  },
   internal: {
     status: 500,
     type: 'api_error',
-    message: 'Something broke in the service. The request id names it in the log.',
+    message: 'The service failed. Its log explains the failure under this request id.',
   },
   not_supported: {
     status: 501,
     type: 'not_supported',
-    message: 'The local worker that serves this model does not know this operation.',
+    message: 'The local worker that serves this model does not support this operation.',
     permanent: true,
   },
-  upstream_failed: { status: 502, type: 'api_error', message: 'The upstream could not be reached, or broke off.' },
+  upstream_failed: {
+    status: 502,
+    type: 'api_error',
+    message: 'The upstream could not be reached, or it closed the connection.',
+  },
   email_unavailable: {
     status: 503,
     type: 'api_error',
-    message: 'The mail could not be sent. Nothing was started; try again later.',
+    message: 'The email could not be sent, so nothing was started. Try again later.',
   },
   model_unavailable: {
     status: 503,
@@ -107,15 +119,15 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
     type: 'api_error',
     message: 'The service cannot reach its database. Try again shortly.',
   },
-  upstream_timeout: { status: 504, type: 'api_error', message: 'The upstream was silent for too long.' },
+  upstream_timeout: { status: 504, type: 'api_error', message: 'The upstream did not answer in time.' },
 }
 
-/** A refusal, thrown by a handler and written by the error handler. */
+/** A refusal. Handlers throw it, and the error handler writes it. */
 export class ApiError extends Error {
   readonly code: ErrorCode
-  /** Whole seconds for `Retry-After`. */
+  /** Seconds for the `Retry-After` header. */
   readonly retryAfterSeconds: number | undefined
-  /** The methods for `Allow`. */
+  /** Methods for the `Allow` header. */
   readonly allow: string | undefined
 
   constructor(

@@ -1,10 +1,11 @@
 import type { Handlers } from './operation.ts'
 
 type Needs = {
-  /** Null: no database is configured. */
+  /** Null when no database is configured. */
   readonly database: { ping(): Promise<boolean> } | null
 }
 
+/** The handlers of `/healthz` (the process runs) and `/readyz` (it can serve requests). */
 export function healthRoutes({ database }: Needs): Handlers<'getHealth' | 'getReadiness'> {
   return {
     async getHealth(_req, res) {

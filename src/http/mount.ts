@@ -5,8 +5,8 @@ import type { Handlers, OperationId } from './operation.ts'
 import { operationOf } from './request.ts'
 
 /**
- * Runs the handler of the operation that was found. Refuses to start when an operation of the contract has no handler, or a handler no
- * operation: what is documented and what is served are the same.
+ * Runs the handler of the matched operation. Throws at start when an operation of the contract has no handler or a
+ * handler no operation, so that the document and the service always agree.
  */
 export function mount(contract: Contract, handlers: Partial<Handlers<OperationId>>): RequestHandler {
   const ids = new Set<string>(routesOf(contract).map(({ id }) => id))
@@ -15,12 +15,12 @@ export function mount(contract: Contract, handlers: Partial<Handlers<OperationId
   if (missing.length + extra.length > 0) {
     throw new Error(`Contract and handlers differ. Missing: ${list(missing)}. Not in the contract: ${list(extra)}.`)
   }
-  // Each handler is typed by its own operation; here they are one list, which the check above ties to the contract.
+  // Each handler has the type of its own operation. The check above ties the list to the contract.
   const byId = handlers as unknown as Partial<Record<OperationId, RequestHandler>>
   return (req, res, next) => byId[operationOf(req).operationId]?.(req, res, next)
 }
 
-/** `/v1/workers/{id}` in Express's notation: `/v1/workers/:id`. */
+/** Converts a path to Express's notation: `/v1/workers/{id}` becomes `/v1/workers/:id`. */
 export function toExpressPath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express'
 import type { operations } from '../../generated/openapi.ts'
 
-/** The name of an operation of the contract. */
+/** The id of an operation of the contract. */
 export type OperationId = keyof operations
 
 type Content<T, Media extends string> = T extends { content: infer C }
@@ -9,7 +9,7 @@ type Content<T, Media extends string> = T extends { content: infer C }
     ? C[Media]
     : never
   : never
-/** Where a form may come instead of JSON, JSON is what the handler is typed by. */
+/** The type of the body; where JSON and a form are accepted, the JSON type. */
 type BodyContent<R> = [Content<R, 'application/json'>] extends [never]
   ? Content<R, 'application/x-www-form-urlencoded'>
   : Content<R, 'application/json'>
@@ -28,17 +28,17 @@ type OptionalQuery<Q> = [Q] extends [never] ? unknown : Q
 export type Responses<Id extends OperationId> = operations[Id]['responses']
 type JsonOf<All, Status extends keyof All> = Content<All[Status], 'application/json'>
 
-/** The JSON body that an operation answers with a status. */
+/** The JSON body of an operation's answer with this status. */
 export type AnswerOf<Id extends OperationId, Status extends keyof Responses<Id>> = JsonOf<Responses<Id>, Status>
 
-/** Express's own response, except that a status takes only the JSON body that the contract gives it. */
+/** Express's response, but `status(s).json(body)` accepts only the body that the contract has for that status. */
 export interface Reply<All> extends Omit<Response, 'status' | 'json' | 'send'> {
   status<Status extends keyof All & number>(status: Status): { json(body: JsonOf<All, Status>): void }
 }
 
-type Asked<Id extends OperationId> = Request<PathOf<Id>, unknown, BodyOf<Id>, QueryOf<Id>>
+type OperationRequest<Id extends OperationId> = Request<PathOf<Id>, unknown, BodyOf<Id>, QueryOf<Id>>
 
-/** The handlers of these operations, none missing, none extra. Each is a plain Express handler that throws an `ApiError` to refuse. */
+/** The handlers of exactly these operations. Each is an Express handler that throws an `ApiError` to refuse. */
 export type Handlers<Ids extends OperationId> = {
-  readonly [Id in Ids]: (req: Asked<Id>, res: Reply<Responses<Id>>) => Promise<void>
+  readonly [Id in Ids]: (req: OperationRequest<Id>, res: Reply<Responses<Id>>) => Promise<void>
 }

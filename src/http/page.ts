@@ -2,22 +2,22 @@ import type { Response } from 'express'
 
 const markup = Symbol('markup')
 
-/** Markup that is safe to send. Only `html` makes it, so text from anybody can get in escaped only. */
+/** Markup that is safe to send. Only `html` creates it, and `html` escapes all text. */
 export type Html = { readonly [markup]: string; toString(): string }
 
-/** What may stand in a template: text is escaped, `null`, `undefined` and `false` print nothing, lists are joined. */
+/** A template value: text is escaped; `null`, `undefined` and `false` print nothing; lists are joined. */
 export type Interpolation = Html | string | number | null | undefined | false | readonly Interpolation[]
 
-/** A template whose interpolations are escaped for text and for quoted attribute values. Attributes must be quoted. */
+/** Fills a template. Values are escaped for text and for quoted attributes, so attributes must be quoted. */
 export function html(strings: TemplateStringsArray, ...values: readonly Interpolation[]): Html {
   return toHtml(strings.reduce((before, string, index) => before + print(values[index - 1]) + string))
 }
 
 /**
- * Answers with a whole page and the headers that every page carries: nothing may be loaded from elsewhere, framed, cached,
- * indexed or named in a Referer (RFC 9700 section 4.16 asks this of login and error pages).
- * `scripts` also lets this host's own scripts run and call it: for pages with passkeys only.
- * Strict-Transport-Security goes out where the request came by https, as `trust proxy` tells (RFC 6797 section 7.2).
+ * Answers with a page and the headers of every page. They forbid to load anything from other hosts, to frame, cache or
+ * index the page, and to name it in a Referer, as RFC 9700, section 4.16 requires for login and error pages. `scripts`
+ * allows the scripts of this host, for pages with passkeys. Strict-Transport-Security is sent over https (RFC 6797,
+ * section 7.2).
  */
 export function sendPage(
   res: Response,
@@ -27,7 +27,7 @@ export function sendPage(
 ): void {
   res.status(status).set({ ...HEADERS, 'Content-Security-Policy': policy(scripts) })
   if (res.req.secure) res.set('Strict-Transport-Security', 'max-age=31536000')
-  // `end`, not `send`: a page that must not be stored needs no ETag.
+  // `end` instead of `send`: a page that must not be stored needs no ETag.
   res.end(String(page))
 }
 
@@ -65,7 +65,7 @@ function print(value: Interpolation): string {
   return typeof value === 'object' ? value[markup] : escape(String(value))
 }
 
-// `Array.isArray` does not narrow a readonly array.
+// `Array.isArray` does not narrow to a readonly array.
 function isList(value: Interpolation): value is readonly Interpolation[] {
   return Array.isArray(value)
 }

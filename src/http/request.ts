@@ -1,55 +1,54 @@
 import type { Request } from 'express'
 import type { Caller } from '../kernel/caller.ts'
+import { readIpAddress } from '../kernel/ip-address.ts'
 import type { OperationObject } from './contract.ts'
 import { ApiError } from './errors.ts'
 
-/** An operation, and its path in Express's notation and as in the contract. */
-export type FoundOperation = {
-  readonly expressRoute: string
-  readonly openApiRoute: string
-  readonly schema: OperationObject
-}
-
 declare global {
-  // The one way to say what this service keeps on Express's request.
+  // This is the only way to type the properties that this service adds to Express's request.
   // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Express {
     interface Request {
-      /** Names the request in answers and in the log. */
+      /** The id of the request, which answers and the log carry. */
       id: string
-      /** Who makes it; set where the operation asks for a credential. */
+      /** The authenticated caller; set when the operation takes credentials and the request has a valid one. */
       caller?: Caller
-      /** The operation of the contract that it is for, as the validator finds it. */
-      openapi?: FoundOperation
-      /** The body of a model call, as it arrived, decompressed. */
+      /** The operation of the contract that the request matches. */
+      operation?: OperationObject
+      /** The operation's path in the contract's notation: `/v1/workers/{id}`. */
+      contractPath?: string
+      /** The body of a model call as sent, decompressed. */
       bytes?: Buffer | undefined
     }
   }
 }
 
-/** The operation that the request is for. For steps behind the one that finds it, which lets nothing else through. */
-export function operationOf(req: Pick<Request, 'openapi'>): OperationObject {
-  if (!req.openapi) throw new Error('The request has not been matched with an operation.')
-  return req.openapi.schema
+/** The operation that the request matches. Throws when used before the step that matches requests. */
+export function operationOf(req: Pick<Request, 'operation'>): OperationObject {
+  if (!req.operation) throw new Error('The request has not been matched with an operation yet.')
+  return req.operation
 }
 
-/** Who makes the request. For operations that the contract guards: there the caller is known. */
+/** The authenticated caller. Throws `unauthorized` when there is none, which open operations may see. */
 export function callerOf(req: Pick<Request, 'caller'>): Caller {
   if (!req.caller) throw new ApiError('unauthorized')
   return req.caller
 }
 
-/** Where the request comes from: the peer's address, or the one that a trusted proxy names. */
-export function ipOf(req: Pick<Request, 'ip'>): string {
-  return req.ip ?? 'unknown'
+/**
+ * The client's IP address: the one that a trusted proxy names, or the peer's. A header that names no address is ignored,
+ * because the address is counted by limits and shown to people.
+ */
+export function ipOf({ ip, socket }: Pick<Request, 'ip'> & Partial<Pick<Request, 'socket'>>): string {
+  return readIpAddress(ip) ?? readIpAddress(socket?.remoteAddress) ?? 'unknown'
 }
 
-/** What the client calls itself, as much of it as is worth keeping. */
+/** The first 512 characters of the `User-Agent` header. */
 export function userAgentOf(req: Pick<Request, 'headers'>): string {
   return (req.headers['user-agent'] ?? '').slice(0, 512)
 }
 
-/** Would rather have a page than JSON: a browser, not a program. */
+/** Whether the client is a browser that asks for a page, rather than a program that asks for JSON. */
 export function wantsPage(req: Pick<Request, 'headers'>): boolean {
   return (req.headers.accept ?? '').includes('text/html')
 }

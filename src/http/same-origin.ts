@@ -4,23 +4,23 @@ import { ApiError } from './errors.ts'
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * Refuses a state change that another site's page makes in a visitor's browser. Browsers say where a request comes from and pages cannot
- * forge it; programs say nothing and pass. Signing in and out are guarded too: an attacker's own token, posted from his page,
- * must not sign a visitor in.
+ * Refuses requests that change state and come from a page of another site (CSRF). Browsers send the origin in headers
+ * that pages cannot set; other programs send neither header and pass. Sign-in and sign-out are protected too: an
+ * attacker's token, posted from the attacker's page, must not sign a visitor in (login CSRF).
  */
 export function sameOrigin(allowedOrigins: readonly string[]): RequestHandler {
   return (req, _res, next) => {
-    if (SAFE_METHODS.includes(req.method) || isOurs(req.headers, allowedOrigins)) return next()
-    next(new ApiError('forbidden', { message: 'This request comes from a page of another site.' }))
+    if (SAFE_METHODS.includes(req.method) || isSameSite(req.headers, allowedOrigins)) return next()
+    next(new ApiError('forbidden', { message: 'Requests from pages of other sites are not allowed here.' }))
   }
 }
 
-function isOurs(
+function isSameSite(
   { origin, 'sec-fetch-site': site }: { origin?: string | undefined; 'sec-fetch-site'?: unknown },
   allowed: readonly string[],
 ): boolean {
-  // Pages that name themselves to nobody (`Referrer-Policy: no-referrer`) send their own forms with the origin `null` (Fetch, section
-  // 3.2). So do pages without an origin; what tells them apart is that browsers call the former same-origin.
+  // Pages with `Referrer-Policy: no-referrer` send their forms with the origin `null` (Fetch, section 3.2), and so do
+  // pages without an origin. Only for the former does the browser also send `Sec-Fetch-Site: same-origin`.
   if (origin === 'null') return site === 'same-origin'
   if (origin !== undefined) return allowed.includes(origin)
   return site !== 'cross-site' && site !== 'same-site'

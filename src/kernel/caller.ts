@@ -1,17 +1,17 @@
-/** What a member of a team may do there. */
+/** A person's role in a team: an admin may also manage its invitations. */
 export type Role = 'member' | 'admin'
 
-/** Who makes a request: an account, in one team, through one session. */
+/** The authenticated origin of a request: an account, acting in one team, through one session. */
 export type Caller = {
   readonly accountId: string
   readonly invitationId: string
-  /** Of the device session or of the browser session. */
+  /** The id of a device session or of a browser session, as `sessionKind` says. */
   readonly sessionId: string
   readonly sessionKind: 'device' | 'browser'
   readonly organization: string
   /** `@organization/name`. */
   readonly team: string
   readonly role: Role
-  /** When the person proved who they are in this session; null when another session vouched for it. */
+  /** When the person last authenticated in this session; null when another session approved this one. */
   readonly authenticatedAt: Date | null
 }

@@ -1,10 +1,10 @@
-/** The only source of time. Tests bring one that they move. */
+/** The only source of wall-clock time, so that tests can replace it. */
 export type Clock = {
-  /** Wall-clock time, for what is stored or shown. */
+  /** The time that is stored or shown. Durations are measured with `performance.now()` instead. */
   now(): Date
 }
 
-/** The machine's clock. */
+/** The clock of this machine. */
 export const systemClock: Clock = { now: () => new Date() }
 
 export function addMs(time: Date, ms: number): Date {

@@ -1,18 +1,20 @@
 import { domainToASCII } from 'node:url'
 
-/** RFC 5321 4.1.2, dot-string form: quotes, commas, angles, white space and controls are not in it. */
+/**
+ * The dot-string form of RFC 5321, section 4.1.2: no quotes, commas, angle brackets, white space or control characters.
+ */
 const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/i
-/** RFC 1123 2.1, at least two labels or a host such as `localhost`. */
+/** A domain name (RFC 1123, section 2.1) or a single label such as `localhost`. */
 const DOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/
 
 /**
- * The one form of an address under which an account is known: trimmed, NFC, lower case, domain in ASCII (RFC 5891), at
- * most 254 characters (RFC 5321 4.5.3.1.3 less its angles). Null when the text is not a plain address. It is for looking
- * up: mail goes to the stored address only.
+ * Normalizes an email address to the form under which accounts are stored: trimmed, NFC, lower case, domain in ASCII
+ * (RFC 5891), at most 254 characters (RFC 5321, section 4.5.3.1.3, without the angle brackets). Null when the text is
+ * not a plain address. Use it for look-ups; email is sent to the stored address only.
  */
 export function toEmail(text: string): string | null {
   const parts = text.trim().split('@')
-  // The local part is judged as it was typed: NFC makes an ASCII letter of the Kelvin sign.
+  // The local part is checked before normalization: NFC turns the Kelvin sign into the ASCII letter K.
   const [local = '', domain = ''] = parts
   if (parts.length !== 2 || local.length > 64 || !LOCAL_PART.test(local)) return null
 
@@ -22,8 +24,8 @@ export function toEmail(text: string): string | null {
 }
 
 /**
- * Only letters, digits, hyphens and dots may go in: what a URL parser repairs or drops (percent escapes, ports, full-width
- * forms that fold into ASCII) would let two different texts name one account.
+ * Accepts letters, digits, hyphens and dots only. A URL parser repairs or drops the rest (percent escapes, ports,
+ * full-width characters that fold to ASCII), and then two different texts would name the same account.
  */
 function toDomain(text: string): string | null {
   const composed = text.normalize('NFC')

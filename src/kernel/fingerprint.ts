@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 
-/** Recognises the same client on the same network: a hash of its user agent and its /24 (IPv4) or /48 (IPv6). */
+/** Identifies a client on its network: a hash of the user agent and the /24 (IPv4) or /48 (IPv6) of the address. */
 export function fingerprintOf(userAgent: string, ip: string): string {
   return createHash('sha256')
     .update(`${networkOf(ip)} ${userAgent}`)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** A new identifier behind this prefix, unique for ever: `msg_` and 32 hexadecimal digits. */
+/** A new unique identifier: the prefix and 32 hexadecimal digits, for example `msg_` and a UUID without hyphens. */
 export function newIdentifier(prefix: string): string {
   return prefix + randomUUID().replaceAll('-', '')
 }

@@ -2,19 +2,19 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Secret } from './secret.ts'
 
 /**
- * A refresh token is computed, not stored: `svcr_` and base64url of
+ * Refresh tokens are computed, not stored. A token is `svcr_` and the base64url form of these bytes:
  *
  *     version 1 | key number 1 | session id 16 | generation 4 | HMAC-SHA256 32
  *
- * The MAC's key comes from a key of the service and a salt of the session, so neither a copy of the sessions nor the service's key
- * alone forges one. The same generation always gives the same token, which makes a repeated answer the same answer.
+ * The MAC key is derived from a service key and a salt of the session, so forging a token needs both. The same
+ * generation always gives the same token, so a repeated request gets the same answer.
  */
 const PREFIX = 'svcr_'
 const VERSION = 1
 const BODY_BYTES = 22
 const MAC_BYTES = 32
 
-/** What a refresh token says, before its MAC is checked. */
+/** The content of a refresh token whose MAC has not been checked yet. */
 export type RefreshClaim = {
   readonly keyNumber: number
   readonly sessionId: string
@@ -23,7 +23,7 @@ export type RefreshClaim = {
   readonly mac: Buffer
 }
 
-/** The keys that refresh tokens are made with, by number. */
+/** A service key for refresh tokens, and the number that tokens name it by. */
 export type RefreshKey = { readonly number: number; readonly secret: Secret }
 
 export function makeRefreshToken(key: RefreshKey, salt: Uint8Array, sessionId: string, generation: number): Secret {
@@ -35,7 +35,7 @@ export function makeRefreshToken(key: RefreshKey, salt: Uint8Array, sessionId: s
   return new Secret(PREFIX + Buffer.concat([body, macOf(key, salt, body)]).toString('base64url'))
 }
 
-/** Reads a token; null when it has not the form of one. Says nothing yet about whether it is genuine. */
+/** Parses a refresh token; null when it does not have the form of one. `isGenuine` checks the MAC. */
 export function readRefreshToken(token: Secret): RefreshClaim | null {
   const text = token.reveal()
   if (!/^svcr_[A-Za-z0-9_-]{72}$/.test(text)) return null
@@ -50,7 +50,7 @@ export function readRefreshToken(token: Secret): RefreshClaim | null {
   }
 }
 
-/** Whether the service made this token for a session with this salt. */
+/** Whether this service made the token for a session with this salt. Compares in constant time. */
 export function isGenuine(claim: RefreshClaim, key: RefreshKey, salt: Uint8Array): boolean {
   return timingSafeEqual(claim.mac, macOf(key, salt, claim.body))
 }

@@ -2,30 +2,39 @@ import createFetchClient from 'openapi-fetch'
 import type { Client, ClientOptions } from 'openapi-fetch'
 import type { paths } from '#openapi'
 import { errorOf } from './errors.ts'
-import { retrying, signed, withToken } from './fetch.ts'
-import type { Send } from './fetch.ts'
+import { withRetries, withSession, withToken } from './fetch.ts'
+import type { Send } from './send.ts'
 import { openSession } from './session.ts'
 import type { TokenStore } from './session.ts'
 
-/** A client whose paths, parameters, bodies and answers are those of the contract. */
+/** A client whose paths, parameters, bodies and answers have the types of the contract. */
 export type SvcClient = Client<paths, 'application/json'>
 
 export type SvcClientOptions = Omit<ClientOptions, 'baseUrl' | 'fetch'> & {
-  /** The address of the deployment. */
+  /** The base URL of the deployment. */
   readonly baseUrl: string
-  /** Where the tokens of the device are; they are refreshed when they have to be. `deviceLogin` fills it. */
+  /**
+   * The store with the tokens of this device, which `deviceLogin` fills. The client refreshes the tokens when they have
+   * expired.
+   */
   readonly tokens?: TokenStore | undefined
-  /** Instead of `tokens`: an access token, or a function that gives a fresh one for each request. */
+  /** Instead of `tokens`: an access token, or a function that returns a valid one for each request. */
   readonly accessToken?: string | (() => string | Promise<string>) | undefined
-  /** How often a request that is refused for the moment (429 or 503 with `Retry-After`) is sent again; 2 unless given. */
+  /** How often a request is sent again after 429 or 503 with `Retry-After`. Default: 2. */
   readonly retries?: number | undefined
-  /** The longest wait before one is sent again, in seconds; 60 unless given. A longer one is left to the caller. */
+  /**
+   * The longest `Retry-After` that the client waits for, in seconds. Default: 60. After a longer one the answer is
+   * returned.
+   */
   readonly longestWaitSeconds?: number | undefined
-  /** Sends the requests; the runtime's own `fetch` unless given. */
+  /** Sends the requests. Default: the `fetch` of the runtime. */
   readonly fetch?: Send | undefined
 }
 
-/** A typed client of a deployment. Answers are `{ data }` or `{ error }` with the contract's bodies; `unwrap` makes one of them throw. */
+/**
+ * Creates a typed client of a deployment. A call returns `{ data }` or `{ error }` with the bodies of the contract;
+ * `unwrap` throws the error.
+ */
 export function createClient({
   baseUrl,
   tokens,
@@ -35,17 +44,20 @@ export function createClient({
   fetch: send = (request) => fetch(request),
   ...options
 }: SvcClientOptions): SvcClient {
-  const patient = retrying(send, { retries, longestWaitSeconds })
-  const own = () => {
-    if (tokens) return signed(patient, openSession({ baseUrl, tokens, fetch: patient }))
-    return accessToken === undefined ? patient : withToken(patient, accessToken)
+  const retrying = withRetries(send, { retries, longestWaitSeconds })
+  const authenticated = () => {
+    if (tokens) return withSession(retrying, openSession({ baseUrl, tokens, fetch: retrying }))
+    return accessToken === undefined ? retrying : withToken(retrying, accessToken)
   }
-  return createFetchClient<paths, 'application/json'>({ ...options, baseUrl, fetch: own() })
+  return createFetchClient<paths, 'application/json'>({ ...options, baseUrl, fetch: authenticated() })
 }
 
 type Result<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response }
 
-/** The data of an answer, as in `await unwrap(client.GET('/v1/models'))`; throws an `SvcError` when it is an error. */
+/**
+ * Returns the data of an answer, as in `await unwrap(client.GET('/v1/models'))`. Throws an `SvcError` when the answer
+ * is an error.
+ */
 export async function unwrap<Data>(result: Promise<Result<Data>>): Promise<NonNullable<Data>> {
   const { data, error, response } = await result
   if (!response.ok || data === undefined || data === null) throw errorOf(response, error)

@@ -4,7 +4,7 @@ type Json<Answer> = Answer extends { content: { 'application/json': infer Body }
 type CodeOf<Body> = Body extends { error: { code: infer Code extends string } } ? Code : never
 type Answers<Id extends keyof operations> = operations[Id]['responses']
 
-/** Every error code that an operation of the contract documents. */
+/** Every error code of the contract. */
 export type ErrorCode = {
   [Id in keyof operations]: { [Status in keyof Answers<Id>]: CodeOf<Json<Answers<Id>[Status]>> }[keyof Answers<Id>]
 }[keyof operations]

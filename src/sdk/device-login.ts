@@ -2,34 +2,37 @@ import type { StartDeviceLogin, StartedDeviceLogin, TokenSet } from '#openapi'
 import { createClient, unwrap } from './client.ts'
 import type { SvcClient } from './client.ts'
 import { SvcError } from './errors.ts'
-import type { Send } from './fetch.ts'
+import type { Send } from './send.ts'
 import type { TokenStore } from './session.ts'
 import { wait as realWait } from './wait.ts'
 import type { Wait } from './wait.ts'
 
 export type DeviceLoginOptions = StartDeviceLogin & {
-  /** The address of the deployment. */
+  /** The base URL of the deployment. */
   readonly baseUrl: string
-  /** Shows the code to the person, who compares it with the mail and the page. Polling begins when it is done. */
+  /**
+   * Shows the code to the person, who compares it with the email and the page. Polling starts when this function has
+   * returned.
+   */
   readonly onCode: (login: Omit<StartedDeviceLogin, 'deviceCode'>) => void | Promise<void>
-  /** Where to keep the tokens; without it they are only returned. */
+  /** Where to store the tokens. Without a store they are only returned. */
   readonly tokens?: TokenStore | undefined
-  /** Gives the login up; it then rejects with the signal's reason. */
+  /** Cancels the login, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   readonly fetch?: Send | undefined
-  /** Waits between polls; timers of the runtime unless given. */
+  /** Waits between polls. Default: a timer of the runtime. */
   readonly wait?: Wait | undefined
 }
 
-/** Somewhat more than the service asks for, so that no clock's haste makes a poll too early. */
-const PATIENCE = 1.2
+/** The wait between polls is this much longer than required, so that a clock that runs fast does not poll too early. */
+const POLL_INTERVAL_FACTOR = 1.2
 
-/** Polls that may fail in a row before the login is given up. */
-const FAILURES = 5
+/** After more failed polls in a row than this, the login is given up. */
+const MAX_FAILURES = 5
 
 /**
- * Signs this device in: starts a login, shows its code, and polls as the service says until the person has decided. Throws an `SvcError`:
- * `not_invited`, `access_denied`, `expired` and the others of the contract.
+ * Signs this device in: starts a login, shows its code, and polls until the person has approved or denied it. Throws an
+ * `SvcError` with a code of the contract, such as `not_invited`, `access_denied` or `expired`.
  */
 export async function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet> {
   const { baseUrl, onCode, tokens, signal, fetch: send, wait = realWait, ...body } = options
@@ -41,7 +44,7 @@ export async function deviceLogin(options: DeviceLoginOptions): Promise<TokenSet
   return granted
 }
 
-/** Waits and asks, by turns, until the answer is a decision. A service that is out of reach is asked again, ever more slowly. */
+/** Polls until the login is decided. While the service cannot be reached, the wait doubles with each failure. */
 async function poll(
   client: SvcClient,
   deviceCode: string,
@@ -51,24 +54,24 @@ async function poll(
 ): Promise<TokenSet> {
   let seconds = intervalSeconds
   for (let failures = 0; ;) {
-    await wait(seconds * PATIENCE, signal)
+    await wait(seconds * POLL_INTERVAL_FACTOR, signal)
     try {
       return await unwrap(client.POST('/v1/auth/device/poll', { body: { deviceCode }, signal: signal ?? null }))
     } catch (error) {
       signal?.throwIfAborted()
-      const { isPending, mayPass, retryAfterSeconds } = read(error)
+      const { isPending, canRetry, retryAfterSeconds } = readFailure(error)
       failures = isPending ? 0 : failures + 1
-      if (!mayPass || failures > FAILURES) throw error
+      if (!canRetry || failures > MAX_FAILURES) throw error
       seconds = Math.max(intervalSeconds * 2 ** failures, retryAfterSeconds)
     }
   }
 }
 
-/** What no answer at all and each kind of answer mean for the next poll. */
-function read(error: unknown) {
-  if (!(error instanceof SvcError)) return { isPending: false, mayPass: true, retryAfterSeconds: 0 }
+/** What a failed poll means for the next one. An error that is no `SvcError` means that there was no answer. */
+function readFailure(error: unknown) {
+  if (!(error instanceof SvcError)) return { isPending: false, canRetry: true, retryAfterSeconds: 0 }
   const isPending = error.code === 'authorization_pending' || error.code === 'rate_limited'
-  return { isPending, mayPass: isPending || error.status >= 500, retryAfterSeconds: error.retryAfterSeconds ?? 0 }
+  return { isPending, canRetry: isPending || error.status >= 500, retryAfterSeconds: error.retryAfterSeconds ?? 0 }
 }
 
 function toStored({ account, team, deviceId, accessToken, refreshToken, expiresAt }: TokenSet) {

@@ -1,20 +1,20 @@
 import type { ErrorCode } from './contract-types.ts'
 
-/** What an error carries besides its message. */
+/** The fields of an `SvcError` besides its message. */
 export type SvcErrorFields = {
-  /** The contract's code; another text where an upstream or a proxy answered in its own words. */
+  /** The error code of the contract. It can be another text when an upstream or a proxy wrote the answer. */
   readonly code: ErrorCode | (string & {})
-  /** The HTTP status; 0 where there is none, as inside a stream. */
+  /** The HTTP status. 0 for an error inside a stream. */
   readonly status: number
-  /** Names the request in the service's log; give it when you ask for help. */
+  /** The id of the request in the service's log. Quote it when you report a problem. */
   readonly requestId: string | null
-  /** How long to wait before the same request can work; null when the answer does not say. */
+  /** How long to wait before the same request can succeed. Null when the answer does not say. */
   readonly retryAfterSeconds: number | null
-  /** The body of the answer, parsed where it was JSON. */
+  /** The body of the answer, parsed when it was JSON. */
   readonly body: unknown
 }
 
-/** An answer that is not the wanted one. Decide by `code`; the message is for people. */
+/** An error answer. Decide by `code`; the message is for people. */
 export class SvcError extends Error implements SvcErrorFields {
   override readonly name: string = 'SvcError'
   readonly code: SvcErrorFields['code']
@@ -33,37 +33,37 @@ export class SvcError extends Error implements SvcErrorFields {
   }
 }
 
-/** 401: nobody is signed in, or no longer. Log in again. */
+/** 401: the device is not signed in, or not any more. Log in again. */
 export class NotSignedInError extends SvcError {
   override readonly name = 'NotSignedInError'
 }
 
-/** 403: the person, the team or the page that asks may not do this. */
+/** 403: the account, the team or the calling site is not allowed to do this. */
 export class NotAllowedError extends SvcError {
   override readonly name = 'NotAllowedError'
 }
 
-/** 410: it was valid, and its time is over. */
+/** 410: the login or the token was valid and has expired. */
 export class ExpiredError extends SvcError {
   override readonly name = 'ExpiredError'
 }
 
-/** 429: too many requests; `retryAfterSeconds` says how long to wait. */
+/** 429: too many requests. `retryAfterSeconds` says how long to wait. */
 export class RateLimitedError extends SvcError {
   override readonly name = 'RateLimitedError'
 }
 
-/** 500 and above: the service or an upstream cannot do it now. */
+/** 500 and above: the service or an upstream cannot serve the request now. */
 export class UnavailableError extends SvcError {
   override readonly name = 'UnavailableError'
 }
 
-/** A stream that began and did not end well: it carried an error, or it broke off. */
+/** A stream that started and then failed: it carried an error, or it was cut off. */
 export class StreamError extends SvcError {
   override readonly name = 'StreamError'
 }
 
-/** The error of an answer whose body has been read. */
+/** Converts an error answer, whose body has been read, to an `SvcError`. */
 export function errorOf(response: Response, body: unknown): SvcError {
   const { code, message } = envelopeOf(body)
   const Kind = kindOf(response.status)
@@ -76,21 +76,21 @@ export function errorOf(response: Response, body: unknown): SvcError {
   })
 }
 
-/** The id under which the service's log knows an answer. */
+/** The id of an answer's request in the service's log. */
 export function requestIdOf(response: Response): string | null {
   return response.headers.get('x-request-id')
 }
 
-/** `Retry-After` in seconds (RFC 9110, section 10.2.3); null without one or when it is a date. */
+/** `Retry-After` in seconds (RFC 9110, section 10.2.3). Null when it is missing or a date. */
 export function retryAfterOf(response: Response): number | null {
   const seconds = response.headers.get('retry-after')
   return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) : null
 }
 
-/** Code and message as far as there are any: vendors name the code `type`. */
+/** Reads the code and the message of an error body. Some vendors have a `type` and no `code`. */
 export function envelopeOf(body: unknown): { readonly code?: string; readonly message?: string } {
   if (typeof body !== 'object' || body === null || !('error' in body)) return {}
-  // Whatever an upstream sent; each field is looked at before it is used.
+  // The body comes from an upstream, so the type of each field is checked.
   const { code, type, message } = (body.error ?? {}) as { code?: unknown; type?: unknown; message?: unknown }
   const word = [code, type].find((value) => typeof value === 'string')
   return {

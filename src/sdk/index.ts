@@ -14,7 +14,7 @@ export {
 } from './errors.ts'
 export type { SvcErrorFields } from './errors.ts'
 export { events } from './events.ts'
-export type { Send } from './fetch.ts'
+export type { Send } from './send.ts'
 export { memoryTokenStore, openSession } from './session.ts'
 export type { Session, SessionOptions, StoredTokens, TokenStore } from './session.ts'
 export { streamChatCompletion, streamMessage, streamResponse } from './streams.ts'

@@ -3,14 +3,14 @@ import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/p
 import { dirname } from 'node:path'
 import type { StoredTokens, TokenStore } from './session.ts'
 
-/** A lock whose holder has not been heard of for so long belongs to a process that died. */
+/** A lock file that its holder has not touched for this long belongs to a process that died. */
 const STALE_MS = 10_000
 const HEARTBEAT_MS = 2_000
 const RETRY_MS = 25
 
 /**
- * Keeps the tokens of a device in a file that only its owner can read (mode 0600). Each write replaces the file as a whole, and a lock file
- * beside it (`FILE.lock`) keeps processes that share it from refreshing at the same time.
+ * Stores the tokens of a device in a file that only its owner can read (mode 0600). Each write replaces the whole file.
+ * A lock file beside it (`FILE.lock`) prevents that several processes refresh the tokens at the same time.
  */
 export function fileTokenStore(file: string): TokenStore {
   return {
@@ -34,13 +34,14 @@ async function load(file: string): Promise<StoredTokens | null> {
   })
   if (text === null) return null
   const tokens = parsed(text)
-  if (tokens === null) throw new Error(`${file} holds no tokens of this client. Remove it and log in again.`)
+  if (tokens === null)
+    throw new Error(`${file} does not contain tokens of this client. Remove the file and log in again.`)
   return tokens
 }
 
 function parsed(text: string): StoredTokens | null {
   try {
-    // Whatever the file holds; the fields that are used are looked at.
+    // The file can contain anything, so the fields that are used are checked.
     const tokens = JSON.parse(text) as Partial<StoredTokens> | null
     const isWhole = [tokens?.account, tokens?.accessToken, tokens?.refreshToken].every((it) => typeof it === 'string')
     return isWhole ? (tokens as StoredTokens) : null
@@ -49,7 +50,7 @@ function parsed(text: string): StoredTokens | null {
   }
 }
 
-/** A reader finds the old tokens or the new ones, whenever the machine stops. */
+/** Writes a new file and renames it, so that a reader finds the old or the new tokens, even after a crash. */
 async function save(file: string, tokens: StoredTokens): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`
@@ -68,7 +69,7 @@ async function save(file: string, tokens: StoredTokens): Promise<void> {
   }
 }
 
-/** Waits for the lock file and takes it; the function that comes back removes it. */
+/** Waits until the lock file can be created. Returns the function that removes it. */
 async function lock(file: string): Promise<() => Promise<void>> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const mine = randomBytes(12).toString('hex')
@@ -80,7 +81,7 @@ async function lock(file: string): Promise<() => Promise<void>> {
   heartbeat.unref()
   return async () => {
     clearInterval(heartbeat)
-    // Who was taken for dead must not remove the lock of its successor.
+    // If this process was taken for dead, the lock file belongs to another process now.
     if ((await readFile(file, 'utf8').catch(() => '')) === mine) await rm(file, { force: true })
   }
 }
@@ -100,7 +101,9 @@ async function take(file: string, mine: string): Promise<boolean> {
   }
 }
 
-/** Moves a stale lock away. What turns out to be another's fresh lock, taken in between, is put back. */
+/**
+ * Moves a stale lock file away. If another process has replaced it by a fresh one in the meantime, puts that one back.
+ */
 async function removeStale(file: string): Promise<void> {
   if (!(await isStale(file))) return
   const aside = `${file}.${randomBytes(6).toString('hex')}.stale`

@@ -1,21 +1,21 @@
 import { errorOf } from './errors.ts'
-import type { Send } from './fetch.ts'
+import type { Send } from './send.ts'
 import type { RefreshedTokens } from '#openapi'
 
-/** The tokens of a signed-in device, as a store keeps them. */
+/** The tokens of a signed-in device in a store. */
 export type StoredTokens = RefreshedTokens
 
-/** Where the tokens of one device are kept. */
+/** Stores the tokens of one device. */
 export type TokenStore = {
-  /** The tokens; null: nobody is signed in. */
+  /** Returns the tokens. Null: the device is not signed in. */
   load(): Promise<StoredTokens | null>
-  /** Replaces the tokens as a whole; null forgets them. */
+  /** Replaces the tokens. Null removes them. */
   save(tokens: StoredTokens | null): Promise<void>
-  /** Runs a task while no other task runs on the same tokens, in this process or another. */
+  /** Runs a task while no other task on the same tokens runs, in this process or in another. */
   exclusively<T>(task: () => Promise<T>): Promise<T>
 }
 
-/** Keeps the tokens while the program runs. */
+/** Stores the tokens in memory, until the program ends. */
 export function memoryTokenStore(tokens: StoredTokens | null = null): TokenStore {
   let held = tokens
   let last: Promise<unknown> = Promise.resolve()
@@ -34,36 +34,38 @@ export function memoryTokenStore(tokens: StoredTokens | null = null): TokenStore
 }
 
 export type SessionOptions = {
-  /** The address of the deployment. */
+  /** The base URL of the deployment. */
   readonly baseUrl: string
   readonly tokens: TokenStore
   readonly fetch?: Send | undefined
 }
 
 export type Session = {
-  /** The access token as it is kept; null: nobody is signed in. */
+  /** Returns the stored access token, which may have expired. Null: the device is not signed in. */
   accessToken(): Promise<string | null>
   /**
-   * An access token other than the refused one: what somebody else has got meanwhile, or else the next pair, which is stored. Null when the
-   * device is signed out, and then the tokens are forgotten. Throws when the service cannot be asked; the tokens stay.
+   * Returns an access token other than the rejected one: the stored one when another caller has refreshed it meanwhile,
+   * else a new one, which is stored. When the device is signed out, removes the tokens and returns null. Throws when
+   * the service cannot be reached; the tokens stay.
    */
-  renew(refused: string): Promise<string | null>
+  renew(rejected: string): Promise<string | null>
 }
 
-/** How long an answer may take. */
-const TIMEOUT_MS = 10_000
+/** The time limit of a refresh. */
+const REFRESH_TIMEOUT_MS = 10_000
 
 /**
- * The session of a signed-in device. However many requests find their token refused at once, in however many processes that share the
- * store, there is one refresh: it runs alone, and who comes later finds another token than the one that was refused.
+ * Opens the session of a signed-in device. When many requests find their token rejected at the same time, also in
+ * several processes that share the store, there is one refresh: refreshes run one at a time, and later callers find a
+ * token other than the rejected one.
  */
 export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(request) }: SessionOptions): Session {
   return {
     accessToken: async () => (await tokens.load())?.accessToken ?? null,
-    renew: (refused) =>
+    renew: (rejected) =>
       tokens.exclusively(async () => {
         const held = await tokens.load()
-        if (held === null || held.accessToken !== refused) return held?.accessToken ?? null
+        if (held === null || held.accessToken !== rejected) return held?.accessToken ?? null
         const next = await refresh(`${baseUrl.replace(/\/$/, '')}/v1/auth/token/refresh`, held, send)
         await tokens.save(next)
         return next?.accessToken ?? null
@@ -71,7 +73,7 @@ export function openSession({ baseUrl, tokens, fetch: send = (request) => fetch(
   }
 }
 
-/** The next tokens; null when the service says that there are none for this one any more. */
+/** Exchanges the refresh token. Null when the service says that the session is over. */
 async function refresh(url: string, { account, refreshToken }: StoredTokens, send: Send): Promise<StoredTokens | null> {
   const ask = () =>
     send(
@@ -79,13 +81,14 @@ async function refresh(url: string, { account, refreshToken }: StoredTokens, sen
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ account, refreshToken }),
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(REFRESH_TIMEOUT_MS),
       }),
     )
-  // An answer may be lost on the way; the contract lets the same client repeat the request for a short while.
+  // When the answer is lost, the same client may repeat the request within a short time (see the operation
+  // `refreshTokens`).
   const response = await ask().catch(ask)
   const body: unknown = await response.json().catch(() => null)
-  // The contract's body of this status.
+  // The contract says that this status has this body.
   if (response.ok) return body as StoredTokens
   const error = errorOf(response, body)
   if (error.code === 'unauthorized' || error.code === 'expired') return null

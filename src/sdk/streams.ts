@@ -11,11 +11,14 @@ import { envelopeOf, errorOf, requestIdOf, StreamError } from './errors.ts'
 import { eventData } from './events.ts'
 
 export type StreamOptions = {
-  /** Hangs up; the iteration then throws the signal's reason. Leaving the loop hangs up as well. */
+  /** Cancels the call, and the iteration throws the signal's reason. Leaving the loop cancels the call too. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Calls a model in the chat completions style and yields its chunks. Throws a `StreamError` when the stream stops before its end. */
+/**
+ * Calls a model in the chat completions dialect and yields the chunks of its answer. Throws a `StreamError` when the
+ * stream is cut off.
+ */
 export function streamChatCompletion(
   client: SvcClient,
   body: ChatCompletionRequest,
@@ -29,11 +32,14 @@ export function streamChatCompletion(
 }
 
 export type ResponseStreamOptions = StreamOptions & {
-  /** The route of vendor C unless it is left out. */
+  /** The route. Default: `/v1/responses`; the other one is vendor C's. */
   readonly path?: '/v1/responses' | '/codex/v1/responses' | undefined
 }
 
-/** Calls a model in the responses style and yields its events, the last one included. Throws a `StreamError` when there is none. */
+/**
+ * Calls a model in the responses dialect and yields the events of its answer. Throws a `StreamError` when the stream is
+ * cut off.
+ */
 export function streamResponse(
   client: SvcClient,
   body: ResponseRequest,
@@ -46,7 +52,10 @@ export function streamResponse(
   )
 }
 
-/** Calls a model in the messages style and yields its events, `message_stop` included. Throws a `StreamError` when that does not come. */
+/**
+ * Calls a model in the messages dialect and yields the events of its answer. Throws a `StreamError` when the stream is
+ * cut off.
+ */
 export function streamMessage(
   client: SvcClient,
   body: MessageRequest,
@@ -61,14 +70,14 @@ export function streamMessage(
 
 type Opened = { readonly data?: unknown; readonly error?: unknown; readonly response: Response }
 
-/** The events of a call, until `[DONE]` or until one is the last. */
+/** Yields the events of a call until `[DONE]` or the last event. */
 async function* typedEvents<Event extends object>(
   open: () => Promise<Opened>,
   isLast: (event: Event) => boolean,
 ): AsyncGenerator<Event> {
   const { data, error, response } = await open()
   if (!response.ok) throw errorOf(response, error)
-  // `parseAs: 'stream'` leaves the body of the answer.
+  // With `parseAs: 'stream'` the data is the body of the answer.
   for await (const text of eventData(data as ReadableStream<Uint8Array>)) {
     if (text === '[DONE]') return
     const event = JSON.parse(text) as Event
@@ -76,14 +85,14 @@ async function* typedEvents<Event extends object>(
     yield event
     if (isLast(event)) return
   }
-  throw new StreamError('The stream broke off before its end.', {
+  throw new StreamError('The stream was cut off before its end.', {
     ...fieldsOf(response),
     code: 'stream_cut',
     body: null,
   })
 }
 
-/** A stream says what went wrong in an event of its own: `{"error": ...}`, in some styles with `"type": "error"`. */
+/** Whether an event reports an error: `{"error": ...}`, in some dialects with `"type": "error"`. */
 function isFailure(event: object): boolean {
   return ('type' in event && event.type === 'error') || ('error' in event && Boolean(event.error))
 }

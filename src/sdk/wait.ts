@@ -1,4 +1,4 @@
-/** Resolves after so many seconds; rejects with the signal's reason as soon as that is aborted. */
+/** Resolves after the given seconds. Rejects with the signal's reason as soon as the signal is aborted. */
 export type Wait = (seconds: number, signal?: AbortSignal) => Promise<void>
 
 export const wait: Wait = (seconds, signal) =>
@@ -6,7 +6,7 @@ export const wait: Wait = (seconds, signal) =>
     signal?.throwIfAborted()
     const stop = () => {
       clearTimeout(timer)
-      // The caller's own reason, whatever it is.
+      // The reason may be any value of the caller; it is passed on as it is.
       reject(signal?.reason as Error)
     }
     const timer = setTimeout(() => {

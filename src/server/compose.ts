@@ -1,75 +1,39 @@
 import type { Express } from 'express'
-import { Redis } from 'ioredis'
-import { openKeyring } from '../access/keyring.ts'
-import { liveSessions } from '../access/live-sessions.ts'
-import { accessStore } from '../access/store.ts'
-import { controlPart } from '../control/compose.ts'
-import { basisWithDatabase, basisWithoutDatabase, gatewayPart } from '../gateway/compose.ts'
-import type { GatewayBasis } from '../gateway/compose.ts'
-import type { Config } from '../config.ts'
-import { keepHouse } from '../control/housekeeping/run.ts'
-import { housekeepingStore } from '../control/housekeeping/store.ts'
-import { notifier } from '../control/notify.ts'
+import type { Registry } from 'prom-client'
+import type { Config } from '../config/values.ts'
 import { writeControlError } from '../control/write-error.ts'
-import { isDatabaseUnavailable } from '../database/client.ts'
-import type { Database } from '../database/client.ts'
+import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Directory } from '../directory/rules.ts'
-import { openGateway } from '../gateway/app.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import { createApp } from '../http/app.ts'
 import { readContract } from '../http/contract.ts'
-import type { Contract } from '../http/contract.ts'
-import type { Part } from '../http/app.ts'
 import { requestMetrics } from '../http/metrics.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Secret } from '../kernel/secret.ts'
-import type { Logger } from '../log.ts'
-import type { Mailer } from '../mail.ts'
 import { countEvents, openMetrics } from './metrics.ts'
-import type { Metrics } from './metrics.ts'
-
-/** What a process cannot replay; tests bring their own. */
-export type Edges = {
-  readonly database: Database
-  /** Null: mail is not configured. */
-  readonly mailer: Mailer | null
-  readonly clock: Clock
-  readonly log: Logger
-}
-
-/** A gateway alone may do without a database; nothing of the control plane can be built from these. */
-export type GatewayEdges = Omit<Edges, 'database'> & { readonly database: Database | null }
+import { openRedis } from './redis.ts'
+import { openRoles } from './roles.ts'
+import type { Resources } from './roles.ts'
 
 export type Service = {
   readonly app: Express
-  /** Null: nobody asks for numbers. */
-  readonly metrics: Metrics | null
-  /** Makes this the directory, as a whole or not at all. */
+  /** Null when metrics are off. */
+  readonly metrics: Registry | null
+  /** Replaces the directory, as a whole or not at all. */
   applyDirectory(directory: Directory): Promise<void>
   close(): Promise<void>
 }
 
-/** Builds everything once and hands each part only what it needs. */
-export async function compose(config: Config, given: GatewayEdges): Promise<Service> {
+/** Builds the service: the roles of the configuration behind one Express app. */
+export async function compose(config: Config, given: Resources): Promise<Service> {
   const metrics = config.metricsPort === null ? null : openMetrics()
-  const edges = metrics ? { ...given, log: countEvents(given.log, metrics) } : given
-  const { clock, log } = edges
-  const gateway = openGateway({ ...config, clock, log })
-  const redis = config.redisUrl && openRedis(config.redisUrl, log)
-  const { basis, control, close } = hasDatabase(edges)
-    ? await composeWithDatabase(config, edges, redis)
-    : await composeWithoutDatabase(config, edges)
-
-  const secure = config.baseUrl.startsWith('https://')
+  const resources = metrics ? { ...given, log: countEvents(given.log, metrics) } : given
+  const { log } = resources
   const contract = readContract()
+  const secure = config.baseUrl.startsWith('https://')
+  const redis = config.redisUrl && openRedis(config.redisUrl, log)
+  const roles = await openRoles(config, resources, { contract, redis, metrics })
   const docs = docsRoutes({ contract, ...config, secure })
   const app = await createApp({
-    parts: [
-      ...(config.role === 'control-plane'
-        ? []
-        : [gatewayPart(config, edges, { contract, basis, gateway, redis, metrics })]),
-      ...(config.role === 'gateway' ? [] : [control({ contract, secure })]),
-    ].map((part) => ({ ...part, handlers: { ...part.handlers, ...docs } })),
+    roles: roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...docs } })),
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
     trustProxy: config.trustProxy,
@@ -81,73 +45,10 @@ export async function compose(config: Config, given: GatewayEdges): Promise<Serv
   return {
     app,
     metrics,
-    applyDirectory: basis.applyDirectory,
+    applyDirectory: roles.applyDirectory,
     async close() {
-      await gateway.close()
-      // The calls that this broke off are told of first.
-      await close()
+      await roles.close()
       redis?.disconnect()
     },
   }
-}
-
-type Composed = {
-  readonly basis: GatewayBasis
-  /** Builds the control plane. */
-  readonly control: (given: { readonly contract: Contract; readonly secure: boolean }) => Part
-  readonly close: () => Promise<void>
-}
-
-async function composeWithDatabase(config: Config, edges: Edges, redis: Redis | null): Promise<Composed> {
-  const { database, mailer, clock, log } = edges
-  const access = accessStore(database.prisma)
-  const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
-  const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
-  const notify = notifier({ mailer, baseUrl: config.baseUrl, log })
-  const basis = basisWithDatabase(edges, live)
-  const housekeeping = housekeepingStore(database.prisma)
-  const stopHousekeeping = keepHouse({ turnKeys: keys.turn, housekeeping, clock, log })
-  return {
-    basis,
-    control: (given) => controlPart(config, edges, { ...given, access, keys, live, notify, redis }),
-    async close() {
-      live.close()
-      await stopHousekeeping()
-      await notify.settled()
-      await basis.close()
-    },
-  }
-}
-
-async function composeWithoutDatabase(config: Config, edges: GatewayEdges): Promise<Composed> {
-  const basis = await basisWithoutDatabase(config, edges)
-  const control = () => {
-    throw new Error('The control plane needs a database.')
-  }
-  return { basis, control, close: basis.close }
-}
-
-function hasDatabase(edges: GatewayEdges): edges is Edges {
-  return edges.database !== null
-}
-
-/** Commands fail at once while Redis is away; what needs them has another way. */
-function openRedis(url: Secret, log: Logger): Redis {
-  const redis = new Redis(url.reveal(), {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    connectTimeout: 2000,
-    commandTimeout: 500,
-  })
-  // Without a listener, one that is away would end the process. It says so when it comes and goes, not at each try.
-  let isAway = false
-  redis.on('error', (error) => {
-    if (!isAway) log.warn({ reason: error.message }, 'redis.away')
-    isAway = true
-  })
-  redis.on('ready', () => {
-    log.info({}, 'redis.ready')
-    isAway = false
-  })
-  return redis
 }

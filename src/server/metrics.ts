@@ -1,36 +1,38 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
 import type { Logger } from '../log.ts'
+import { listenOn } from './listener.ts'
 
-/** Where the parts of a service put their numbers. */
-export type Metrics = Registry
-
-/** The numbers of this process itself; the parts add theirs. */
-export function openMetrics(): Metrics {
+/** Opens a registry with the metrics of the Node process; the parts of the service add theirs. */
+export function openMetrics(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return registry
 }
 
-/** The same log, except that it counts its events by name: logins, revocations, what was away. */
-export function countEvents(log: Logger, registry: Metrics): Logger {
+/** Wraps a log so that its events are counted by name: logins, revocations, lost connections. */
+export function countEvents(log: Logger, registry: Registry): Logger {
   const events = new Counter({
     name: 'svc_events_total',
-    help: 'What happened, by the name that it has in the log.',
+    help: 'Log events by name.',
     labelNames: ['event'],
     registers: [registry],
   })
   const counting = (level: keyof Logger) => (fields: object, event: string) => {
-    // Requests have numbers of their own.
+    // Requests have metrics of their own.
     if (event !== 'http.request') events.inc({ event })
     log[level](fields, event)
   }
   return { debug: counting('debug'), info: counting('info'), warn: counting('warn'), error: counting('error') }
 }
 
-/** Serves the numbers on `/metrics` of a listener of their own: they are for the operator and not for callers. Rejects when it cannot listen. */
-export async function serveMetrics(registry: Metrics, host: string, port: number) {
+export type MetricsListener = { readonly port: number; close(): Promise<void> }
+
+/**
+ * Serves `/metrics` on a listener of its own, because metrics are for the operator only. Rejects with an
+ * `AddressError`.
+ */
+export async function serveMetrics(registry: Registry, host: string, port: number): Promise<MetricsListener> {
   const server = createServer((req, res) => {
     if (req.url?.split('?')[0] !== '/metrics') return void res.writeHead(404).end()
     registry.metrics().then(
@@ -38,12 +40,8 @@ export async function serveMetrics(registry: Metrics, host: string, port: number
       () => void res.writeHead(500).end(),
     )
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listenOn(server, host, port, 'SVC_METRICS_PORT'),
     close(): Promise<void> {
       server.closeAllConnections()
       return new Promise((resolve) => server.close(() => resolve()))

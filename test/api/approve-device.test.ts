@@ -23,7 +23,7 @@ async function signedIn() {
 
 describe('approveDevice', () => {
   describe('200', () => {
-    it('approves another device of the account', async () => {
+    it('approves the pending login of another device of the account', async () => {
       const { email, decide } = await signedIn()
       const { userCode, deviceCode } = await service.startLogin(email, { deviceId: 'second' })
       const response = await decide({ userCode })
@@ -31,14 +31,14 @@ describe('approveDevice', () => {
       expect((await poll(deviceCode)).data).toMatchObject({ account: email, deviceId: 'second' })
     })
 
-    it('reads the code as people type it', async () => {
+    it('accepts the code in lower case, with spaces and another dash', async () => {
       const { email, decide } = await signedIn()
       const { userCode } = await service.startLogin(email, { deviceId: 'second' })
       const typed = ` ${userCode.toLowerCase().replace('-', ' – ')} `
       expect((await decide({ userCode: typed })).status).toBe(200)
     })
 
-    it('approves by a browser session', async () => {
+    it('approves with a browser session', async () => {
       const email = persons.next()
       const cookie = await signInBrowser(service, email)
       const { userCode, deviceCode } = await service.startLogin(email, { deviceId: 'second' })
@@ -46,14 +46,14 @@ describe('approveDevice', () => {
       expect((await poll(deviceCode)).response.status).toBe(200)
     })
 
-    it('denies', async () => {
+    it('denies a login with action: deny', async () => {
       const { email, decide } = await signedIn()
       const { userCode, deviceCode } = await service.startLogin(email, { deviceId: 'second' })
       expect(await (await decide({ userCode, action: 'deny' })).json()).toMatchObject({ approved: false })
       expect((await poll(deviceCode)).error?.error.code).toBe('access_denied')
     })
 
-    it('says the same again when it is repeated', async () => {
+    it('answers a repeated request the same', async () => {
       const { email, decide } = await signedIn()
       for (const action of ['approve', 'deny']) {
         const { userCode } = await service.startLogin(email, { deviceId: `to-${action}` })
@@ -62,7 +62,7 @@ describe('approveDevice', () => {
       }
     })
 
-    it('leaves the mail’s link good for signing the browser in', async () => {
+    it('leaves the link in the email valid for signing the browser in', async () => {
       const { email, decide } = await signedIn()
       const { userCode } = await service.startLogin(email, { deviceId: 'second' })
       await decide({ userCode })
@@ -77,7 +77,7 @@ describe('approveDevice', () => {
       ['a code of seven characters', { userCode: 'BCDFGHJ' }],
       ['a code of 33 characters', { userCode: 'B'.repeat(33) }],
       ['a number', { userCode: 12_345_678 }],
-      ['an action that is none', { userCode: 'BCDF-GHJK', action: 'postpone' }],
+      ['an unknown action', { userCode: 'BCDF-GHJK', action: 'postpone' }],
       ['an unknown field', { userCode: 'BCDF-GHJK', account: 'a@b.example' }],
     ])('refuses %s', async (_, body) => {
       const { headers } = await signedInOnce()
@@ -89,7 +89,7 @@ describe('approveDevice', () => {
   })
 
   describe('401', () => {
-    it.each(['/device', '/device/'])('asks to sign in first, before it reads the body: %s', async (path) => {
+    it.each(['/device', '/device/'])('answers authenticate_first before it reads the body: %s', async (path) => {
       const response = await service.fetch(path, bytes('{ not JSON', 'application/json'))
       expect(await outcomeOf(response)).toBe('401 authenticate_first')
       expect(await response.json()).toHaveProperty('auth.deviceStart')
@@ -97,7 +97,7 @@ describe('approveDevice', () => {
   })
 
   describe('403', () => {
-    it('refuses another site’s page', async () => {
+    it('refuses a request from another site', async () => {
       const email = persons.next()
       const cookie = await signInBrowser(service, email)
       const { userCode, deviceCode } = await service.startLogin(email, { deviceId: 'second' })
@@ -108,7 +108,7 @@ describe('approveDevice', () => {
   })
 
   describe('404', () => {
-    it('answers the same for a code of another account as for one that nobody has', async () => {
+    it('answers a code of another account like a code that does not exist', async () => {
       const { decide } = await signedIn()
       const { userCode, deviceCode } = await service.startLogin(persons.next())
       const foreign = await decide({ userCode })
@@ -132,7 +132,7 @@ describe('approveDevice', () => {
   })
 
   describe('410', () => {
-    it('says that the login’s time is over', async () => {
+    it('refuses the code of an expired login', async () => {
       const email = persons.next()
       const cookie = await signInBrowser(service, email)
       const { userCode } = await service.startLogin(email, { deviceId: 'second' })
@@ -149,7 +149,7 @@ describe('approveDevice', () => {
   })
 
   describe('415', () => {
-    it('refuses JSON that calls itself text, which a form of another site could send', async () => {
+    it('refuses JSON as text/plain, which a form of another site could send', async () => {
       const email = persons.next()
       const cookie = await signInBrowser(service, email)
       const { userCode, deviceCode } = await service.startLogin(email, { deviceId: 'second' })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mailTokenOf, people } from '../support/people.ts'
-import { bytes, form, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { bytes, expectOk, form, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -22,7 +22,7 @@ const poll = (deviceCode: string, on = service) => on.client.POST('/v1/auth/devi
 
 describe('consumeMagicLink', () => {
   describe('200', () => {
-    it('approves the login that waits and says whose it is', async () => {
+    it('approves the pending login and returns its account and device', async () => {
       const { token, email, deviceCode } = await started()
       const { data } = await service.client.POST(PATH, { body: { token } })
       expect(data).toEqual({
@@ -33,7 +33,7 @@ describe('consumeMagicLink', () => {
       expect((await poll(deviceCode)).response.status).toBe(200)
     })
 
-    it('signs the browser in', async () => {
+    it('signs the browser in with a session cookie', async () => {
       const { token, email } = await started()
       const response = await service.fetch(PATH, json({ token }))
       const cookie = response.headers.getSetCookie()[0]?.split(';')[0] ?? ''
@@ -41,7 +41,7 @@ describe('consumeMagicLink', () => {
       expect(await device.json()).toMatchObject({ authenticated: true, user: { email } })
     })
 
-    it('takes a form and answers a browser with a page', async () => {
+    it('answers the form of a browser with a page', async () => {
       const { token, deviceCode } = await started()
       const response = await service.fetch(PATH, form({ token, action: 'approve' }))
       expect(response.status).toBe(200)
@@ -50,13 +50,13 @@ describe('consumeMagicLink', () => {
       expect((await poll(deviceCode)).response.status).toBe(200)
     })
 
-    it('takes a form of a program and answers with JSON', async () => {
+    it('answers the form of a program with JSON', async () => {
       const { token } = await started()
       const response = await service.fetch(PATH, form({ token }, { accept: '*/*' }))
       expect(await response.json()).toMatchObject({ approved: true })
     })
 
-    it('denies, and then signs nobody in', async () => {
+    it('denies the login without signing the browser in', async () => {
       const { token, deviceCode } = await started()
       const response = await service.fetch(PATH, json({ token, action: 'deny' }))
       expect(await response.json()).toMatchObject({ approved: false })
@@ -71,7 +71,7 @@ describe('consumeMagicLink', () => {
       ['an empty token', json({ token: '' })],
       ['a number', json({ token: 7 })],
       ['a token of 5000 characters', json({ token: 'a'.repeat(5000) })],
-      ['an action that is none', json({ token: 'a', action: 'maybe' })],
+      ['an unknown action', json({ token: 'a', action: 'maybe' })],
       ['an unknown field', json({ token: 'a', next: 'https://evil.example' })],
       [
         'two tokens in a form',
@@ -89,13 +89,13 @@ describe('consumeMagicLink', () => {
       expect(await outcomeOf(await service.fetch(PATH, init))).toBe('400 invalid_request')
     })
 
-    it('shows a person a page', async () => {
+    it('answers a browser with a page', async () => {
       const response = await service.fetch(PATH, form({ action: 'approve' }))
       expect(response.status).toBe(400)
       expect(response.headers.get('content-type')).toContain('text/html')
     })
 
-    it('with approval by code: refuses a form without the right code, and the link still works', async () => {
+    it('in approval mode code refuses a wrong code, and the link stays valid', async () => {
       await using strict = await startService({ env: { SVC_APPROVAL_MODE: 'code' } })
       const { token, userCode, deviceCode } = await started(strict, 'ada@example.com')
       expect(strict.mailbox.newest('ada@example.com').text).not.toContain(userCode)
@@ -113,18 +113,18 @@ describe('consumeMagicLink', () => {
   })
 
   describe('401', () => {
-    it('refuses a link that was used, and one that never was', async () => {
+    it('refuses a used link and an unknown link', async () => {
       const { token } = await started()
-      await service.fetch(PATH, json({ token }))
+      await expectOk('The first use of the link', service.fetch(PATH, json({ token })))
       const again = await service.fetch(PATH, json({ token }))
       expect(await outcomeOf(again)).toBe('401 unauthorized')
       expect(await messageOf(again)).toContain('used before')
       expect(await outcomeOf(await service.fetch(PATH, json({ token: 'svcm_never' })))).toBe('401 unauthorized')
     })
 
-    it('calms a person who clicked twice, and tells everybody else that the link was used', async () => {
+    it('tells a person who clicked twice that the login was approved, and a later visitor that the link was used', async () => {
       const { token } = await started()
-      await service.fetch(PATH, form({ token }))
+      await expectOk('The first click', service.fetch(PATH, form({ token })))
       const twice = await service.fetch(PATH, form({ token }))
       expect(twice.status).toBe(401)
       expect(await twice.text()).toContain('the device is signed in')
@@ -133,15 +133,15 @@ describe('consumeMagicLink', () => {
       expect(await (await service.fetch(PATH, form({ token }))).text()).toContain('used already')
     })
 
-    it('refuses the link of a login that was denied', async () => {
+    it('refuses the link of a denied login', async () => {
       const { token } = await started()
-      await service.fetch(PATH, json({ token, action: 'deny' }))
+      await expectOk('The denial', service.fetch(PATH, json({ token, action: 'deny' })))
       expect(await outcomeOf(await service.fetch(PATH, json({ token })))).toBe('401 unauthorized')
     })
   })
 
   describe('403', () => {
-    it('refuses another site’s page, and the login still waits', async () => {
+    it('refuses a request from another site, and the login stays pending', async () => {
       const { token, deviceCode } = await started()
       const headers = { origin: 'https://evil.example' }
       expect(await outcomeOf(await service.fetch(PATH, json({ token }, headers)))).toBe('403 forbidden')
@@ -153,7 +153,7 @@ describe('consumeMagicLink', () => {
   })
 
   describe('410', () => {
-    it('refuses a link that nobody used in time', async () => {
+    it('refuses an expired link', async () => {
       const { token } = await started()
       service.clock.advance({ seconds: 600 })
       expect(await outcomeOf(await service.fetch(PATH, json({ token })))).toBe('410 expired')
@@ -170,7 +170,7 @@ describe('consumeMagicLink', () => {
   })
 
   describe('415', () => {
-    it('refuses other content types', async () => {
+    it('refuses JSON as text/plain', async () => {
       const { token, deviceCode } = await started()
       const response = await service.fetch(PATH, bytes(JSON.stringify({ token }), 'text/plain'))
       expect(await outcomeOf(response)).toBe('415 unsupported_media_type')

@@ -15,14 +15,14 @@ const invite = (body: object) => team.asAdmin(TEAM_PATH, json(body))
 
 describe('createInvitation', () => {
   describe('201', () => {
-    it('lets the address sign in', async () => {
+    it('creates an invitation with which the address can sign in', async () => {
       const response = await invite({ email: ' Grace@Example.COM ', role: 'admin' })
       expect(response.status).toBe(201)
       expect(await response.json()).toMatchObject({ email: 'grace@example.com', role: 'admin', source: 'admin' })
       expect((await team.service.signIn('grace@example.com')).team).toBe('@acme/core')
     })
 
-    it('outlives the directory file, which does not list it', async () => {
+    it('keeps the invitation when a directory file without it is applied', async () => {
       await using own = await startTeam()
       await own.invite('grace@example.com')
       await own.service.applyDirectory(
@@ -31,7 +31,7 @@ describe('createInvitation', () => {
       expect((await own.service.signIn('grace@example.com')).account).toBe('grace@example.com')
     })
 
-    it('invites again whom it withdrew, and what was signed in before stays signed out', async () => {
+    it('invites a withdrawn address again, and its earlier sessions stay ended', async () => {
       const id = await team.invite('back@example.com')
       const old = await team.service.signIn('back@example.com')
       await team.asAdmin(`${TEAM_PATH}/${id}`, { method: 'DELETE' })
@@ -41,7 +41,7 @@ describe('createInvitation', () => {
       expect((await team.service.client.POST('/v1/auth/token/refresh', { body })).response.status).toBe(401)
     })
 
-    it('is written down, with who did it', async () => {
+    it('writes an audit event with the admin', async () => {
       const id = await team.invite('written@example.com')
       const rows = await team.service.database.prisma.auditEvent.findMany({
         where: { subjectId: id },
@@ -52,7 +52,7 @@ describe('createInvitation', () => {
   })
 
   describe('400', () => {
-    it('refuses what is no address', async () => {
+    it('refuses a text that is not an email address', async () => {
       expect(await outcomeOf(await invite({ email: 'a@b.test, c@d.test' }))).toBe('400 invalid_request')
     })
   })
@@ -66,7 +66,7 @@ describe('createInvitation', () => {
   })
 
   describe('403 and 404', () => {
-    it('is for admins of the team', async () => {
+    it('refuses members, and hides the team from other accounts', async () => {
       const body = json({ email: 'x@example.com' })
       expect(await outcomeOf(await team.asMember(TEAM_PATH, body))).toBe('403 forbidden')
       expect(await outcomeOf(await team.asStranger(TEAM_PATH, body))).toBe('404 not_found')
@@ -74,7 +74,7 @@ describe('createInvitation', () => {
   })
 
   describe('409', () => {
-    it('refuses whoever is invited already', async () => {
+    it('refuses an address that is already invited', async () => {
       expect(await outcomeOf(await invite({ email: 'member@example.com' }))).toBe('409 conflict')
     })
   })

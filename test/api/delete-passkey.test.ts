@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { expectOk, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -26,7 +26,7 @@ const remove = (id: string, authorization: string) =>
 
 describe('deletePasskey', () => {
   describe('200', () => {
-    it('opens nothing any more; the account is told by mail, and it is written down', async () => {
+    it('ends sign-ins with the passkey, notifies the account by email and writes an audit event', async () => {
       const { email, authorization, authenticator, id } = await owner()
       expect(await (await remove(id, authorization)).json()).toEqual({ ok: true })
       expect(await outcomeOf(await signInWithPasskey(service, authenticator))).toBe('401 unauthorized')
@@ -41,7 +41,7 @@ describe('deletePasskey', () => {
   })
 
   describe('400', () => {
-    it('refuses what is no id', async () => {
+    it('refuses an id that is not a UUID', async () => {
       const { authorization } = await owner()
       expect(await outcomeOf(await remove('1', authorization))).toBe('400 invalid_request')
     })
@@ -59,7 +59,7 @@ describe('deletePasskey', () => {
   })
 
   describe('403', () => {
-    it('wants a sign-in that is at most 15 minutes old', async () => {
+    it('refuses a sign-in that is older than 15 minutes', async () => {
       await using own = await startService({ env: { SVC_ACCESS_TOKEN_SECONDS: '3600' } })
       const by = bearer((await own.signIn('ada@example.com')).accessToken)
       const id = await addPasskey(own, by, newAuthenticator())
@@ -70,10 +70,10 @@ describe('deletePasskey', () => {
   })
 
   describe('404', () => {
-    it('answers the same for another account’s passkey as for one that is gone', async () => {
+    it('answers a passkey of another account like a deleted one', async () => {
       const [mine, theirs] = [await owner(), await owner()]
       const foreign = await remove(theirs.id, mine.authorization)
-      await remove(mine.id, mine.authorization)
+      await expectOk('Deleting the passkey', remove(mine.id, mine.authorization))
       const gone = await remove(mine.id, mine.authorization)
       expect([foreign.status, gone.status]).toEqual([404, 404])
       expect(await foreign.text()).toBe(await gone.text())

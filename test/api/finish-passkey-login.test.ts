@@ -12,7 +12,7 @@ import {
 import type { Authenticator } from '../support/passkeys.ts'
 import { cookiesOf, people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { atOnce, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, expectOk, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** Somebody with a passkey. */
+/** An account with a passkey. */
 async function owner(options: Parameters<typeof newAuthenticator>[0] = {}) {
   const email = persons.next()
   const authenticator = newAuthenticator(options)
@@ -46,7 +46,7 @@ const WELL_FORMED = {
 
 describe('finishPasskeyLogin', () => {
   describe('200', () => {
-    it('signs in: the token set, good for calls and for a refresh', async () => {
+    it('returns tokens that are valid for requests and for a refresh', async () => {
       const { email, authenticator } = await owner()
       const response = await signInWithPasskey(service, authenticator, { deviceId: 'desk', deviceName: 'Desk' })
       expect(response.status).toBe(200)
@@ -58,21 +58,21 @@ describe('finishPasskeyLogin', () => {
       expect((await service.client.POST('/v1/auth/token/refresh', { body })).response.status).toBe(200)
     })
 
-    it('signs in whoever is named, and makes up a device where none is', async () => {
+    it('signs in the named account, and chooses a device id when there is none', async () => {
       const { email, authenticator } = await owner()
       const credential = authenticator.get(await startSignIn(service, email))
       const response = await finishSignIn(service, credential, { email: ` ${email.toUpperCase()} ` })
       expect(((await response.json()) as TokenSet).deviceId).toMatch(/^web-[0-9a-f-]{36}$/)
     })
 
-    it('ends what was signed in under the same device id', async () => {
+    it('ends the earlier session of the same device id', async () => {
       const { authenticator } = await owner()
       const first = (await (await signInWithPasskey(service, authenticator, { deviceId: 'same' })).json()) as TokenSet
       await signInWithPasskey(service, authenticator, { deviceId: 'same' })
       expect((await service.clientOf(first.accessToken).GET('/device')).response.status).toBe(401)
     })
 
-    it('tells the account by mail, and writes down what was done', async () => {
+    it('notifies the account by email and writes an audit event', async () => {
       const { email, authenticator } = await owner()
       await service.mailbox.waitFor(email, 'A new device signed in')
       await signInWithPasskey(service, authenticator, { deviceName: 'Night shift' })
@@ -81,7 +81,7 @@ describe('finishPasskeyLogin', () => {
       expect(mails[1]?.text).toContain('with your passkey')
     })
 
-    it('in cookie mode shows no token, and signs the browser’s pages in for longer than the access token', async () => {
+    it('in cookie mode returns no token, and keeps the browser signed in longer than the access token', async () => {
       const { email, authenticator } = await owner()
       const response = await signInWithPasskey(service, authenticator, {}, IN_COOKIES)
       expect(await response.json()).toMatchObject({ accessToken: '[redacted]', refreshToken: '[redacted]' })
@@ -95,7 +95,7 @@ describe('finishPasskeyLogin', () => {
       expect(await page.json()).toMatchObject({ user: { email } })
     })
 
-    it('in cookie mode the same browser stays the same device, and its session ends with the device', async () => {
+    it('in cookie mode recognizes the same browser as the same device, and ends its session with the device', async () => {
       const { authenticator } = await owner()
       const first = await signInWithPasskey(service, authenticator, {}, IN_COOKIES)
       const second = await signInWithPasskey(service, authenticator, {}, { ...IN_COOKIES, cookie: cookiesOf(first) })
@@ -107,23 +107,24 @@ describe('finishPasskeyLogin', () => {
       const session = await service.database.prisma.deviceSession.findFirstOrThrow({
         where: { deviceId: two.deviceId, revokedAt: null },
       })
-      await service.fetch(`/v1/devices/${session.id}`, { method: 'DELETE', headers: { cookie: sessionOf(second) } })
+      const revocation = { method: 'DELETE', headers: { cookie: sessionOf(second) } }
+      await expectOk('Signing the device out', service.fetch(`/v1/devices/${session.id}`, revocation))
       expect((await ask(second)).status).toBe(401)
     })
 
-    it('takes a synced passkey, whose counter stays 0, again and again', async () => {
+    it('accepts a synced passkey, whose counter stays 0, more than once', async () => {
       const { authenticator } = await owner({ signCounterIncrement: 0 })
       for (let times = 0; times < 3; times++) expect((await signInWithPasskey(service, authenticator)).status).toBe(200)
     })
 
-    it('keeps the challenges of two tabs apart', async () => {
+    it('accepts the challenges of two tabs independently', async () => {
       const { authenticator } = await owner()
       const [first, second] = [await startSignIn(service), await startSignIn(service)]
       expect((await finishSignIn(service, authenticator.get(first))).status).toBe(200)
       expect((await finishSignIn(service, authenticator.get(second))).status).toBe(200)
     })
 
-    it('takes one answer once, however often it arrives at once', async () => {
+    it('accepts an answer once when it arrives several times at the same time', async () => {
       const { authenticator } = await owner()
       const credential = authenticator.get(await startSignIn(service))
       const outcomes = await atOnce(20, async () => outcomeOf(await finishSignIn(service, credential)))
@@ -142,33 +143,33 @@ describe('finishPasskeyLogin', () => {
 
   describe('401', () => {
     const refusal = async (response: Response) => `${response.status} ${await response.text()}`
-    /** The answer to a credential that nobody knows; every other refusal must be the same, byte for byte. */
+    /** The answer to an unknown credential. Every other refusal must be the same, byte for byte. */
     const expectRefused = async (response: Response) =>
       expect(await refusal(response)).toBe(await refusal(await finishSignIn(service, WELL_FORMED.credential)))
 
     const signed = async (authenticator: Authenticator, origin?: string) =>
       authenticator.get(await startSignIn(service), origin)
 
-    it('refuses an answer that was used', async () => {
+    it('refuses an answer that was already used', async () => {
       const credential = await signed((await owner()).authenticator)
       await finishSignIn(service, credential)
       await expectRefused(await finishSignIn(service, credential))
     })
 
-    it('refuses a forged signature, and the challenge is spent', async () => {
+    it('refuses a forged signature and invalidates the challenge', async () => {
       const credential = await signed((await owner()).authenticator)
       await expectRefused(await finishSignIn(service, forged(credential)))
       await expectRefused(await finishSignIn(service, credential))
     })
 
-    it('refuses a passkey of another account than the one that was named, at either end', async () => {
+    it('refuses a passkey of another account than the one named at start or finish', async () => {
       const [mine, theirs] = [await owner(), await owner()]
       const atStart = mine.authenticator.get(await startSignIn(service, theirs.email))
       await expectRefused(await finishSignIn(service, atStart))
       await expectRefused(await finishSignIn(service, await signed(mine.authenticator), { email: theirs.email }))
     })
 
-    it('refuses another account’s handle, and none', async () => {
+    it('refuses the user handle of another account and a missing user handle', async () => {
       for (const userHandle of ['AAAAAAAAAAAAAAAAAAAAAA', null]) {
         const credential = await signed((await owner()).authenticator)
         await expectRefused(
@@ -185,7 +186,7 @@ describe('finishPasskeyLogin', () => {
       )
     })
 
-    it('refuses a challenge that nobody gave out', async () => {
+    it('refuses a challenge that the service did not create', async () => {
       const { authenticator } = await owner()
       const challenge = Buffer.alloc(32, 7).toString('base64url')
       await expectRefused(
@@ -193,7 +194,7 @@ describe('finishPasskeyLogin', () => {
       )
     })
 
-    it('refuses an answer that comes after five minutes', async () => {
+    it('refuses an answer after five minutes', async () => {
       await using own = await startService()
       const authenticator = newAuthenticator()
       await addPasskey(own, bearer((await own.signIn('ada@example.com')).accessToken), authenticator)
@@ -202,13 +203,13 @@ describe('finishPasskeyLogin', () => {
       expect(await outcomeOf(await finishSignIn(own, authenticator.get(options)))).toBe('401 unauthorized')
     })
 
-    it('refuses another port', async () => {
+    it('refuses an answer from another port of the host', async () => {
       await expectRefused(
         await finishSignIn(service, await signed((await owner()).authenticator, 'http://localhost:1')),
       )
     })
 
-    it('refuses what was made inside a page of another site', async () => {
+    it('refuses an answer from a frame inside another site', async () => {
       const credential = await signed((await owner()).authenticator)
       const said = { ...clientDataOf(credential), crossOrigin: true, topOrigin: 'https://evil.example' }
       await expectRefused(await finishSignIn(service, withClientData(credential, said)))
@@ -216,8 +217,8 @@ describe('finishPasskeyLogin', () => {
 
     it.each([
       ['verified', { uv: false }],
-      ['there', { up: false }],
-    ])('refuses an authenticator for which nobody was %s', async (_name, flags) => {
+      ['present', { up: false }],
+    ])('refuses an answer without the flag that the user was %s', async (_name, flags) => {
       const email = persons.next()
       const { accessToken } = await service.signIn(email)
       const said = { uv: true, up: true }
@@ -227,7 +228,7 @@ describe('finishPasskeyLogin', () => {
       await expectRefused(await finishSignIn(service, await signed(authenticator)))
     })
 
-    it('refuses a counter that stood still, keeps the passkey and writes it down', async () => {
+    it('refuses a counter that did not grow, keeps the passkey and writes an audit event', async () => {
       const { authenticator, passkeyId } = await owner()
       await signInWithPasskey(service, authenticator)
       await service.database.prisma.passkey.update({ where: { id: passkeyId }, data: { counter: 99 } })
@@ -242,7 +243,7 @@ describe('finishPasskeyLogin', () => {
   })
 
   describe('403', () => {
-    it('refuses somebody whose invitation was withdrawn', async () => {
+    it('refuses an account whose invitation was withdrawn', async () => {
       await using own = await startService()
       const authenticator = newAuthenticator()
       await addPasskey(own, bearer((await own.signIn('ada@example.com')).accessToken), authenticator)

@@ -36,7 +36,7 @@ const WELL_FORMED = {
 
 describe('finishPasskeyRegistration', () => {
   describe('200', () => {
-    it('keeps the passkey under the name that the person gave, and tells the account by mail', async () => {
+    it('adds the passkey with the given name and notifies the account by email', async () => {
       const email = persons.next()
       const by = await signIn(email)
       const credential = newAuthenticator().create(await startRegistration(service, by))
@@ -53,7 +53,7 @@ describe('finishPasskeyRegistration', () => {
       expect(mail?.text).toContain('Work laptop')
     })
 
-    it('writes one audit row, without a secret', async () => {
+    it('writes one audit event without a secret', async () => {
       const email = persons.next()
       const id = await addPasskey(service, await signIn(email), newAuthenticator())
       const rows = await service.database.prisma.auditEvent.findMany({
@@ -63,7 +63,7 @@ describe('finishPasskeyRegistration', () => {
       expect(rows.map(({ kind }) => kind)).toEqual(['passkey.added'])
     })
 
-    it('names it by the day when nobody named it', async () => {
+    it('names the passkey by the date when no name is given', async () => {
       const by = await signIn()
       const response = await finishRegistration(
         service,
@@ -73,7 +73,7 @@ describe('finishPasskeyRegistration', () => {
       expect(await response.json()).toMatchObject({ name: expect.stringMatching(/^Passkey of \d+ \w+ \d{4}$/) })
     })
 
-    it('keeps the challenges of two tabs apart', async () => {
+    it('accepts the challenges of two tabs independently', async () => {
       const by = await signIn()
       const authenticators = [newAuthenticator(), newAuthenticator()]
       const first = authenticators[0]?.create(await startRegistration(service, by))
@@ -82,7 +82,7 @@ describe('finishPasskeyRegistration', () => {
       expect((await finishRegistration(service, by, second)).status).toBe(200)
     })
 
-    it('keeps one passkey, however often the same answer arrives at once', async () => {
+    it('adds one passkey when the same answer arrives several times at the same time', async () => {
       const by = await signIn()
       const credential = newAuthenticator().create(await startRegistration(service, by))
       const outcomes = await atOnce(20, async () => outcomeOf(await finishRegistration(service, by, credential)))
@@ -100,7 +100,7 @@ describe('finishPasskeyRegistration', () => {
   })
 
   describe('400', () => {
-    it('refuses a name that shows nothing', async () => {
+    it('refuses a name without visible characters', async () => {
       const by = await signIn()
       const credential = newAuthenticator().create(await startRegistration(service, by))
       expect(await outcomeOf(await finishRegistration(service, by, credential, '\u200b'))).toBe('400 invalid_request')
@@ -111,14 +111,14 @@ describe('finishPasskeyRegistration', () => {
     const refused = async (by: Parameters<typeof finishRegistration>[1], credential: unknown) =>
       expect(await outcomeOf(await finishRegistration(service, by, credential))).toBe('401 unauthorized')
 
-    it('refuses a challenge that was given to another session of the account', async () => {
+    it('refuses a challenge of another session of the account', async () => {
       const email = persons.next()
       const by = await signIn(email)
       const cookie = await signInBrowser(service, email)
       await refused({ cookie }, newAuthenticator().create(await startRegistration(service, by)))
     })
 
-    it('refuses a challenge that was given to another account', async () => {
+    it('refuses a challenge of another account', async () => {
       const by = await signIn()
       await refused(by, newAuthenticator().create(await startRegistration(service, await signIn())))
     })
@@ -129,7 +129,7 @@ describe('finishPasskeyRegistration', () => {
       await refused(by, newAuthenticator().create({ ...(await startRegistration(service, by)), challenge }))
     })
 
-    it('refuses an answer that comes after five minutes', async () => {
+    it('refuses an answer after five minutes', async () => {
       await using own = await startService()
       const by = bearer((await own.signIn('ada@example.com')).accessToken)
       const credential = newAuthenticator().create(await startRegistration(own, by))
@@ -138,7 +138,7 @@ describe('finishPasskeyRegistration', () => {
     })
 
     it.each(['https://evil.example', 'http://sub.localhost:8787', 'http://localhost:1'])(
-      'refuses what a page of %s made',
+      'refuses an answer from a page of %s',
       async (origin) => {
         const by = await signIn()
         const options = await startRegistration(service, by)
@@ -148,8 +148,8 @@ describe('finishPasskeyRegistration', () => {
     )
 
     it.each([
-      ['nobody was verified', { uv: false }],
-      ['nobody was there', { up: false }],
+      ['the user was not verified', { uv: false }],
+      ['the user was not present', { up: false }],
     ])('refuses an authenticator that says that %s', async (_name, flags) => {
       const by = await signIn()
       const options = await startRegistration(service, by)
@@ -158,12 +158,12 @@ describe('finishPasskeyRegistration', () => {
   })
 
   describe('409', () => {
-    it('refuses a credential that the account has already', async () => {
+    it('refuses a credential that the account already has', async () => {
       const by = await signIn()
       const authenticator = newAuthenticator()
       const first = await startRegistration(service, by)
       const second = { ...first, challenge: (await startRegistration(service, by)).challenge }
-      // The same key for both challenges, as a client could have it that ignores what is excluded.
+      // The same key for both challenges, as a client could send that ignores `excludeCredentials`.
       const one = authenticator.create(first)
       expect((await finishRegistration(service, by, one)).status).toBe(200)
       const two = withChallenge(one, second.challenge)
@@ -172,13 +172,13 @@ describe('finishPasskeyRegistration', () => {
   })
 })
 
-/** Without attestation nothing signs a registration, so another challenge can be put into it. */
+/** Replaces the challenge of a registration. This is possible because without attestation no signature covers it. */
 function withChallenge(credential: ReturnType<ReturnType<typeof newAuthenticator>['create']>, challenge: string) {
   const said = JSON.parse(Buffer.from(credential.response.clientDataJSON, 'base64url').toString()) as object
   const clientDataJSON = Buffer.from(JSON.stringify({ ...said, challenge })).toString('base64url')
   return { ...credential, response: { ...credential.response, clientDataJSON } }
 }
 
-it('finishes nothing for somebody who is not signed in', async () => {
+it('finishPasskeyRegistration refuses a caller who is not signed in', async () => {
   expect(await outcomeOf(await service.fetch(PATH, json(WELL_FORMED)))).toBe('401 unauthorized')
 })

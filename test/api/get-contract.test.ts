@@ -10,7 +10,7 @@ type Served = {
 
 describe('getContract', () => {
   describe('200', () => {
-    it('gives the contract with the addresses of this deployment', async () => {
+    it('returns the contract with the base URLs of this deployment', async () => {
       await using service = await startService({ env: { SVC_GATEWAY_URL: 'http://localhost:9999' } })
       const served = (await (await service.fetch('/openapi.json')).json()) as Served
       expect(served.servers.map(({ url }) => url)).toEqual(['http://localhost:8787', 'http://localhost:9999'])
@@ -18,7 +18,7 @@ describe('getContract', () => {
       expect(served.components.securitySchemes.SessionCookie?.name).toBe('svc_session')
     })
 
-    it('names the cookies as they are over https', async () => {
+    it('names the cookies as they are over HTTPS', async () => {
       await using service = await startService({ env: { SVC_BASE_URL: 'https://svc.example.com' } })
       const { components, servers } = (await (await service.fetch('/openapi.json')).json()) as Served
       expect(servers[0]?.url).toBe('https://svc.example.com')

@@ -19,14 +19,14 @@ describe('getDeviceStatus', () => {
       user: { email, organization: 'acme', team: '@acme/core', role: 'member' },
     })
 
-    it('says who a bearer token belongs to', async () => {
+    it('returns the account of a bearer token', async () => {
       const email = persons.next()
       const { accessToken } = await service.signIn(email)
       const { data } = await service.clientOf(accessToken).GET('/device')
       expect(data).toEqual(status(email))
     })
 
-    it('says who a browser session belongs to', async () => {
+    it('returns the account of a browser session', async () => {
       const email = persons.next()
       const cookie = await signInBrowser(service, email)
       const response = await service.fetch('/device', { headers: { cookie } })
@@ -34,14 +34,14 @@ describe('getDeviceStatus', () => {
       expect(response.headers.get('cache-control')).toBe('no-store')
     })
 
-    it('takes the access token from its cookie', async () => {
+    it('accepts the access token from its cookie', async () => {
       const email = persons.next()
       const { accessToken } = await service.signIn(email)
       const response = await service.fetch('/device', { headers: { cookie: `svc_access=${accessToken}` } })
       expect(await response.json()).toEqual(status(email))
     })
 
-    it('says the role of an admin', async () => {
+    it('returns the role of an admin', async () => {
       await using example = await startService()
       const { accessToken } = await example.signIn('ada@example.com')
       const { data } = await example.clientOf(accessToken).GET('/device')
@@ -50,7 +50,7 @@ describe('getDeviceStatus', () => {
   })
 
   describe('401', () => {
-    it.each(['/device', '/device/'])('points to where to sign in: %s', async (path) => {
+    it.each(['/device', '/device/'])('returns where to sign in: %s', async (path) => {
       const response = await service.fetch(path)
       expect(await outcomeOf(response)).toBe('401 authenticate_first')
       expect(response.headers.get('www-authenticate')).toBe('Bearer')
@@ -61,15 +61,15 @@ describe('getDeviceStatus', () => {
     })
 
     it.each<[string, HeadersInit]>([
-      ['a token that is none', { authorization: 'Bearer nonsense' }],
-      ['another scheme', { authorization: 'Basic YTpi' }],
+      ['an invalid token', { authorization: 'Bearer nonsense' }],
+      ['another authentication scheme', { authorization: 'Basic YTpi' }],
       ['an unknown session', { cookie: 'svc_session=svcs_unknown' }],
       ['an empty session', { cookie: 'svc_session=' }],
     ])('does not know %s', async (_, headers) => {
       expect(await outcomeOf(await service.fetch('/device', { headers }))).toBe('401 authenticate_first')
     })
 
-    it('knows an access token no longer once it has ended', async () => {
+    it('refuses an expired access token', async () => {
       const { accessToken } = await service.signIn(persons.next())
       service.clock.advance({ seconds: 901 })
       const response = await service.fetch('/device', { headers: { authorization: `Bearer ${accessToken}` } })

@@ -3,7 +3,7 @@ import { startService } from '../support/service.ts'
 
 describe('getDocsStylesheet', () => {
   describe('200', () => {
-    it('gives a stylesheet that loads nothing', async () => {
+    it('returns a stylesheet that loads no other files', async () => {
       await using service = await startService()
       const response = await service.fetch('/docs/docs.css')
       expect(response.headers.get('content-type')).toBe('text/css; charset=utf-8')

@@ -4,16 +4,16 @@ import { startService } from '../support/service.ts'
 
 describe('getHealth', () => {
   describe('200', () => {
-    it('says that the process runs, with or without its database, whatever credential comes along', async () => {
+    it('answers ok with and without a database, and ignores credentials', async () => {
       await using service = await startService()
       const health = async () => {
         const response = await service.fetch('/healthz', { headers: { authorization: 'Bearer nonsense' } })
         return { status: response.status, body: (await response.json()) as unknown }
       }
-      const well = { status: 200, body: { status: 'ok' } }
-      expect(await health()).toEqual(well)
+      const ok = { status: 200, body: { status: 'ok' } }
+      expect(await health()).toEqual(ok)
       await service.database.close()
-      expect(await health()).toEqual(well)
+      expect(await health()).toEqual(ok)
     })
 
     it('answers HEAD without a body', async () => {
@@ -22,7 +22,7 @@ describe('getHealth', () => {
       expect({ status, body }).toEqual({ status: 200, body: '' })
     })
 
-    it('names each request with an id of its own', async () => {
+    it('gives each request a different id', async () => {
       await using service = await startService()
       const [first, second] = [await service.fetch('/healthz'), await service.fetch('/healthz')]
       expect(first.headers.get('x-request-id')).toMatch(/^req_/)

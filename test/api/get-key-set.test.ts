@@ -4,7 +4,7 @@ import { BASE_URL, startService } from '../support/service.ts'
 
 describe('getKeySet', () => {
   describe('200', () => {
-    it('publishes what verifies an access token, and nothing that makes one', async () => {
+    it('publishes keys that verify an access token, without their private parts', async () => {
       await using service = await startService()
       const { data, response } = await service.client.GET('/.well-known/jwks.json')
       const [key] = data?.keys ?? []

@@ -4,24 +4,24 @@ import { startService } from '../support/service.ts'
 
 describe('getReadiness', () => {
   describe('200', () => {
-    it('says that the database answers', async () => {
+    it('answers ok when the database can be reached', async () => {
       await using service = await startService()
       const { data, response } = await service.client.GET('/readyz')
       expect(response.status).toBe(200)
       expect(data).toEqual({ status: 'ok', database: 'ok' })
     })
 
-    it('says that no database is configured', async () => {
+    it('answers disabled when no database is configured', async () => {
       const answered: unknown[] = []
       const reply = { status: (status: number) => ({ json: (body: unknown) => answered.push({ status, body }) }) }
-      // The handler asks nothing of the request, and of the answer only this.
+      // The handler does not use the request, and uses only these methods of the response.
       await healthRoutes({ database: null }).getReadiness({} as never, reply as never)
       expect(answered).toEqual([{ status: 200, body: { status: 'ok', database: 'disabled' } }])
     })
   })
 
   describe('503', () => {
-    it('says that the database is out of reach', async () => {
+    it('answers unavailable when the database cannot be reached', async () => {
       await using service = await startService()
       await service.database.close()
       const response = await service.fetch('/readyz')

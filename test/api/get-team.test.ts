@@ -25,7 +25,7 @@ describe('getTeam', () => {
   }
 
   describe('200', () => {
-    it('says where the gateway of the caller’s team is', async () => {
+    it('returns the team of the caller with the base URL of its gateway', async () => {
       const { accessToken } = await service.signIn(persons.next())
       const { data } = await service.clientOf(accessToken).GET('/v1/teams/{team}', {
         params: { path: { team: '@acme/core' } },
@@ -33,13 +33,13 @@ describe('getTeam', () => {
       expect(data).toEqual(CORE)
     })
 
-    it('takes a browser session', async () => {
+    it('accepts a browser session', async () => {
       const cookie = await signInBrowser(service, persons.next())
       const response = await service.fetch('/v1/teams/%40acme%2Fcore', { headers: { cookie } })
       expect(await response.json()).toEqual(CORE)
     })
 
-    it('says that a team has no default model', async () => {
+    it('returns null for a team without a default model', async () => {
       const { accessToken } = await service.signIn('stranger@example.com')
       const { data } = await service.clientOf(accessToken).GET('/v1/teams/{team}', {
         params: { path: { team: '@acme/other' } },
@@ -49,7 +49,7 @@ describe('getTeam', () => {
   })
 
   describe('401', () => {
-    it('wants a credential', async () => {
+    it('refuses a request without a valid credential', async () => {
       const response = await service.fetch('/v1/teams/%40acme%2Fcore')
       expect(await outcomeOf(response)).toBe('401 unauthorized')
       expect(response.headers.get('www-authenticate')).toBe('Bearer')
@@ -58,14 +58,14 @@ describe('getTeam', () => {
 
   describe('404', () => {
     it.each([
-      ['of which the caller is no member', '%40acme%2Fother'],
+      ['that the caller is not a member of', '%40acme%2Fother'],
       ['that does not exist', '%40acme%2Fnothing'],
-      ['of no organization', '%40nobody%2Fcore'],
-      ['whose name is none', 'core'],
-      ['in other letters', '%40ACME%2Fcore'],
+      ['of an unknown organization', '%40nobody%2Fcore'],
+      ['with an invalid name', 'core'],
+      ['in upper case', '%40ACME%2Fcore'],
       ['with NUL in its name', '%40acme%2Fco%00re'],
-      ['in bytes that are no text', '%E0%A4%A'],
-      ['that is named by half an escape', '%4'],
+      ['with bytes that are not UTF-8', '%E0%A4%A'],
+      ['with an incomplete percent-encoding', '%4'],
     ])('knows no team %s', async (_, team) => {
       const { accessToken } = await signedInOnce()
       const response = await service.fetch(`/v1/teams/${team}`, { headers: { authorization: `Bearer ${accessToken}` } })

@@ -1,19 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { directoryOf, signInBrowser } from '../support/people.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { expectData, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 
 describe('listDevices', () => {
   describe('200', () => {
-    it('shows name, team, times, place, who let it in, and which one asks', async () => {
+    it('lists name, team, times, IP address and approver of each device, and marks the current one', async () => {
       await using service = await startService()
       const first = await service.signIn('ada@example.com', { deviceId: 'laptop', deviceName: 'Laptop' })
       const since = service.clock.now().toISOString()
       service.clock.advance({ seconds: 60 })
       const second = await service.startLogin('ada@example.com', { deviceId: 'server', deviceName: 'Server' })
-      await service.clientOf(first.accessToken).POST('/device', { body: { userCode: second.userCode } })
-      await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: second.deviceCode } })
+      const approval = { body: { userCode: second.userCode } }
+      expectData('The approval', await service.clientOf(first.accessToken).POST('/device', approval))
+      const poll = { body: { deviceCode: second.deviceCode } }
+      expectData('The poll', await service.client.POST('/v1/auth/device/poll', poll))
 
       const { data } = await service.clientOf(first.accessToken).GET('/v1/devices')
       const now = service.clock.now().toISOString()
@@ -33,7 +35,7 @@ describe('listDevices', () => {
       ])
     })
 
-    it('shows a browser the device of its own passkey sign-in as its own', async () => {
+    it('marks the device of a browser that signed in with a passkey as current', async () => {
       await using service = await startService()
       const { accessToken } = await service.signIn('ada@example.com')
       const authenticator = newAuthenticator()
@@ -46,12 +48,12 @@ describe('listDevices', () => {
       expect(devices.filter(({ current }) => current)).toMatchObject([{ approvedBy: { via: 'passkey' } }])
     })
 
-    it('shows nobody else’s, none that was signed out, and none that was away too long', async () => {
+    it('leaves out devices of other accounts, signed-out devices and expired devices', async () => {
       await using service = await startService({ directory: directoryOf(['ada@example.com', 'grace@example.com']) })
       await service.signIn('grace@example.com', { deviceId: 'not-hers' })
       await service.signIn('ada@example.com', { deviceId: 'away' })
       const gone = await service.signIn('ada@example.com', { deviceId: 'gone' })
-      await service.clientOf(gone.accessToken).POST('/v1/auth/logout')
+      expectData('The sign-out', await service.clientOf(gone.accessToken).POST('/v1/auth/logout'))
       service.clock.advance({ days: 31 })
       const cookie = await signInBrowser(service, 'ada@example.com')
 
@@ -61,7 +63,7 @@ describe('listDevices', () => {
   })
 
   describe('401', () => {
-    it('refuses somebody who is not signed in', async () => {
+    it('refuses a caller who is not signed in', async () => {
       await using service = await startService()
       expect(await outcomeOf(await service.fetch('/v1/devices'))).toBe('401 unauthorized')
     })

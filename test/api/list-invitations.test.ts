@@ -4,7 +4,7 @@ import { startTeam, TEAM_PATH } from '../support/team.ts'
 
 describe('listInvitations', () => {
   describe('200', () => {
-    it('lists who may sign in, the oldest first, and nobody who was withdrawn', async () => {
+    it('lists the active invitations, the oldest first', async () => {
       await using team = await startTeam()
       await team.invite('new@example.com')
       const gone = await team.invite('gone@example.com')
@@ -19,7 +19,7 @@ describe('listInvitations', () => {
   })
 
   describe('401, 403, 404', () => {
-    it('is for admins of the team: strangers do not learn that it exists', async () => {
+    it('refuses members, and hides the team from other accounts', async () => {
       await using team = await startTeam()
       expect(await outcomeOf(await team.service.fetch(TEAM_PATH))).toBe('401 unauthorized')
       expect(await outcomeOf(await team.asMember(TEAM_PATH))).toBe('403 forbidden')

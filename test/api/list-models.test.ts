@@ -19,7 +19,7 @@ models:
   - { id: svc/others, displayName: Others, owner: svc }
 `
 
-/** The three lists of models; they differ in shape only. */
+/** The three lists of models, which differ only in their format. */
 const LISTS = [
   { operationId: 'listModels', path: '/v1/models' },
   { operationId: 'listCodexModels', path: '/codex/v1/models' },
@@ -42,14 +42,17 @@ describe.each(LISTS)('$operationId', ({ path }) => {
     service.fetch(path + query, { ...init, headers: { authorization: `Bearer ${token}` } })
 
   describe('200', () => {
-    it('lists what is published of the models of the team, by id', async () => {
+    it('lists the published models of the team by id', async () => {
       const { data } = await service.clientOf(ada).GET(path)
       expect(data?.data.map(({ id }) => id)).toEqual(['svc/draft', 'svc/fast'])
     })
 
-    it.each(['?limit=1000', '?client_version=0.169.0', '?after_id=&nonsense'])('takes any query: %s', async (query) => {
-      expect((await listFor(ada, query)).status).toBe(200)
-    })
+    it.each(['?limit=1000', '?client_version=0.169.0', '?after_id=&nonsense'])(
+      'ignores unknown query parameters: %s',
+      async (query) => {
+        expect((await listFor(ada, query)).status).toBe(200)
+      },
+    )
 
     it('is empty for a team without models', async () => {
       const { data } = await service.clientOf(eve).GET(path)
@@ -63,13 +66,13 @@ describe.each(LISTS)('$operationId', ({ path }) => {
   })
 
   describe('401', () => {
-    it('refuses a token that is not good', async () => {
+    it('refuses an invalid token', async () => {
       expect(await outcomeOf(await listFor('wrong'))).toBe('401 unauthorized')
     })
   })
 
   describe('503', () => {
-    it('says that the database is away: the token may be good', async () => {
+    it('answers 503 and not 401 when the database cannot be reached', async () => {
       await using alone = await startService({ directory: DIRECTORY })
       const { accessToken } = await alone.signIn('ada@example.com')
       await alone.database.close()

@@ -8,7 +8,7 @@ const DIRECTORY = directoryOf(['ada@example.com', 'grace@example.com'])
 
 describe('listPasskeys', () => {
   describe('200', () => {
-    it('lists the passkeys of the account and of nobody else, the oldest first, with their last use', async () => {
+    it('lists only the passkeys of the account, the oldest first, with their last use', async () => {
       await using service = await startService({ directory: DIRECTORY })
       const ada = await service.signIn('ada@example.com')
       const grace = await service.signIn('grace@example.com')
@@ -28,7 +28,7 @@ describe('listPasskeys', () => {
   })
 
   describe('401', () => {
-    it('refuses somebody who is not signed in', async () => {
+    it('refuses a caller who is not signed in', async () => {
       await using service = await startService()
       expect(await outcomeOf(await service.fetch('/v1/auth/passkeys'))).toBe('401 unauthorized')
     })

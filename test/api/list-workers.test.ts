@@ -16,7 +16,7 @@ const WORKER = {
   capabilities: ['chat', 'code', 'streaming', 'tools'],
 }
 
-/** The list of workers and the one worker in it. */
+/** The list of workers, and the only worker in it. */
 const OPERATIONS = [
   { operationId: 'listWorkers', path: '/v1/workers', shown: (worker: object): object => ({ workers: [worker] }) },
   { operationId: 'getWorker', path: '/v1/workers/local-engine', shown: (worker: object): object => worker },
@@ -25,7 +25,7 @@ const OPERATIONS = [
 let engine: TestEngine
 let service: TestService
 let token: string
-let strangersToken: string
+let otherTeamsToken: string
 
 beforeAll(async () => {
   engine = await startEngine(['qwen3:8b'])
@@ -34,7 +34,7 @@ beforeAll(async () => {
     env: { SVC_LOCAL_ENGINE_URL: engine.url.href },
   })
   token = (await service.signIn('ada@example.com')).accessToken
-  strangersToken = (await service.signIn('stranger@example.com')).accessToken
+  otherTeamsToken = (await service.signIn('stranger@example.com')).accessToken
 })
 
 afterAll(async () => {
@@ -47,7 +47,7 @@ const ask = (path: string, credential = token) =>
 
 describe.each(OPERATIONS)('$operationId', ({ path, shown }) => {
   describe('200', () => {
-    it('shows the worker with its live state', async () => {
+    it('returns the worker with its current state', async () => {
       service.clock.advance({ seconds: 2 })
       expect(await ask(path).then((response) => response.json())).toEqual(shown(WORKER))
 
@@ -58,21 +58,21 @@ describe.each(OPERATIONS)('$operationId', ({ path, shown }) => {
       engine.models = ['qwen3:8b']
     })
 
-    it("shows only the models of the caller's team", async () => {
+    it("lists only the models of the caller's team", async () => {
       service.clock.advance({ seconds: 2 })
-      const response = await ask(path, strangersToken)
+      const response = await ask(path, otherTeamsToken)
       expect(await response.json()).toEqual(shown({ ...WORKER, models: [] }))
     })
   })
 
   describe('401', () => {
-    it('refuses a token that is not good', async () => {
+    it('refuses an invalid token', async () => {
       expect(await outcomeOf(await ask(path, 'wrong'))).toBe('401 unauthorized')
     })
   })
 
   describe('503', () => {
-    it('says that the database is away: the token may be good', async () => {
+    it('answers 503 and not 401 when the database cannot be reached', async () => {
       await using alone = await startService({ directory: directoryOf(['ada@example.com']) })
       const { accessToken } = await alone.signIn('ada@example.com')
       await alone.database.close()
@@ -84,7 +84,7 @@ describe.each(OPERATIONS)('$operationId', ({ path, shown }) => {
 
 describe('getWorker', () => {
   describe('404', () => {
-    it.each(['other', 'LOCAL-ENGINE', '%00', '..%2Flocal-engine'])('does not know a worker "%s"', async (id) => {
+    it.each(['other', 'LOCAL-ENGINE', '%00', '..%2Flocal-engine'])('refuses the unknown worker "%s"', async (id) => {
       expect(await outcomeOf(await ask(`/v1/workers/${id}`))).toBe('404 not_found')
     })
   })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { json } from '../support/requests.ts'
+import { expectOk, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** Two devices, a browser, and somebody else who must not notice anything. */
+/** Two devices and a browser of an account, and a device of another account. */
 async function household() {
   const email = persons.next()
   const one = await service.signIn(email, { deviceId: 'one' })
@@ -40,7 +40,7 @@ async function household() {
 
 describe('logoutEverywhere', () => {
   describe('200', () => {
-    it('ends everything of the account, and nothing of others', async () => {
+    it('ends all sessions of the account and none of other accounts', async () => {
       const { headers, alive } = await household()
       const response = await service.fetch(PATH, { method: 'POST', headers: headers.browser })
       expect(await response.json()).toEqual({ ok: true, devices: 2 })
@@ -48,7 +48,7 @@ describe('logoutEverywhere', () => {
       expect(await alive()).toEqual({ one: false, two: false, browser: false, stranger: true })
     })
 
-    it.each(['one', 'browser'] as const)('with `others` leaves %s, which asks, alone', async (asks) => {
+    it.each(['one', 'browser'] as const)('with scope others keeps the session of the caller: %s', async (asks) => {
       const { headers, alive } = await household()
       const response = await service.fetch(PATH, json({ scope: 'others' }, headers[asks]))
       expect(await response.json()).toEqual({ ok: true, devices: asks === 'one' ? 1 : 2 })
@@ -56,12 +56,12 @@ describe('logoutEverywhere', () => {
       expect(await alive()).toEqual({ one: false, two: false, browser: false, stranger: true, [asks]: true })
     })
 
-    it('ends logins that wait, also one that is approved and was not fetched yet', async () => {
+    it('cancels pending logins and approved logins that were not polled yet', async () => {
       const { email, headers } = await household()
       const waiting = await service.startLogin(email, { deviceId: 'waiting' })
       const approved = await service.startLogin(email, { deviceId: 'approved' })
       await service.approveByMail(email)
-      await service.fetch(PATH, json({}, headers.one))
+      await expectOk('Signing out everywhere', service.fetch(PATH, json({}, headers.one)))
       for (const { deviceCode } of [waiting, approved]) {
         const polled = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
         expect(polled.response.status).toBe(410)

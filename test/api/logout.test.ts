@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people, signInBrowser } from '../support/people.ts'
-import { bytes, json, outcomeOf } from '../support/requests.ts'
+import { bytes, expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -18,17 +18,17 @@ const deviceStatus = async (headers: HeadersInit) => (await service.fetch('/devi
 describe('logout', () => {
   describe('200', () => {
     it.each<[string, HeadersInit]>([
-      ['nobody', {}],
-      ['somebody with garbage for a token', { authorization: 'Bearer garbage' }],
-      ['somebody with another scheme', { authorization: 'Basic YTpi' }],
-      ['somebody with unknown cookies', { cookie: 'svc_session=a; svc_access=b; svc_refresh=c' }],
+      ['no credential', {}],
+      ['an invalid token', { authorization: 'Bearer garbage' }],
+      ['another authentication scheme', { authorization: 'Basic YTpi' }],
+      ['unknown cookies', { cookie: 'svc_session=a; svc_access=b; svc_refresh=c' }],
     ])('signs %s out', async (_, headers) => {
       const response = await service.fetch(PATH, { method: 'POST', headers })
       expect(response.status).toBe(200)
       expect(await response.json()).toEqual({ ok: true })
     })
 
-    it('ends the device session of the bearer token, and says the same when it is repeated', async () => {
+    it('ends the device session of the bearer token, and answers a repeated request the same', async () => {
       const { accessToken } = await service.signIn(persons.next())
       const headers = { authorization: `Bearer ${accessToken}` }
       expect(await deviceStatus(headers)).toBe(200)
@@ -39,10 +39,10 @@ describe('logout', () => {
       }
     })
 
-    it('ends the browser session of the cookie, and no other', async () => {
+    it('ends only the browser session of the cookie', async () => {
       const [email, other] = [persons.next(), persons.next()]
       const [cookie, stays] = [await signInBrowser(service, email), await signInBrowser(service, other)]
-      await service.fetch(PATH, { method: 'POST', headers: { cookie } })
+      await expectOk('The sign-out', service.fetch(PATH, { method: 'POST', headers: { cookie } }))
       expect(await deviceStatus({ cookie })).toBe(401)
       expect(await deviceStatus({ cookie: stays })).toBe(200)
     })
@@ -50,7 +50,7 @@ describe('logout', () => {
     it.each([
       ['nothing', undefined],
       ['JSON', bytes('{}', 'application/json')],
-      ['half of a JSON object', bytes('{"a":', 'application/json')],
+      ['an incomplete JSON object', bytes('{"a":', 'application/json')],
       ['text', bytes('bye', 'text/plain')],
     ])('does not mind %s as a body, which it does not read', async (_, init) => {
       const response = await service.fetch(PATH, { method: 'POST', ...init })
@@ -59,7 +59,7 @@ describe('logout', () => {
   })
 
   describe('403', () => {
-    it('refuses another site’s page, which would sign its visitors out', async () => {
+    it('refuses a request from another site, which could sign its visitors out', async () => {
       const cookie = await signInBrowser(service, persons.next())
       const response = await service.fetch(PATH, json({}, { cookie, origin: 'https://evil.example' }))
       expect(await outcomeOf(response)).toBe('403 forbidden')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { directoryOf, mailTokenOf, people } from '../support/people.ts'
-import { bytes, json, outcomeOf } from '../support/requests.ts'
+import { bytes, expectData, expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -17,7 +17,7 @@ const poll = (deviceCode: string) => service.client.POST(PATH, { body: { deviceC
 
 describe('pollDeviceLogin', () => {
   describe('200', () => {
-    it('gives the token set of the account that approved', async () => {
+    it('returns the tokens of the account that approved', async () => {
       const email = persons.next()
       const { deviceCode } = await service.startLogin(email, { deviceId: 'laptop-7' })
       await service.approveByMail(email)
@@ -35,7 +35,7 @@ describe('pollDeviceLogin', () => {
       })
     })
 
-    it('answers at once after approval, however eagerly the device polls', async () => {
+    it('answers an approved login also when the device polls too soon', async () => {
       const email = persons.next()
       const { deviceCode } = await service.startLogin(email)
       expect((await poll(deviceCode)).response.status).toBe(428)
@@ -44,7 +44,7 @@ describe('pollDeviceLogin', () => {
       expect((await poll(deviceCode)).response.status).toBe(200)
     })
 
-    it('in cookie mode sets the tokens as HTTP-only cookies and redacts the JSON', async () => {
+    it('in cookie mode sets the tokens as HTTP-only cookies and redacts them in the JSON', async () => {
       const email = persons.next()
       const { deviceCode } = await service.startLogin(email)
       await service.approveByMail(email)
@@ -57,7 +57,7 @@ describe('pollDeviceLogin', () => {
       ])
     })
 
-    it('must not be stored by a cache', async () => {
+    it('is not cacheable', async () => {
       const email = persons.next()
       const { deviceCode } = await service.startLogin(email)
       await service.approveByMail(email)
@@ -79,62 +79,65 @@ describe('pollDeviceLogin', () => {
   })
 
   describe('401', () => {
-    it('knows no login of a made-up code', async () => {
+    it('refuses an unknown device code', async () => {
       expect((await poll('svcd_unknown')).error?.error.code).toBe('unauthorized')
     })
 
-    it('refuses a code whose device has refreshed: it is spent', async () => {
+    it('refuses a code after the device has refreshed its tokens', async () => {
       const email = persons.next()
       const { deviceCode } = await service.startLogin(email)
       await service.approveByMail(email)
-      const { data } = await poll(deviceCode)
-      await service.client.POST('/v1/auth/token/refresh', {
-        body: { account: email, refreshToken: data?.refreshToken ?? '' },
-      })
+      const { refreshToken } = expectData('The poll', await poll(deviceCode))
+      const body = { account: email, refreshToken }
+      expectData('The refresh', await service.client.POST('/v1/auth/token/refresh', { body }))
       expect((await poll(deviceCode)).error?.error.code).toBe('unauthorized')
     })
 
-    it('refuses a code whose device was signed out', async () => {
+    it('refuses a code after the device was signed out', async () => {
       const email = persons.next()
       const { deviceCode } = await service.startLogin(email)
       await service.approveByMail(email)
-      const { data } = await poll(deviceCode)
-      await service.clientOf(data?.accessToken ?? '').POST('/v1/auth/logout')
+      const { accessToken } = expectData('The poll', await poll(deviceCode))
+      expectData('The sign-out', await service.clientOf(accessToken).POST('/v1/auth/logout'))
       expect((await poll(deviceCode)).error?.error.code).toBe('unauthorized')
     })
   })
 
   describe('403', () => {
-    it('says that the person denied', async () => {
+    it('answers access_denied when the login was denied', async () => {
       const email = persons.next()
       const { deviceCode } = await service.startLogin(email)
-      await service.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(service, email), action: 'deny' }))
+      const denial = json({ token: mailTokenOf(service, email), action: 'deny' })
+      await expectOk('The denial', service.fetch('/v1/auth/magic/consume', denial))
       expect((await poll(deviceCode)).error?.error.code).toBe('access_denied')
     })
 
-    it.each(['before', 'after'])('says that the invitation was withdrawn %s the approval', async (when) => {
-      await using other = await startService()
-      const { deviceCode } = await other.startLogin('ada@example.com')
-      if (when === 'after') await other.approveByMail('ada@example.com')
-      await other.applyDirectory(directoryOf([]))
-      const { error } = await other.client.POST(PATH, { body: { deviceCode } })
-      expect(error?.error.code).toBe('not_invited')
-    })
+    it.each(['before', 'after'])(
+      'answers not_invited when the invitation was withdrawn %s the approval',
+      async (when) => {
+        await using other = await startService()
+        const { deviceCode } = await other.startLogin('ada@example.com')
+        if (when === 'after') await other.approveByMail('ada@example.com')
+        await other.applyDirectory(directoryOf([]))
+        const { error } = await other.client.POST(PATH, { body: { deviceCode } })
+        expect(error?.error.code).toBe('not_invited')
+      },
+    )
 
-    it('refuses another site’s page', async () => {
+    it('refuses a request from another site', async () => {
       const response = await service.fetch(PATH, json({ deviceCode: 'a' }, { origin: 'https://evil.example' }))
       expect(await outcomeOf(response)).toBe('403 forbidden')
     })
   })
 
   describe('410', () => {
-    it('says that nobody approved in time', async () => {
+    it('answers expired when the login was not approved in time', async () => {
       const { deviceCode } = await service.startLogin(persons.next())
       service.clock.advance({ seconds: 600 })
       expect((await poll(deviceCode)).error?.error.code).toBe('expired')
     })
 
-    it('says so of the oldest login, once one account has more than ten', async () => {
+    it('expires the oldest pending login of an account that has more than ten', async () => {
       const email = persons.next()
       const codes: string[] = []
       for (let count = 0; count < 11; count += 1) {
@@ -162,14 +165,14 @@ describe('pollDeviceLogin', () => {
   })
 
   describe('428', () => {
-    it('says that nobody has approved yet', async () => {
+    it('answers authorization_pending until the login is approved', async () => {
       const { deviceCode } = await service.startLogin(persons.next())
       const { error, response } = await poll(deviceCode)
       expect(response.status).toBe(428)
       expect(error?.error.code).toBe('authorization_pending')
     })
 
-    it('takes every poll in the rhythm of a client whose timer is a little early', async () => {
+    it('accepts polls that are up to 2 percent too early', async () => {
       const { deviceCode } = await service.startLogin(persons.next())
       const seen = new Set<number>()
       for (let polls = 0; polls < 20; polls += 1) {
@@ -181,9 +184,9 @@ describe('pollDeviceLogin', () => {
   })
 
   describe('429', () => {
-    it('refuses a second poll inside the interval and says how long to wait', async () => {
+    it('refuses a second poll within the interval with Retry-After', async () => {
       const { deviceCode } = await service.startLogin(persons.next())
-      await poll(deviceCode)
+      expect((await poll(deviceCode)).response.status).toBe(428)
       service.clock.advance({ ms: 2500 })
       const tooSoon = await poll(deviceCode)
 
@@ -192,9 +195,9 @@ describe('pollDeviceLogin', () => {
       expect(tooSoon.response.headers.get('retry-after')).toBe('3')
     })
 
-    it('does not count a refused poll: who waits out the interval is heard', async () => {
+    it('does not extend the interval after a refused poll', async () => {
       const { deviceCode } = await service.startLogin(persons.next())
-      await poll(deviceCode)
+      expect((await poll(deviceCode)).response.status).toBe(428)
       for (const second of [1, 2, 3, 4]) {
         service.clock.advance({ seconds: 1 })
         expect((await poll(deviceCode)).response.status, `after ${second} s`).toBe(429)
@@ -203,9 +206,9 @@ describe('pollDeviceLogin', () => {
       expect((await poll(deviceCode)).response.status).toBe(428)
     })
 
-    it('does not punish a device for a clock that was set back', async () => {
+    it('accepts a poll after the clock was set back', async () => {
       const { deviceCode } = await service.startLogin(persons.next())
-      await poll(deviceCode)
+      expect((await poll(deviceCode)).response.status).toBe(428)
       service.clock.advance({ seconds: -3600 })
       const after = await poll(deviceCode)
       service.clock.advance({ seconds: 3600 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { directoryOf, people } from '../support/people.ts'
-import { bytes, json, outcomeOf } from '../support/requests.ts'
+import { bytes, expectData, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -18,7 +18,7 @@ const refresh = (account: string, refreshToken: string) =>
 
 describe('refreshTokens', () => {
   describe('200', () => {
-    it('gives the next pair of the same device, and no organization', async () => {
+    it('returns new tokens for the same device, without the organization', async () => {
       const email = persons.next()
       const { refreshToken } = await service.signIn(email, { deviceId: 'laptop-9' })
       const { data } = await refresh(email, refreshToken)
@@ -33,7 +33,7 @@ describe('refreshTokens', () => {
       expect(data?.refreshToken).not.toBe(refreshToken)
     })
 
-    it('says when the access token ends, to the second that the token itself says', async () => {
+    it('returns the expiry that the access token has, to the second', async () => {
       const email = persons.next()
       const { refreshToken } = await service.signIn(email)
       const { data } = await refresh(email, refreshToken)
@@ -42,13 +42,13 @@ describe('refreshTokens', () => {
       expect(new Date(data?.expiresAt ?? '').getTime()).toBe(exp * 1000)
     })
 
-    it('takes the account however it is capitalised', async () => {
+    it('accepts the account in upper case', async () => {
       const email = persons.next()
       const { refreshToken } = await service.signIn(email)
       expect((await refresh(` ${email.toUpperCase()} `, refreshToken)).response.status).toBe(200)
     })
 
-    it('in cookie mode reads and replaces the cookie, without a body', async () => {
+    it('in cookie mode reads and replaces the cookies without a body', async () => {
       const email = persons.next()
       const { refreshToken } = await service.signIn(email)
       const response = await service.fetch(PATH, {
@@ -78,15 +78,18 @@ describe('refreshTokens', () => {
     it.each<[string, RequestInit]>([
       ['neither body nor cookie', { method: 'POST' }],
       ['cookie mode without a cookie', { method: 'POST', headers: { 'x-svc-use-cookies': 'true' } }],
-      ['a made-up token', json({ account: 'person-1@example.com', refreshToken: 'svcr_made-up' })],
-      ['a token of the right form', json({ account: 'person-1@example.com', refreshToken: `svcr_${'A'.repeat(72)}` })],
+      ['an unknown token', json({ account: 'person-1@example.com', refreshToken: 'svcr_made-up' })],
+      [
+        'an unknown token in the right format',
+        json({ account: 'person-1@example.com', refreshToken: `svcr_${'A'.repeat(72)}` }),
+      ],
     ])('refuses %s', async (_, init) => {
       const response = await service.fetch(PATH, init)
       expect(await outcomeOf(response)).toBe('401 unauthorized')
       expect(response.headers.get('www-authenticate')).toBe('Bearer')
     })
 
-    it('refuses another account’s name on a good token, and changes nothing', async () => {
+    it('refuses a valid token with another account, and the token stays valid', async () => {
       const [email, other] = [persons.next(), persons.next()]
       const { refreshToken } = await service.signIn(email)
       expect((await refresh(other, refreshToken)).error?.error.code).toBe('unauthorized')
@@ -94,14 +97,14 @@ describe('refreshTokens', () => {
       expect(data?.refreshToken).toBeDefined()
     })
 
-    it('refuses the token of a device that signed out', async () => {
+    it('refuses the token of a signed-out device', async () => {
       const email = persons.next()
       const { accessToken, refreshToken } = await service.signIn(email)
-      await service.clientOf(accessToken).POST('/v1/auth/logout')
+      expectData('The sign-out', await service.clientOf(accessToken).POST('/v1/auth/logout'))
       expect((await refresh(email, refreshToken)).error?.error.code).toBe('unauthorized')
     })
 
-    it('refuses the token of an invitation that was withdrawn, for good', async () => {
+    it('refuses the token of a withdrawn invitation, also after inviting again', async () => {
       await using other = await startService()
       const { refreshToken } = await other.signIn('ada@example.com')
       const again = async () => outcomeOf(await other.fetch(PATH, json({ account: 'ada@example.com', refreshToken })))
@@ -113,7 +116,7 @@ describe('refreshTokens', () => {
   })
 
   describe('403', () => {
-    it('refuses another site’s page, and the token stays good', async () => {
+    it('refuses a request from another site, and the token stays valid', async () => {
       const email = persons.next()
       const { refreshToken } = await service.signIn(email)
       const foreign = await service.fetch(
@@ -126,7 +129,7 @@ describe('refreshTokens', () => {
   })
 
   describe('410', () => {
-    it('says that the device was away too long', async () => {
+    it('refuses the token of a device that was not used for too long', async () => {
       const email = persons.next()
       const { refreshToken } = await service.signIn(email)
       service.clock.advance({ days: 30 })

@@ -24,7 +24,7 @@ const rename = (passkeyId: string, name: string, by: Record<string, string> = { 
 
 describe('renamePasskey', () => {
   describe('200', () => {
-    it('gives it the new name, cleaned', async () => {
+    it('returns the passkey with the cleaned new name', async () => {
       const response = await rename(id, ' Old\u202E laptop ')
       expect(response.status).toBe(200)
       expect(await response.json()).toMatchObject({ id, name: 'Old laptop' })
@@ -40,14 +40,14 @@ describe('renamePasskey', () => {
   })
 
   describe('400', () => {
-    it('refuses a name that shows nothing, and what is no id', async () => {
+    it('refuses a name without visible characters and an id that is not a UUID', async () => {
       expect(await outcomeOf(await rename(id, '\u200b'))).toBe('400 invalid_request')
       expect(await outcomeOf(await rename('1', 'name'))).toBe('400 invalid_request')
     })
   })
 
   describe('404', () => {
-    it('answers the same for another account’s passkey as for none', async () => {
+    it('answers a passkey of another account like an unknown one', async () => {
       const { accessToken } = await service.signIn(persons.next())
       const by = { authorization: `Bearer ${accessToken}` }
       const foreign = await rename(id, 'mine', by)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { expectOk, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** A device that is signed in, and the id by which its owner knows it. */
+/** A signed-in device, with its id in the list of devices. */
 async function device(email: string, deviceId = 'laptop-1') {
   const tokens = await service.signIn(email, { deviceId })
   const { data } = await service.clientOf(tokens.accessToken).GET('/v1/devices')
@@ -28,7 +28,7 @@ const revoke = (id: string, authorization: string) =>
 
 describe('revokeDevice', () => {
   describe('200', () => {
-    it('ends the device’s tokens here and at the gateway, and no other device’s', async () => {
+    it('ends the tokens of the device at control plane and gateway, and of no other device', async () => {
       const email = persons.next()
       const lost = await device(email, 'lost')
       const kept = await device(email, 'kept')
@@ -44,9 +44,9 @@ describe('revokeDevice', () => {
       expect((await service.clientOf(kept.accessToken).GET('/v1/models')).response.status).toBe(200)
     })
 
-    it('is written down once', async () => {
+    it('writes one audit event', async () => {
       const own = await device(persons.next())
-      await revoke(own.id, own.authorization)
+      await expectOk('Signing the device out', revoke(own.id, own.authorization))
       const rows = await service.database.prisma.auditEvent.findMany({
         where: { subjectId: own.id },
         orderBy: { id: 'asc' },
@@ -56,7 +56,7 @@ describe('revokeDevice', () => {
   })
 
   describe('400', () => {
-    it('refuses what is no id', async () => {
+    it('refuses an id that is not a UUID', async () => {
       expect(await outcomeOf(await revoke('laptop-1', mine.authorization))).toBe('400 invalid_request')
     })
   })
@@ -69,14 +69,14 @@ describe('revokeDevice', () => {
   })
 
   describe('404', () => {
-    it('answers the same for another account’s device as for one that is gone, and ends nothing', async () => {
+    it('answers a device of another account like a signed-out one, and does not end its session', async () => {
       const email = persons.next()
       const [theirs, gone, own] = [
         await device(persons.next()),
         await device(email, 'gone'),
         await device(email, 'own'),
       ]
-      await revoke(gone.id, own.authorization)
+      await expectOk('Signing the device out', revoke(gone.id, own.authorization))
       const foreign = await revoke(theirs.id, own.authorization)
       expect([foreign.status, await foreign.text()]).toEqual([
         404,

@@ -7,14 +7,14 @@ import { json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
-/** What says in the contract that it needs the database. Readiness says so in a shape of its own. */
+/** The operations whose contract has 503 service_unavailable. Readiness has its own format. */
 const operations = routesOf(readContract()).filter(
   ({ id, operation }) => '503' in operation.responses && id !== 'getReadiness',
 )
 
 describe('without its database', () => {
   let service: TestService
-  /** Bodies that get as far as the database, where the contract's own example does not. */
+  /** Bodies for operations whose example in the contract is refused before the database is used. */
   const bodies: Partial<Record<OperationId, unknown>> = {}
   let accessToken: string
   let cookie: string
@@ -44,13 +44,13 @@ describe('without its database', () => {
     expect(await outcomeOf(response)).toBe('503 service_unavailable')
   })
 
-  it('the pages say so too', async () => {
+  it('pages answer browsers with 503', async () => {
     const response = await service.fetch('/v1/auth/magic/consume?token=svcm_x', { headers: { accept: 'text/html' } })
     expect(response.status).toBe(503)
     expect(response.headers.get('content-type')).toContain('text/html')
   })
 
-  it('nothing of the database’s own words gets out', async () => {
+  it('answers contain no message of the database', async () => {
     const response = await service.fetch('/v1/auth/device/poll', json({ deviceCode: 'a' }))
     expect(await response.text()).not.toMatch(/prisma|pglite|postgres|closed|stack|\.ts/i)
   })
@@ -69,7 +69,7 @@ function pathOf({ id, path }: Route): string {
   return id === 'showMagicLink' ? `${filled}?token=svcm_some` : filled
 }
 
-/** The standards have their own word for it. */
+/** The OAuth operations have the code of their standard. */
 function unavailableOf({ path }: Route): string {
   return path.startsWith('/oauth/') ? '503 temporarily_unavailable' : '503 service_unavailable'
 }
@@ -79,7 +79,7 @@ function takesCookies({ operation }: Route): boolean {
   return security.some((scheme) => 'SessionCookie' in scheme)
 }
 
-/** The contract's example of a body. */
+/** The example of a body in the contract. */
 function exampleOf({ requestBody }: Route['operation'], type: string): Record<string, string> | undefined {
   const content = requestBody?.content[type] as { example?: Record<string, string> } | undefined
   return content?.example

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mailTokenOf, people, signInBrowser, tokenOf } from '../support/people.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -20,7 +20,7 @@ const consume = (token: string) => service.fetch('/v1/auth/magic/consume', json(
 
 describe('showMagicLink', () => {
   describe('200', () => {
-    it('shows the device, the user code and the place of the login that waits, and asks', async () => {
+    it('shows device, user code and place of the pending login with a form to decide', async () => {
       const email = persons.next()
       const { userCode } = await service.startLogin(email, { deviceName: 'Kitchen laptop' })
       const response = await show(mailTokenOf(service, email))
@@ -31,14 +31,14 @@ describe('showMagicLink', () => {
         expect(page).toContain(shown)
     })
 
-    it('shows a program the page too', async () => {
+    it('answers a program with the page too', async () => {
       const email = persons.next()
       await service.startLogin(email)
       const response = await show(mailTokenOf(service, email), { headers: { accept: 'application/json' } })
       expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     })
 
-    it('asks nothing on the page of verificationUri, and names nobody', async () => {
+    it('shows no form and no account on the page of verificationUri', async () => {
       const email = persons.next()
       const { verificationUri, userCode } = await service.startLogin(email)
       const page = await (await show(tokenOf(verificationUri))).text()
@@ -47,7 +47,7 @@ describe('showMagicLink', () => {
       expect(page).not.toContain('value="approve"')
     })
 
-    it('asks on the page of verificationUri who is signed in to that account, and nobody else', async () => {
+    it('shows the form on the page of verificationUri only to the signed-in account of the login', async () => {
       const [own, foreign] = [persons.next(), persons.next()]
       const cookies = { own: await signInBrowser(service, own), foreign: await signInBrowser(service, foreign) }
       const { verificationUri, userCode } = await service.startLogin(own)
@@ -57,7 +57,7 @@ describe('showMagicLink', () => {
       expect(await pageFor(cookies.foreign)).not.toContain(userCode)
     })
 
-    it('ignores where somebody would like it to lead', async () => {
+    it('ignores redirect targets in the query', async () => {
       const email = persons.next()
       await service.startLogin(email)
       const token = mailTokenOf(service, email)
@@ -83,7 +83,7 @@ describe('showMagicLink', () => {
       expect(await outcomeOf(response)).toBe('400 invalid_request')
     })
 
-    it('shows a person a page', async () => {
+    it('answers a browser with a page', async () => {
       const response = await service.fetch('/v1/auth/magic/consume', { headers: BROWSER })
       expect(response.status).toBe(400)
       expect(response.headers.get('content-type')).toContain('text/html')
@@ -106,7 +106,7 @@ describe('showMagicLink', () => {
     async function usedToken(): Promise<string> {
       const email = persons.next()
       await service.startLogin(email)
-      await consume(mailTokenOf(service, email))
+      await expectOk('The approval', consume(mailTokenOf(service, email)))
       return mailTokenOf(service, email)
     }
 
@@ -114,13 +114,13 @@ describe('showMagicLink', () => {
       const email = persons.next()
       await service.startLogin(email)
       const token = mailTokenOf(service, email)
-      await service.fetch('/v1/auth/magic/consume', json({ token, action: 'deny' }))
+      await expectOk('The denial', service.fetch('/v1/auth/magic/consume', json({ token, action: 'deny' })))
       return token
     }
   })
 
   describe('410', () => {
-    it('says that the time is over, to programs and to people', async () => {
+    it('refuses an expired link with JSON for programs and a page for browsers', async () => {
       const email = persons.next()
       await service.startLogin(email)
       const token = mailTokenOf(service, email)

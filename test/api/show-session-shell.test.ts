@@ -3,7 +3,7 @@ import { startService } from '../support/service.ts'
 
 describe('showSessionShell', () => {
   describe('200', () => {
-    it('is the same page with and without a slash, for everybody, and runs no script', async () => {
+    it('is the same page with and without a trailing slash, for every caller, and runs no script', async () => {
       await using service = await startService()
       const { accessToken } = await service.signIn('ada@example.com')
       const plain = await service.fetch('/session')
@@ -16,7 +16,7 @@ describe('showSessionShell', () => {
       expect(plain.headers.get('content-security-policy')).not.toContain('script-src')
     })
 
-    it('shows nothing of what the address names', async () => {
+    it('does not show values of the URL', async () => {
       await using service = await startService()
       const response = await service.fetch('/session?share=secret-share')
       expect(await response.text()).not.toContain('secret-share')

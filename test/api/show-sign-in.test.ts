@@ -3,7 +3,7 @@ import { startService } from '../support/service.ts'
 
 describe('showSignIn', () => {
   describe('200', () => {
-    it('is a page whose scripts are this host’s own', async () => {
+    it('is a page that runs only scripts of this host', async () => {
       await using service = await startService()
       const response = await service.fetch('/sign-in')
       expect(response.status).toBe(200)
@@ -11,7 +11,7 @@ describe('showSignIn', () => {
       expect(await response.text()).toContain('Sign in with a passkey')
     })
 
-    it('goes nowhere else, whatever the address says', async () => {
+    it('ignores redirect targets in the query', async () => {
       await using service = await startService()
       const response = await service.fetch('/sign-in?next=https://evil.example&callbackURL=//evil.example')
       expect(response.status).toBe(200)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { people, tokenOf } from '../support/people.ts'
-import { bytes, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { bytes, expectData, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -15,7 +15,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 describe('startDeviceLogin', () => {
   describe('202', () => {
-    it('gives what the device needs to poll and the person to compare', async () => {
+    it('returns the device code, the user code, the page and the interval', async () => {
       const email = persons.next()
       const { data, response } = await service.client.POST(PATH, { body: { email, deviceId: 'laptop-1' } })
 
@@ -31,7 +31,7 @@ describe('startDeviceLogin', () => {
       })
     })
 
-    it('mails the account one letter with the user code, the device and another token than the answer has', async () => {
+    it('sends one email with the user code, the device and a token that the answer does not have', async () => {
       const email = persons.next()
       const { userCode, verificationUri } = await service.startLogin(email, { deviceName: 'Kitchen laptop' })
 
@@ -43,26 +43,29 @@ describe('startDeviceLogin', () => {
       expect(mails[0]?.raw.replaceAll(/=\r?\n/g, '')).not.toContain(tokenOf(verificationUri))
     })
 
-    it('names a device without a name by its id', async () => {
+    it('uses the device id as the name of a device without a name', async () => {
       const email = persons.next()
-      await service.client.POST(PATH, { body: { email, deviceId: 'build-box' } })
+      expectData('The start', await service.client.POST(PATH, { body: { email, deviceId: 'build-box' } }))
       expect(service.mailbox.newest(email).text).toContain('build-box')
     })
 
-    it.each(['', '   ', '\u200b\u202e'])('takes a name with nothing to see (%j) for no name', async (deviceName) => {
-      const email = persons.next()
-      const { response } = await service.client.POST(PATH, { body: { email, deviceId: 'box-7', deviceName } })
-      expect(response.status).toBe(202)
-      expect(service.mailbox.newest(email).text).toContain('box-7')
-    })
+    it.each(['', '   ', '\u200b\u202e'])(
+      'treats a name without visible characters (%j) like no name',
+      async (deviceName) => {
+        const email = persons.next()
+        const { response } = await service.client.POST(PATH, { body: { email, deviceId: 'box-7', deviceName } })
+        expect(response.status).toBe(202)
+        expect(service.mailbox.newest(email).text).toContain('box-7')
+      },
+    )
 
-    it('must not be stored by a cache', async () => {
+    it('is not cacheable', async () => {
       const email = persons.next()
       const { response } = await service.client.POST(PATH, { body: { email, deviceId: 'laptop-1' } })
       expect(response.headers.get('cache-control')).toBe('no-store')
     })
 
-    it('signs in to the team that is named', async () => {
+    it('signs in to the given team', async () => {
       const email = persons.next()
       const { response } = await service.client.POST(PATH, { body: { email, deviceId: 'x', team: '@acme/core' } })
       expect(response.status).toBe(202)
@@ -75,30 +78,30 @@ describe('startDeviceLogin', () => {
     it.each<[string, unknown, RegExp]>([
       ['without email', { deviceId: 'laptop-1' }, /email is missing/],
       ['without deviceId', { email: good.email }, /deviceId is missing/],
-      ['without both, naming both', {}, /email is missing; deviceId is missing/],
+      ['without both fields, and names both', {}, /email is missing; deviceId is missing/],
       ['with empty fields', { email: '', deviceId: '' }, /email .*; deviceId /],
-      ['with an email that is none', { ...good, email: 'not an address' }, /email must be one e-mail address/],
+      ['with an invalid email address', { ...good, email: 'not an address' }, /email must be one email address/],
       ['with a number for an email', { ...good, email: 7 }, /email must be string/],
       ['with a null deviceId', { ...good, deviceId: null }, /deviceId must be string/],
-      ['with a deviceId of other characters', { ...good, deviceId: 'a b' }, /deviceId must match/],
+      ['with a deviceId that has a space', { ...good, deviceId: 'a b' }, /deviceId must match/],
       ['with a deviceId of 129 characters', { ...good, deviceId: 'x'.repeat(129) }, /deviceId must NOT have more/],
-      ['with a team that is no name', { ...good, team: 'core' }, /team must match/],
-      ['with a field that nobody knows', { ...good, admin: true }, /admin is not a field/],
-      ['with a list for a body', [good], /must be object/],
-      ['with null for a body', null, /./],
+      ['with an invalid team name', { ...good, team: 'core' }, /team must match/],
+      ['with an unknown field', { ...good, admin: true }, /admin is not a field/],
+      ['with an array as body', [good], /must be object/],
+      ['with null as body', null, /./],
     ])('refuses a request %s', async (_, body, message) => {
       const response = await service.fetch(PATH, json(body))
       expect(await outcomeOf(response)).toBe('400 invalid_request')
       expect(await messageOf(response)).toMatch(message)
     })
 
-    it('refuses a body that is not JSON, and quotes nothing of it', async () => {
+    it('refuses a body that is not JSON without quoting it', async () => {
       const response = await service.fetch(PATH, bytes('{"email": "ada@exam', 'application/json'))
       expect(await outcomeOf(response)).toBe('400 invalid_request')
       expect(await messageOf(response)).toBe('The body is not valid JSON.')
     })
 
-    it('says that the body is missing', async () => {
+    it('refuses a missing body', async () => {
       const response = await service.fetch(PATH, { method: 'POST' })
       expect(await outcomeOf(response)).toBe('400 invalid_request')
       expect(await messageOf(response)).toMatch(/body is missing/i)
@@ -106,7 +109,7 @@ describe('startDeviceLogin', () => {
   })
 
   describe('403', () => {
-    it('answers the same for unknown, withdrawn and other people’s team', async () => {
+    it('answers the same for an unknown address, a withdrawn invitation and a team of other people', async () => {
       await using other = await startService()
       await other.applyDirectory(people(1).directory)
       const ask = async (email: string, team?: string) => {
@@ -116,19 +119,19 @@ describe('startDeviceLogin', () => {
       const unknown = await ask('nobody@example.com')
 
       expect(unknown.outcome).toBe('403 not_invited')
-      // The example directory, which has her, was replaced.
+      // The directory without this address has replaced the example directory.
       expect(await ask('ada@example.com')).toEqual(unknown)
       expect(await ask('person-1@example.com', '@acme/other')).toEqual(unknown)
       expect(await ask('person-1@example.com', '@nowhere/none')).toEqual(unknown)
       expect(other.mailbox.mails).toEqual([])
     })
 
-    it('says that waiting does not help', async () => {
+    it('has x-should-retry: false', async () => {
       const response = await service.fetch(PATH, json({ email: 'nobody@example.com', deviceId: 'x' }))
       expect(response.headers.get('x-should-retry')).toBe('false')
     })
 
-    it('refuses another site’s page', async () => {
+    it('refuses a request from another site', async () => {
       const response = await service.fetch(
         PATH,
         json({ email: persons.next(), deviceId: 'x' }, { origin: 'https://evil.example' }),
@@ -146,7 +149,7 @@ describe('startDeviceLogin', () => {
 
   describe('415', () => {
     it.each(['text/plain', 'text/xml', 'application/json; charset=utf-16', 'application/x-www-form-urlencoded'])(
-      'refuses %s and says what it reads',
+      'refuses %s and names the accepted media type',
       async (type) => {
         const body = JSON.stringify({ email: persons.next(), deviceId: 'x' })
         const response = await service.fetch(PATH, bytes(body, type))
@@ -157,7 +160,7 @@ describe('startDeviceLogin', () => {
   })
 
   describe('503', () => {
-    it('says that mail is not configured, and keeps no login', async () => {
+    it('answers email_unavailable without email delivery, and creates no login', async () => {
       await using silent = await startService({ mail: false })
       const response = await silent.fetch(PATH, json({ email: 'ada@example.com', deviceId: 'x' }))
       expect(await outcomeOf(response)).toBe('503 email_unavailable')

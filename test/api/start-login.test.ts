@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]())
 
 describe('startLogin', () => {
-  it('202: starts a login that the device polls like any other', async () => {
+  it('202: starts a login like startDeviceLogin', async () => {
     const email = persons.next()
     const { data, response } = await service.client.POST(PATH, { body: { email, deviceId: 'old-client' } })
     expect(response.status).toBe(202)
@@ -29,11 +29,11 @@ describe('startLogin', () => {
     ['403 not_invited', json({ email: 'nobody@example.com', deviceId: 'x' })],
     ['413 payload_too_large', json({ email: 'x'.repeat(17 * 1024), deviceId: 'x' })],
     ['415 unsupported_media_type', bytes('email=a', 'text/plain')],
-  ])('%s: refuses what startDeviceLogin refuses', async (outcome, init) => {
+  ])('%s: refuses the same requests as startDeviceLogin', async (outcome, init) => {
     expect(await outcomeOf(await service.fetch(PATH, init))).toBe(outcome)
   })
 
-  it('503: says that mail is not configured', async () => {
+  it('503: answers email_unavailable without email delivery', async () => {
     await using silent = await startService({ mail: false })
     const response = await silent.fetch(PATH, json({ email: 'ada@example.com', deviceId: 'x' }))
     expect(await outcomeOf(response)).toBe('503 email_unavailable')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPasskey, bearer, newAuthenticator } from '../support/passkeys.ts'
 import { people } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -17,7 +17,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 describe('startPasskeyLogin', () => {
   describe('200', () => {
-    it('answers the same for everybody but for the challenge: with a passkey, without one, unknown, unnamed', async () => {
+    it('answers the same but for the challenge: with a passkey, without one, for an unknown address and without an address', async () => {
       const [withOne, without] = [persons.next(), persons.next()]
       await addPasskey(service, bearer((await service.signIn(withOne)).accessToken), newAuthenticator())
       const bodies = [{ email: withOne }, { email: without }, { email: 'nobody@example.com' }, {}]
@@ -43,7 +43,7 @@ describe('startPasskeyLogin', () => {
       expect(await outcomeOf(await service.fetch(PATH, { method: 'POST' }))).toBe('400 invalid_request')
     })
 
-    it('refuses what is no address', async () => {
+    it('refuses a text that is not an email address', async () => {
       expect(await outcomeOf(await service.fetch(PATH, json({ email: 'a@b.test, c@d.test' })))).toBe(
         '400 invalid_request',
       )
@@ -53,10 +53,10 @@ describe('startPasskeyLogin', () => {
   describeRefusals({ service: () => service, method: 'POST', path: PATH, by: null, body: {} })
 
   describe('429', () => {
-    it('refuses a network that starts more than the setting allows, and says how long to wait', async () => {
+    it('refuses a network that exceeds the limit of starts, with Retry-After', async () => {
       await using own = await startService({ env: { SVC_LIMIT_STARTS_PER_IP: '2' } })
-      await own.fetch(PATH, json({}))
-      await own.fetch(PATH, json({}))
+      await expectOk('A start within the limit', own.fetch(PATH, json({})))
+      await expectOk('A start within the limit', own.fetch(PATH, json({})))
       const third = await own.fetch(PATH, json({}))
       expect(await outcomeOf(third)).toBe('429 rate_limited')
       expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(590)

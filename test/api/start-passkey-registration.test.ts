@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addPasskey, bearer, newAuthenticator, startRegistration } from '../support/passkeys.ts'
 import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { expectData, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -21,7 +21,7 @@ const signIn = async (email = persons.next()) => bearer((await service.signIn(em
 
 describe('startPasskeyRegistration', () => {
   describe('200', () => {
-    it('asks for a passkey that can be found without a name and that checks who uses it', async () => {
+    it('requires a discoverable credential and user verification', async () => {
       const email = persons.next()
       const options = await startRegistration(service, await signIn(email))
       expect(options).toMatchObject({
@@ -36,7 +36,7 @@ describe('startPasskeyRegistration', () => {
       expect(Buffer.from(options.challenge, 'base64url')).toHaveLength(32)
     })
 
-    it('names an account by the same random handle each time, which is not its address', async () => {
+    it('has the same random user handle each time, without the email address', async () => {
       const email = persons.next()
       const by = await signIn(email)
       const [first, second] = [await startRegistration(service, by), await startRegistration(service, by)]
@@ -45,13 +45,13 @@ describe('startPasskeyRegistration', () => {
       expect(Buffer.from(first.user.id, 'base64url').toString()).not.toContain('person')
     })
 
-    it('names the passkeys that the account has, so that no authenticator makes a second one', async () => {
+    it('excludes the credentials that the account already has', async () => {
       const by = await signIn()
       await addPasskey(service, by, newAuthenticator())
       expect((await startRegistration(service, by)).excludeCredentials).toHaveLength(1)
     })
 
-    it('takes a browser’s session, and no body', async () => {
+    it('accepts a browser session and a missing body', async () => {
       const cookie = await signInBrowser(service, persons.next())
       expect((await service.fetch(PATH, { method: 'POST', headers: { cookie } })).status).toBe(200)
     })
@@ -60,7 +60,7 @@ describe('startPasskeyRegistration', () => {
   describeRefusals({ service: () => service, method: 'POST', path: PATH, by: () => ({ authorization }), body: {} })
 
   describe('403', () => {
-    it('wants a sign-in that is at most 15 minutes old', async () => {
+    it('refuses a sign-in that is older than 15 minutes', async () => {
       await using own = await startService({ env: { SVC_ACCESS_TOKEN_SECONDS: '3600' } })
       const by = bearer((await own.signIn('ada@example.com')).accessToken)
       const ask = () => own.fetch(PATH, json({}, by))
@@ -71,11 +71,11 @@ describe('startPasskeyRegistration', () => {
       expect(await outcomeOf(await ask())).toBe('403 reauthenticate')
     })
 
-    it('does not take a device for fresh that an older session let in', async () => {
+    it('refuses a device that an older session approved', async () => {
       await using own = await startService()
       const first = await own.signIn('ada@example.com')
       const { deviceCode, userCode } = await own.startLogin('ada@example.com', { deviceId: 'second' })
-      await own.clientOf(first.accessToken).POST('/device', { body: { userCode } })
+      expectData('The approval', await own.clientOf(first.accessToken).POST('/device', { body: { userCode } }))
       const { data } = await own.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
 
       const response = await own.fetch(PATH, json({}, bearer(data?.accessToken ?? '')))

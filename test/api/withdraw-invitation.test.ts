@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { expectOk, outcomeOf } from '../support/requests.ts'
 import { startTeam, TEAM_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
@@ -18,7 +18,7 @@ const withdraw = (id: string) => team.asAdmin(`${TEAM_PATH}/${id}`, { method: 'D
 
 describe('withdrawInvitation', () => {
   describe('200', () => {
-    it('ends every device and browser of it, at the gateway too, and logins that wait', async () => {
+    it('ends its devices, browsers and pending logins, also at the gateway', async () => {
       const email = 'leaving@example.com'
       const { service } = team
       const id = await team.invite(email)
@@ -39,8 +39,8 @@ describe('withdrawInvitation', () => {
       expect(started.error?.error.code).toBe('not_invited')
     })
 
-    it('says of it what it says of an address that never was invited', async () => {
-      await withdraw(await team.invite('was@example.com'))
+    it('answers a login of the address like one of an address that was never invited', async () => {
+      await expectOk('The withdrawal', withdraw(await team.invite('was@example.com')))
       const start = async (email: string) =>
         (await team.service.client.POST('/v1/auth/device/start', { body: { email, deviceId: 'd' } })).error
       expect(await start('was@example.com')).toEqual(await start('never@example.com'))
@@ -48,7 +48,7 @@ describe('withdrawInvitation', () => {
   })
 
   describe('400', () => {
-    it('refuses what is no id', async () => {
+    it('refuses an id that is not a UUID', async () => {
       expect(await outcomeOf(await withdraw('idle@example.com'))).toBe('400 invalid_request')
     })
   })
@@ -61,16 +61,16 @@ describe('withdrawInvitation', () => {
   })
 
   describe('403', () => {
-    it('is for admins of the team', async () => {
+    it('refuses members of the team', async () => {
       const sent = team.asMember(`${TEAM_PATH}/${idle}`, { method: 'DELETE' })
       expect(await outcomeOf(await sent)).toBe('403 forbidden')
     })
   })
 
   describe('404', () => {
-    it('knows only invitations of its own team that are in force', async () => {
+    it('refuses withdrawn invitations and invitations of other teams', async () => {
       const gone = await team.invite('gone@example.com')
-      await withdraw(gone)
+      await expectOk('The withdrawal', withdraw(gone))
       expect(await outcomeOf(await withdraw(gone))).toBe('404 not_found')
       const other = '/v1/teams/%40acme%2Fother/invitations'
       const foreign = team.asStranger(`${other}/${idle}`, { method: 'DELETE' })
@@ -79,7 +79,7 @@ describe('withdrawInvitation', () => {
   })
 
   describe('409', () => {
-    it('leaves to the directory file whom it lists', async () => {
+    it('refuses to withdraw an invitation of the directory file', async () => {
       const { invitations } = (await (await team.asAdmin(TEAM_PATH)).json()) as {
         invitations: { id: string; source: string }[]
       }

@@ -1,28 +1,102 @@
 /**
- * `npm run bench`: what the service costs on a model call, beside references on the same upstream, in one run; README shows its table. CPU time is each
- * process's own (user and system, from /proc), so the load's own cost does not count. What is measured is a server at work: V8 goes on
- * compiling for tens of thousands of calls, and throws some of that away when the process has nothing to do, so each is warmed up, and the same load runs once,
- * uncounted, before it counts. Rounds go around the servers, and the median of each one's counts. Linux only.
+ * `npm run bench` measures what a model call costs in this service, and prints a Markdown table. Linux only; use a
+ * machine without other load.
+ *
+ *     npm run bench                              this service beside references (Express, nginx) on the same upstream
+ *     npm run bench -- --against DIR             the tree in DIR and this one, in alternating runs: costs and ratios
+ *     npm run bench -- --series json-1k,sse      only these series
+ *     npm run bench -- --rounds 15               more rounds; the default is 7
+ *     npm run bench -- --help
+ *
+ * DIR is another checkout of this repository with its dependencies, for example a git worktree of the commit before:
+ * `git worktree add ../before HEAD~1`, then `npm ci` in it, or a link to this node_modules.
+ *
+ * CPU time is user and system time of the server's process, from /proc. V8 compiles code for tens of thousands of
+ * calls, and drops some of it in a process without work. So each server is warmed up, and in each round the same load
+ * runs once without counting before it counts. The rounds alternate between the servers. A cost is the median of the
+ * rounds. A ratio is the median of the ratios of each round, with the smallest and the largest.
  */
-import { readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { Pool } from 'undici'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { idleStreams, jsonCalls, openAfterLeaving, streamChunks } from './measures.ts'
 import { hasNginx } from './nginx.ts'
-import { openProcesses, rssKb } from './processes.ts'
+import { openProcesses, ROOT } from './processes.ts'
 import type { Server } from './processes.ts'
 
-const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 7)
 const UPSTREAM_PORT = 18_701
-const WAVE = 200
-const CHAT = '/v1/chat/completions'
-const LEAVING = [
-  ['stream', 'mid-stream'],
-  ['never', 'before the first byte'],
-] as const
-const processes = openProcesses()
 
-try {
-  processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
+type Series = {
+  readonly name: string
+  readonly title: string
+  /** How often each server is measured without counting, before the first round. */
+  readonly warmUps: number
+  readonly measure: (server: Server) => Promise<number>
+  /** Measured once for each server, not in rounds. */
+  readonly once?: true
+}
+
+const SERIES: readonly Series[] = [
+  jsonSeries('json-1k', '1 KB', 1_000, { calls: 3_000, warmUps: 10 }),
+  jsonSeries('json-200k', '200 KB', 200_000, { calls: 400, warmUps: 4 }),
+  jsonSeries('json-1m', '1 MB', 1_000_000, { calls: 100, warmUps: 2 }),
+  {
+    name: 'sse',
+    title: 'SSE chunk, 100 streams at 50 per second: CPU µs per chunk',
+    warmUps: 4,
+    measure: (server) => streamChunks(server, 100, 3_000),
+  },
+  {
+    name: 'idle',
+    title: 'Open stream without traffic (of 4,000): KB',
+    warmUps: 0,
+    measure: (server) => idleStreams(server, 4_000),
+    once: true,
+  },
+  leavingSeries('leave-mid-stream', 'mid-stream', 'stream'),
+  leavingSeries('leave-early', 'before the first byte', 'never'),
+]
+
+const HELP = `Usage: npm run bench [-- OPTIONS]
+
+  --against DIR    compare this tree with the tree in DIR, in alternating runs
+  --series NAMES   only these series, separated by commas: ${SERIES.map(({ name }) => name).join(', ')}
+  --rounds N       the number of rounds; default 7
+  --help           this text`
+
+const { values: options } = parseArgs({
+  options: {
+    against: { type: 'string' },
+    series: { type: 'string' },
+    rounds: { type: 'string', default: '7' },
+    help: { type: 'boolean', default: false },
+  },
+})
+const rounds = Number(options.rounds)
+if (options.help) console.log(HELP)
+else if (options.against !== undefined && !existsSync(path.join(options.against, 'src/main.ts')))
+  fail(`--against: ${options.against} is not a checkout of this repository: it has no src/main.ts.`)
+else if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds must be a whole number of at least 1.\n\n${HELP}`)
+else await run(chosenSeries(options.series))
+
+async function run(series: readonly Series[]): Promise<void> {
+  const processes = openProcesses()
+  try {
+    processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
+    console.log(`Medians of ${rounds} rounds, Node ${process.version}\n`)
+    await (options.against === undefined
+      ? compareReferences(series, processes)
+      : compareTrees(series, processes, options.against))
+  } finally {
+    processes.close()
+  }
+}
+
+/** One row for each series, one column for each server. */
+async function compareReferences(
+  series: readonly Series[],
+  processes: ReturnType<typeof openProcesses>,
+): Promise<void> {
   const service = await processes.startService(18_702, UPSTREAM_PORT)
   const servers = [
     service,
@@ -37,165 +111,112 @@ try {
     ...(hasNginx() ? [await processes.startNginx(18_706, UPSTREAM_PORT)] : []),
   ]
   if (!hasNginx()) console.log('nginx is not on PATH, so it is not compared.')
-  console.log(`Medians of ${ROUNDS} rounds, Node ${process.version}\n`)
-  printRow(
-    '',
-    servers.map(({ name }) => name),
-  )
-  printRow(
-    '---',
-    servers.map(() => '--:'),
-  )
-  await compare('JSON call, 1 KB body: CPU µs', servers, 10, (server) => jsonCalls(server, 1_000, 3_000))
-  await compare('JSON call, 200 KB body: CPU µs', servers, 4, (server) => jsonCalls(server, 200_000, 400))
-  await compare('JSON call, 1 MB body: CPU µs', servers, 2, (server) => jsonCalls(server, 1_000_000, 100))
-  await compare('SSE chunk, 100 streams at 50 a second: CPU µs', servers, 4, (server) =>
-    streamChunks(server, 100, 3_000),
-  )
-  await eachOnce('open idle stream (of 4,000): KB', servers, (server) => idleStreams(server, 4_000))
-  for (const [phase, title] of LEAVING) {
-    await eachOnce(`upstream calls open 1 s after 200 left ${title}`, servers, (server) => leavers(server, phase, 200))
+  printHead(servers.map(({ name }) => name))
+  for (const one of series) {
+    const costs = await measureInRounds(one, servers)
+    printRow(
+      one.title,
+      costs.map((ofServer) => median(ofServer).toFixed(0)),
+    )
   }
-} finally {
-  processes.close()
 }
 
-/** Measures so many times for nothing, and then in rounds. */
-async function compare(
-  title: string,
-  servers: readonly Server[],
-  warmUp: number,
-  measure: (server: Server) => Promise<number>,
+/** Two rows for each series: the whole service, and a gateway without a database. */
+async function compareTrees(
+  series: readonly Series[],
+  processes: ReturnType<typeof openProcesses>,
+  against: string,
 ): Promise<void> {
-  for (const server of servers) for (let times = 0; times < warmUp; times += 1) await measure(server)
-  const rounds = servers.map((): number[] => [])
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [at, server] of servers.entries()) {
-      await measure(server)
-      rounds[at]?.push(await measure(server))
+  const directory = path.resolve(against)
+  const before = await processes.startService(18_702, UPSTREAM_PORT, directory)
+  const after = await processes.startService(18_703, UPSTREAM_PORT, ROOT)
+  const pairs = [
+    [before, after],
+    [
+      await processes.startGateway(18_704, UPSTREAM_PORT, before, directory),
+      await processes.startGateway(18_705, UPSTREAM_PORT, after, ROOT),
+    ],
+  ] as const
+  printHead(['before', 'after', 'ratio', 'smallest and largest ratio'])
+  for (const one of series) {
+    for (const pair of pairs) {
+      const [old = [], young = []] = await measureInRounds(one, pair)
+      printRow(`${one.title} (${pair[0].name})`, [
+        median(old).toFixed(1),
+        median(young).toFixed(1),
+        ...ratios(old, young),
+      ])
     }
   }
+}
+
+/** The median, and the smallest and largest ratio of the rounds. A cost of 0 has no ratio. */
+function ratios(old: readonly number[], young: readonly number[]): readonly string[] {
+  const ofRounds = young.map((cost, round) => cost / (old[round] ?? NaN))
+  if (!ofRounds.every(Number.isFinite)) return ['', '']
+  const [smallest, largest] = [Math.min(...ofRounds), Math.max(...ofRounds)]
+  return [median(ofRounds).toFixed(3), `${smallest.toFixed(3)} to ${largest.toFixed(3)}`]
+}
+
+/**
+ * The cost of each server in each round. Every second round goes through the servers backwards, so that none is always
+ * the first.
+ */
+async function measureInRounds({ warmUps, measure, once }: Series, servers: readonly Server[]): Promise<number[][]> {
+  for (const server of servers) for (let time = 0; time < warmUps; time += 1) await measure(server)
+  const costs = servers.map((): number[] => [])
+  for (let round = 0; round < (once ? 1 : rounds); round += 1) {
+    const order = [...servers.entries()]
+    if (round % 2 === 1) order.reverse()
+    for (const [index, server] of order) {
+      if (!once) await measure(server)
+      costs[index]?.push(await measure(server))
+    }
+  }
+  return costs
+}
+
+function jsonSeries(name: string, size: string, bytes: number, { calls, warmUps }: { calls: number; warmUps: number }) {
+  const title = `JSON call, ${size} body: CPU µs per call`
+  return { name, title, warmUps, measure: (server: Server) => jsonCalls(server, bytes, calls) }
+}
+
+function leavingSeries(name: string, when: string, phase: 'stream' | 'never'): Series {
+  return {
+    name,
+    title: `Upstream calls open 1 s after 200 callers left ${when}`,
+    warmUps: 0,
+    measure: (server) => openAfterLeaving(server, phase, 200, UPSTREAM_PORT),
+    once: true,
+  }
+}
+
+function chosenSeries(names: string | undefined): readonly Series[] {
+  if (names === undefined) return SERIES
+  const wanted = names.split(',')
+  const unknown = wanted.filter((name) => !SERIES.some((series) => series.name === name))
+  if (unknown.length > 0) fail(`Unknown series: ${unknown.join(', ')}.\n\n${HELP}`)
+  return SERIES.filter(({ name }) => wanted.includes(name))
+}
+
+function median(costs: readonly number[]): number {
+  return costs.toSorted((a, b) => a - b)[Math.floor(costs.length / 2)] ?? NaN
+}
+
+function printHead(columns: readonly string[]): void {
+  printRow('', columns)
   printRow(
-    title,
-    rounds.map((figures) => (figures.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? NaN).toFixed(0)),
+    '---',
+    columns.map(() => '--:'),
   )
 }
 
-async function eachOnce(
-  title: string,
-  servers: readonly Server[],
-  measure: (server: Server) => Promise<number>,
-): Promise<void> {
-  const figures: string[] = []
-  for (const server of servers) figures.push((await measure(server)).toFixed(0))
-  printRow(title, figures)
-}
-
-/** A row of a table in Markdown. */
+/** Prints a row of a Markdown table. */
 function printRow(title: string, cells: readonly string[]): void {
   console.log(`| ${[title, ...cells].join(' | ')} |`)
 }
 
-/** Microseconds a call. */
-async function jsonCalls(server: Server, size: number, count: number): Promise<number> {
-  const pool = new Pool(server.origin, { connections: 16 })
-  const body = bodyOf(size, false)
-  const before = cpuMicros(server.pid)
-  let left = count
-  const caller = async () => {
-    while (left-- > 0) {
-      const { statusCode, body: answer } = await pool.request({
-        method: 'POST',
-        path: CHAT,
-        headers: headersOf(server, 'json'),
-        body,
-      })
-      await answer.dump({ limit: 1_000_000 })
-      if (statusCode !== 200) throw new Error(`${server.name} answered ${statusCode}`)
-    }
-  }
-  await Promise.all(Array.from({ length: 16 }, caller))
-  const used = cpuMicros(server.pid) - before
-  await pool.close()
-  return used / count
-}
-
-/** Microseconds a chunk. */
-async function streamChunks(server: Server, streams: number, forMs: number): Promise<number> {
-  const { pool, chunks } = await openStreams(server, 'stream', streams)
-  const [from, before] = [chunks(), cpuMicros(server.pid)]
-  await sleep(forMs)
-  const cost = (cpuMicros(server.pid) - before) / (chunks() - from)
-  await pool.destroy()
-  await sleep(500)
-  return cost
-}
-
-/** The memory that an open stream without traffic takes, in KB: of the second half, because the first one finds memory that a process has kept. */
-async function idleStreams(server: Server, streams: number): Promise<number> {
-  const first = await openStreams(server, 'idle', streams / 2)
-  await sleep(5_000)
-  const before = rssKb(server.pid)
-  const second = await openStreams(server, 'idle', streams / 2)
-  await sleep(5_000)
-  const perStream = (rssKb(server.pid) - before) / (streams / 2)
-  await Promise.all([first.pool.destroy(), second.pool.destroy()])
-  await sleep(1_500)
-  return perStream
-}
-
-/** How many calls the upstream still serves a second after all callers left. */
-async function leavers(server: Server, phase: 'stream' | 'never', callers: number): Promise<number> {
-  if (phase === 'never') {
-    const pool = new Pool(server.origin, { connections: null, headersTimeout: 0 })
-    const body = bodyOf(1_000, true)
-    for (let call = 0; call < callers; call += 1) {
-      pool.request({ method: 'POST', path: CHAT, headers: headersOf(server, 'never'), body }).catch(() => {})
-    }
-    await sleep(2_000)
-    await pool.destroy()
-  } else {
-    const { pool } = await openStreams(server, 'stream', callers)
-    await pool.destroy()
-  }
-  await sleep(1_000)
-  return Number(await (await fetch(`http://127.0.0.1:${UPSTREAM_PORT}/open`)).text())
-}
-
-/** Opens streams in waves, which fit into everybody's line of connections that are not accepted yet. */
-async function openStreams(server: Server, kind: string, count: number) {
-  const pool = new Pool(server.origin, { connections: null, bodyTimeout: 0 })
-  const body = bodyOf(1_000, true)
-  let chunks = 0
-  const openOne = async () => {
-    const { body: stream, statusCode } = await pool.request({
-      method: 'POST',
-      path: CHAT,
-      headers: headersOf(server, kind),
-      body,
-    })
-    if (statusCode !== 200) throw new Error(`${server.name} answered ${statusCode}`)
-    stream.on('data', () => (chunks += 1))
-    stream.on('error', () => {})
-  }
-  for (let opened = 0; opened < count; opened += WAVE) {
-    await Promise.all(Array.from({ length: Math.min(WAVE, count - opened) }, openOne))
-  }
-  return { pool, chunks: () => chunks }
-}
-
-/** The kind of answer travels in a header that crosses to the upstream. */
-function headersOf({ headers }: Server, kind: string): Record<string, string> {
-  return { ...headers, 'content-type': 'application/json', 'x-stainless-lang': kind }
-}
-
-function bodyOf(size: number, stream: boolean): Buffer {
-  const messages = [{ role: 'user', content: 'word '.repeat(Math.max(1, (size - 100) / 5)) }]
-  return Buffer.from(JSON.stringify({ model: 'vendora/large', stream, messages }))
-}
-
-/** User and system time; the kernel counts it in hundredths of a second. */
-function cpuMicros(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * 10_000
+function fail(message: string): never {
+  console.error(message)
+  process.exit(2)
 }

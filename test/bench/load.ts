@@ -1,11 +1,12 @@
 /**
- * `npm run load`: what happens to the service under many streams, leaving callers, slow readers and a mad upstream, round after round. Prints what
- * came of each and a table of the memory, and ends with status 1 when a promise was broken:
+ * `npm run load` puts the service under many streams, callers that leave, slow readers and an upstream that sends
+ * invalid answers, in several rounds (LOAD_ROUNDS, default 5). It prints the outcomes and a table of the memory, and
+ * exits with status 1 unless:
  *
- * - no caller gets an error that is not the upstream's, and the log has none either;
+ * - callers and the log get no errors other than those of the upstream;
  * - one second after its caller has left, no call is open at the upstream;
- * - memory is flat: what the process holds after the last round, without garbage, is what it held after the second, give or take
- *   `FLAT_BYTES`. The first rounds warm up: compiled code, pools, the caches of the database.
+ * - memory does not grow: after the last round the process holds at most `MAX_GROWTH_BYTES` more than after the second.
+ *   The first rounds warm up: compiled code, pools, the caches of the database.
  *
  * Linux only.
  */
@@ -15,13 +16,13 @@ import { openProcesses, rssKb } from './processes.ts'
 import type { Memory, Server, WatchedServer } from './processes.ts'
 
 const ROUNDS = Number(process.env['LOAD_ROUNDS'] ?? 5)
-const WARM_UP = 2
-/** Between the rounds that are compared lie some 14,000 calls: a leak of one kilobyte a call is more. */
-const FLAT_BYTES = 8 * 1024 * 1024
+const WARM_UP_ROUNDS = 2
+/** About 14,000 calls are made between the compared rounds, so a leak of 1 KB per call exceeds this. */
+const MAX_GROWTH_BYTES = 8 * 1024 * 1024
 const UPSTREAM_PORT = 18_711
 const CHAT = '/v1/chat/completions'
-/** Thousands connect at once, and the machine is the service's and the callers'. */
-const PATIENT = { connectTimeout: 120_000, bodyTimeout: 0, headersTimeout: 0 }
+/** Thousands of connections are opened at once, on the machine that also runs the service. */
+const LONG_TIMEOUTS = { connectTimeout: 120_000, bodyTimeout: 0, headersTimeout: 0 }
 const processes = openProcesses()
 const failures: string[] = []
 const moments: { readonly moment: string; readonly calls: number; readonly memory: Memory }[] = []
@@ -41,13 +42,13 @@ try {
     await concurrentStreams(service, 2_000, () => note(`round ${round}, 2,000 streams open`))
     await abortedStreams(service, 10_000 / ROUNDS)
     await slowReaders(service, 200)
-    await madUpstream(service, 500)
+    await invalidAnswers(service, 500)
     // The rows of these calls are written a second later.
     await sleep(1_500)
     await note(`round ${round}, over`)
   }
   const answer = await fetch(`${service.origin}/healthz`)
-  expect(answer.ok, 'the service does not answer any more')
+  expect(answer.ok, 'the service does not answer anymore')
   const errors = service.errors()
   expect(errors.length === 0, `the log has ${errors.length} errors, the first: ${errors[0]}`)
 } finally {
@@ -56,21 +57,23 @@ try {
 printMemory()
 judgeMemory()
 for (const failure of failures) console.error(`FAILED: ${failure}`)
-if (failures.length === 0) console.log('PASSED: every promise held.')
+if (failures.length === 0) console.log('PASSED: all expectations held.')
 process.exitCode = failures.length > 0 ? 1 : 0
 
-/** The least of some looks: what is being done at the moment is not held. */
+/** The smallest of several measurements, because work in progress uses memory that is not held. */
 async function settled(service: WatchedServer): Promise<Memory> {
-  let least = await service.memory()
-  for (let look = 0; look < 3; look += 1) {
+  let smallest = await service.memory()
+  for (let measurement = 0; measurement < 3; measurement += 1) {
     await sleep(500)
     const memory = await service.memory()
-    if (heldBy(memory) < heldBy(least)) least = memory
+    if (heldBy(memory) < heldBy(smallest)) smallest = memory
   }
-  return least
+  return smallest
 }
 
-/** The heap and what hangs on it. How much of it the system has given is the allocators' business, and is shown. */
+/**
+ * The heap and the memory that it refers to. The resident memory also depends on the allocator, so it is only printed.
+ */
 function heldBy({ heapUsed, external }: Memory): number {
   return heapUsed + external
 }
@@ -90,16 +93,18 @@ function printMemory(): void {
 
 function judgeMemory(): void {
   const held = moments.filter(({ moment }) => moment.endsWith('over')).map(({ memory }) => heldBy(memory))
-  const grown = (held.at(-1) ?? 0) - (held[WARM_UP - 1] ?? 0)
-  console.log(`\nHeld more after round ${ROUNDS} than after round ${WARM_UP}: ${(grown / 1024 / 1024).toFixed(1)} MB`)
-  expect(grown <= FLAT_BYTES, `memory is not flat: ${(grown / 1024 / 1024).toFixed(1)} MB more`)
+  const grown = (held.at(-1) ?? 0) - (held[WARM_UP_ROUNDS - 1] ?? 0)
+  console.log(
+    `\nHeld more after round ${ROUNDS} than after round ${WARM_UP_ROUNDS}: ${(grown / 1024 / 1024).toFixed(1)} MB`,
+  )
+  expect(grown <= MAX_GROWTH_BYTES, `memory is not flat: ${(grown / 1024 / 1024).toFixed(1)} MB more`)
 }
 
-/** All streams open at once, each read to its end. */
+/** Opens all streams at the same time and reads each to its end. */
 async function concurrentStreams(service: Server, count: number, whileOpen: () => Promise<void>): Promise<void> {
-  const pool = new Pool(service.origin, { ...PATIENT, connections: null })
+  const pool = new Pool(service.origin, { ...LONG_TIMEOUTS, connections: null })
   const reading: Promise<string>[] = []
-  // In waves: the system keeps some hundred connections for a server that is busy, and turns the others away.
+  // In waves, because the system queues only some hundred connections for a busy server and rejects the others.
   for (let wave = 0; wave < 10; wave += 1) {
     reading.push(...Array.from({ length: count / 10 }, () => readWhole(pool, service, 'ends')))
     for (let waited = 0; waited < 10_000 && (await openAtUpstream()) < reading.length; waited += 50) await sleep(50)
@@ -116,13 +121,13 @@ async function concurrentStreams(service: Server, count: number, whileOpen: () =
   expect(whole === count, `${others.length} of ${count} concurrent streams were not whole; one was: ${others[0]}`)
 }
 
-/** Callers that leave before the first byte, at the first byte, or some bytes later; at most 200 at once. */
+/** Callers that leave before the first byte, at the first byte, or some bytes later; at most 200 at the same time. */
 async function abortedStreams(service: Server, count: number): Promise<void> {
   let left = Math.round(count)
   let errors = 0
   const caller = async (): Promise<void> => {
     while (left-- > 0) {
-      const pool = new Pool(service.origin, { ...PATIENT, connections: 1 })
+      const pool = new Pool(service.origin, { ...LONG_TIMEOUTS, connections: 1 })
       const phase = left % 3
       const asking = open(pool, service, phase === 0 ? 'never' : 'stream')
       asking.catch(() => {})
@@ -140,14 +145,17 @@ async function abortedStreams(service: Server, count: number): Promise<void> {
   await sleep(1_000)
   const open_ = await openAtUpstream()
   report(`${Math.round(count)} aborted streams`, `${errors} errors, ${await leftOpen(open_)}`)
-  expect(errors === 0, `${errors} streams to be aborted were refused`)
+  expect(errors === 0, `${errors} streams to be aborted got an error`)
   expect(open_ === 0, `${open_} upstream calls were open 1 s after their callers had left`)
 }
 
-/** Readers that take a chunk now and then, of streams that could be much faster; what they do not read must wait at the upstream. */
+/**
+ * Callers that read a chunk from time to time, of streams that could be much faster. What they do not read must wait at
+ * the upstream.
+ */
 async function slowReaders(service: Server, count: number): Promise<void> {
   const before = rssKb(service.pid)
-  const pool = new Pool(service.origin, { ...PATIENT, connections: null })
+  const pool = new Pool(service.origin, { ...LONG_TIMEOUTS, connections: null })
   const bodies = await Promise.all(Array.from({ length: count }, () => open(pool, service, 'flood')))
   for (const { body } of bodies) body.on('error', () => {}).pause()
   for (let turn = 0; turn < 10; turn += 1) {
@@ -159,14 +167,16 @@ async function slowReaders(service: Server, count: number): Promise<void> {
   await sleep(1_000)
   const open_ = await openAtUpstream()
   report(`${count} slow readers`, `${mb(grown)} MB more, ${await leftOpen(open_)}`)
-  // A socket and a stream hold some hundred kilobytes each; an answer that piles up has no bound.
+  // A socket and a stream hold some hundred kilobytes each. An answer that is buffered without a limit exceeds this.
   expect(grown < count * 1_024, `${count} slow readers took ${mb(grown)} MB`)
   expect(open_ === 0, `${open_} upstream calls were open 1 s after slow readers had left`)
 }
 
-/** Answers that are no HTTP, stop in the middle, or are cut: each caller gets 502 or a stream that breaks, and nobody else anything. */
-async function madUpstream(service: Server, count: number): Promise<void> {
-  const pool = new Pool(service.origin, { ...PATIENT, connections: 50 })
+/**
+ * Invalid answers of the upstream: each caller gets 502 or a stream that breaks, and other callers are not affected.
+ */
+async function invalidAnswers(service: Server, count: number): Promise<void> {
+  const pool = new Pool(service.origin, { ...LONG_TIMEOUTS, connections: 50 })
   const outcomes = await Promise.all(
     Array.from({ length: count }, async (_, nth) => {
       try {
@@ -184,14 +194,14 @@ async function madUpstream(service: Server, count: number): Promise<void> {
   const tally = Object.entries(Object.groupBy(outcomes, (outcome) => outcome)).map(
     ([outcome, all]) => `${all?.length} ${outcome}`,
   )
-  report(`${count} answers of a mad upstream`, tally.join(', '))
+  report(`${count} invalid answers of the upstream`, tally.join(', '))
   expect(
     outcomes.every((outcome) => outcome === '502' || outcome === 'broken'),
-    `a mad upstream led to ${tally.join(', ')}`,
+    `invalid answers of the upstream led to ${tally.join(', ')}`,
   )
 }
 
-/** The text of a stream; what came of it where it broke. */
+/** The text of a stream, or its error as text. */
 async function readWhole(pool: Pool, service: Server, kind: string): Promise<string> {
   try {
     const { body } = await open(pool, service, kind)
@@ -201,7 +211,7 @@ async function readWhole(pool: Pool, service: Server, kind: string): Promise<str
   }
 }
 
-/** The kind of answer travels in a header that crosses to the upstream. */
+/** The kind of answer is in a header that the service passes on to the upstream. */
 function open(pool: Pool, { headers }: Server, kind: string) {
   calls += 1
   const body = JSON.stringify({ model: 'vendora/large', stream: true, messages: [{ role: 'user', content: 'hi' }] })
@@ -209,7 +219,7 @@ function open(pool: Pool, { headers }: Server, kind: string) {
   return pool.request({ method: 'POST', path: CHAT, headers: sent, body })
 }
 
-/** One that is open for good is another thing than one that a busy machine closes late. */
+/** Tells calls that stay open from calls that a busy machine closes late. */
 async function leftOpen(afterOneSecond: number): Promise<string> {
   const found = `${afterOneSecond} upstream calls open after 1 s`
   if (afterOneSecond === 0) return found

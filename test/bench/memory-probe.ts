@@ -1,7 +1,7 @@
-/** Loaded into a service that is measured: tells what memory it holds whenever it is asked. Needs `--expose-gc`. */
+/** Loaded into a service that is measured: answers each message with the memory of the process. Needs `--expose-gc`. */
 process.on('message', () => {
   globalThis.gc?.()
-  // The first round frees what the second one finds unused.
+  // The first collection runs finalizers, and the second one frees what they held.
   globalThis.gc?.()
   process.send?.(process.memoryUsage())
 })

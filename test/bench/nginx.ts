@@ -1,9 +1,9 @@
-/** nginx as a reference, where it is installed: one process, its buffering off as for any stream. */
+/** nginx as a reference: one process, without buffering, as streams need it. */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** Whether there is one on PATH. */
+/** Whether nginx is on PATH. */
 export function hasNginx(): boolean {
   try {
     execFileSync('nginx', ['-v'], { stdio: 'ignore' })
@@ -13,7 +13,7 @@ export function hasNginx(): boolean {
   }
 }
 
-/** Writes its configuration into a folder; returns the arguments of its command line. */
+/** Writes the configuration into a folder and returns the arguments of the command line. */
 export function nginxArguments(folder: string, port: number, upstreamPort: number): string[] {
   const file = path.join(folder, 'nginx.conf')
   writeFileSync(file, configuration(folder, port, upstreamPort))

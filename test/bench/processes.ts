@@ -1,4 +1,4 @@
-/** The processes that the measurements run beside each other. */
+/** Starts and stops the processes of a measurement: services, references and the upstream. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,23 +7,26 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nginxArguments } from './nginx.ts'
-import { createClient } from '../../src/sdk/index.ts'
+import { createClient, unwrap } from '../../src/sdk/index.ts'
 
 export type Server = {
   readonly name: string
   readonly pid: number
   readonly origin: string
-  /** The credential of a caller. */
+  /** The headers of a call, with its credential. */
   readonly headers: Record<string, string>
 }
 
-/** Bytes that a process holds when all garbage is gone. `external` has the database and its files, as far as they are in memory, and `arrayBuffers`. */
+/**
+ * The memory of a process after a garbage collection, in bytes. `external` includes `arrayBuffers` and the embedded
+ * database with its files in memory.
+ */
 export type Memory = Readonly<Record<'rss' | 'heapUsed' | 'external' | 'arrayBuffers', number>>
 
-/** A service with a window. */
+/** A service whose memory and log can be read. */
 export type WatchedServer = Server & {
   memory(): Promise<Memory>
-  /** The lines of its log that tell of errors that are not the upstream's. */
+  /** The error lines of its log, without the errors of the upstream. */
   errors(): string[]
 }
 
@@ -31,33 +34,39 @@ export type Processes = {
   /** Starts a script of this project. */
   start(script: string, args?: readonly string[]): ChildProcess
   /**
-   * The service with everything on and an embedded database on disk, as it is operated, in front of the upstream at this port. The bounds of its limits
-   * are out of the way, the limits are not.
+   * Starts the service of a tree (default: this one) as it runs in production: with an embedded database on disk,
+   * metrics and limits. The limits are high enough to never be reached.
    */
-  startService(port: number, upstreamPort: number): Promise<Server>
-  /** A gateway without a database, for the callers of this service. */
-  startGateway(port: number, upstreamPort: number, service: Server): Promise<Server>
-  /** A script that proxies to the upstream and does nothing else. */
+  startService(port: number, upstreamPort: number, tree?: string): Promise<Server>
+  /** Starts a gateway without a database, for the callers of the given service. */
+  startGateway(port: number, upstreamPort: number, service: Server, tree?: string): Promise<Server>
+  /** Starts a script that only proxies to the upstream. */
   startReference(name: string, script: string, port: number, upstreamPort: number): Promise<Server>
   startNginx(port: number, upstreamPort: number): Promise<Server>
-  /** The service with a window, and a log that is kept. */
+  /** Starts the service so that its memory and log can be read. */
   startWatchedService(port: number, upstreamPort: number): Promise<WatchedServer>
-  /** Waits until somebody answers there. */
+  /** Waits until a server answers at the URL. */
   up(url: string): Promise<void>
-  /** Ends all of them. */
+  /** Stops all processes and removes their files. */
   close(): void
 }
 
-const root = path.join(import.meta.dirname, '../..')
+/** The tree that this file is in. */
+export const ROOT = path.join(import.meta.dirname, '../..')
 
-type Given = { readonly env?: Record<string, string>; readonly stdio?: StdioOptions }
+type Given = {
+  readonly env?: Record<string, string>
+  readonly stdio?: StdioOptions
+  readonly tree?: string | undefined
+}
 
 export function openProcesses(): Processes {
   const folder = mkdtempSync(path.join(tmpdir(), 'svc-bench-'))
+  const newFolder = () => mkdtempSync(path.join(folder, 'service-'))
   const children: ChildProcess[] = []
   const run = (command: string, args: readonly string[], given: Given = {}): ChildProcess => {
     const child = spawn(command, args, {
-      cwd: root,
+      cwd: given.tree ?? ROOT,
       env: { ...process.env, ...given.env },
       stdio: given.stdio ?? ['ignore', 'ignore', 'inherit'],
     })
@@ -65,21 +74,22 @@ export function openProcesses(): Processes {
     return child
   }
   const processes: Processes = {
-    start: (script, args = []) => run(process.execPath, [path.join(root, script), ...args]),
-    async startService(port, upstreamPort) {
-      const child = run(process.execPath, ['src/main.ts', 'serve'], { env: settings(port, upstreamPort, folder) })
-      return signedIn('svc', port, child)
+    start: (script, args = []) => run(process.execPath, [path.join(ROOT, script), ...args]),
+    async startService(port, upstreamPort, tree) {
+      const env = settings(port, upstreamPort, newFolder())
+      return signedIn('svc', port, run(process.execPath, ['src/main.ts', 'serve'], { env, tree }))
     },
-    async startGateway(port, upstreamPort, service) {
+    async startGateway(port, upstreamPort, service, tree) {
+      const own = newFolder()
       const env = {
-        ...settings(port, upstreamPort, folder),
+        ...settings(port, upstreamPort, own),
         SVC_ROLE: 'gateway',
         SVC_DATABASE_URL: 'none',
         SVC_BASE_URL: `http://localhost:${new URL(service.origin).port}`,
         SVC_CONTROL_PLANE_URL: service.origin,
-        SVC_GATEWAY_KEYS_FILE: path.join(folder, 'keys.json'),
+        SVC_GATEWAY_KEYS_FILE: path.join(own, 'keys.json'),
       }
-      const child = run(process.execPath, ['src/main.ts', 'serve'], { env })
+      const child = run(process.execPath, ['src/main.ts', 'serve'], { env, tree })
       return { ...(await upAt('svc, gateway without a database', port, child)), headers: service.headers }
     },
     startReference: (name, script, port, upstreamPort) =>
@@ -87,9 +97,9 @@ export function openProcesses(): Processes {
     startNginx: (port, upstreamPort) => upAt('nginx', port, run('nginx', nginxArguments(folder, port, upstreamPort))),
     async startWatchedService(port, upstreamPort) {
       const log = path.join(folder, 'log')
-      const probe = ['--expose-gc', '--import', path.join(root, 'test/bench/memory-probe.ts')]
+      const probe = ['--expose-gc', '--import', path.join(ROOT, 'test/bench/memory-probe.ts')]
       const child = run(process.execPath, [...probe, 'src/main.ts', 'serve'], {
-        env: settings(port, upstreamPort, folder),
+        env: settings(port, upstreamPort, newFolder()),
         stdio: ['ignore', openSync(log, 'w'), 'inherit', 'ipc'],
       })
       return {
@@ -97,6 +107,7 @@ export function openProcesses(): Processes {
         async memory() {
           child.send('memory')
           const [memory] = await once(child, 'message')
+          // What memory-probe.ts sends.
           return memory as Memory
         },
         errors: () =>
@@ -134,7 +145,7 @@ function settings(port: number, upstreamPort: number, folder: string): Record<st
     SVC_PORT: String(port),
     SVC_DATABASE_URL: `embedded:${path.join(folder, 'db')}`,
     SVC_METRICS_PORT: '0',
-    SVC_DIRECTORY_FILE: path.join(root, 'prisma/example-directory.yaml'),
+    SVC_DIRECTORY_FILE: path.join(ROOT, 'prisma/example-directory.yaml'),
     SVC_MAIL_URL: `outbox:${folder}`,
     SVC_VENDORA_UPSTREAM_URL: `http://127.0.0.1:${upstreamPort}`,
     SVC_LIMIT_REQUESTS_PER_MINUTE: '10000000',
@@ -142,16 +153,18 @@ function settings(port: number, upstreamPort: number, folder: string): Record<st
   }
 }
 
+/** Signs a device in; returns its access token. With an outbox for email, the token of the start response approves. */
 async function signIn(origin: string): Promise<string> {
   const client = createClient({ baseUrl: origin })
-  const started = await client.POST('/v1/auth/device/start', { body: { email: 'ada@example.com', deviceId: 'bench' } })
-  const token = new URL(started.data?.verificationUri ?? '').searchParams.get('token') ?? ''
-  await client.POST('/v1/auth/magic/consume', { body: { token } })
-  const polled = await client.POST('/v1/auth/device/poll', { body: { deviceCode: started.data?.deviceCode ?? '' } })
-  return polled.data?.accessToken ?? ''
+  const body = { email: 'ada@example.com', deviceId: 'bench' }
+  const { verificationUri, deviceCode } = await unwrap(client.POST('/v1/auth/device/start', { body }))
+  const token = new URL(verificationUri).searchParams.get('token') ?? ''
+  await unwrap(client.POST('/v1/auth/magic/consume', { body: { token } }))
+  const { accessToken } = await unwrap(client.POST('/v1/auth/device/poll', { body: { deviceCode } }))
+  return accessToken
 }
 
-/** The memory that a process has in use. Linux only. */
+/** The resident memory of a process. Linux only. */
 export function rssKb(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }

@@ -1,4 +1,4 @@
-/** What the service is compared with, a process of its own: Express, the body as a Buffer, undici's dispatch; no checks, no contract. */
+/** A reference for the benchmark, run as a process: a proxy with Express and undici, without any checks. */
 import express from 'express'
 import { Pool } from 'undici'
 
@@ -18,7 +18,7 @@ app.use((req, res) => {
       body: req.body as Buffer,
     },
     {
-      onRequestStart: (controller) => (abort = () => controller.abort(new Error('left'))),
+      onRequestStart: (controller) => (abort = () => controller.abort(new Error('The caller has left.'))),
       onResponseStart(_controller, status, headers) {
         res.writeHead(status, { 'content-type': String(headers['content-type']) })
         res.flushHeaders()

@@ -1,4 +1,7 @@
-/** What the service is compared with, a process of its own: Express and http-proxy-middleware, as its documentation sets it up, without its bound of 256 connections. */
+/**
+ * A reference for the benchmark, run as a process: a proxy with Express and http-proxy-middleware, without a limit of
+ * connections.
+ */
 import { Agent } from 'node:http'
 import express from 'express'
 import { createProxyMiddleware } from 'http-proxy-middleware'

@@ -1,4 +1,7 @@
-/** The upstream of the measurements, a process of its own. A header says what it does: JSON at once, or one of several kinds of streams. */
+/**
+ * The upstream of the measurements, run as a process. A request header chooses the answer: JSON, or one of several
+ * kinds of streams.
+ */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
 
@@ -14,7 +17,7 @@ const ANSWER = JSON.stringify({
 })
 
 let open = 0
-/** Streams that end when somebody asks for it. */
+/** Streams that end after a request to /end. */
 const held = new Set<ServerResponse>()
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
@@ -47,18 +50,21 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
 
 server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4096 })
 
-/** As fast as it is read, without an end. */
+/** Writes as fast as the caller reads, without an end. */
 function flood(res: ServerResponse): void {
   const event = `data: {"choices":[{"delta":{"content":"${'x'.repeat(16_000)}"}}]}\n\n`
   const write = (): void => {
     while (!res.destroyed && res.write(event));
   }
-  // In turn: to go on at once would hear of nobody who leaves for as long as somebody reads.
+  // Not in the same tick: while one caller reads, the events of other callers must be handled too.
   res.on('drain', () => setImmediate(write))
   write()
 }
 
-/** What is no answer: no HTTP; a length that does not come; a chunk size that is none; a reset in the middle of a stream. */
+/**
+ * Writes an invalid answer: no HTTP (0), a body that is too short (1), an invalid chunk size (2), or a reset in a
+ * stream (3).
+ */
 function writeGarbage(res: ServerResponse, kind: number): void {
   const { socket } = res
   if (kind === 0) socket?.end('\u0016\u0003\u0001 nonsense\r\n\r\n')

@@ -2,7 +2,7 @@ import { lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promis
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/walk.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
 import { newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 

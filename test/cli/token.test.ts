@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isFresh } from '../../src/cli/token-age.ts'
 import { atOnce } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
-import { startAtOwnAddress } from '../support/walk.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
 import { closedPort, newMachine } from './machine.ts'
 import type { Machine } from './machine.ts'
 
@@ -111,7 +111,7 @@ describe('svc token', () => {
     await writeFile(other.tokensOf(service), '{"accessToken":')
     const ran = await other.svc(['token'])
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toContain(`${other.tokensOf(service)} holds no tokens`)
+    expect(ran.stderr).toContain(`${other.tokensOf(service)} does not contain tokens of this client`)
     await rm(other.tokensOf(service))
     expect((await other.svc(['token'])).status).toBe(3)
   })

@@ -41,7 +41,7 @@ describe.each(['local', 'upstream'] as const)('the @anthropic-ai/sdk package, se
     expect(violations).toEqual([])
   })
 
-  it.each([{ apiKey: TOKEN }, { authToken: TOKEN }])('is answered with the credential %o', async (credential) => {
+  it.each([{ apiKey: TOKEN }, { authToken: TOKEN }])('creates a message with the credential %o', async (credential) => {
     const message = await clientOf(credential).messages.create({ ...ask('Hello'), system: 'Be brief.' })
     expect(message).toMatchObject({
       type: 'message',
@@ -53,7 +53,7 @@ describe.each(['local', 'upstream'] as const)('the @anthropic-ai/sdk package, se
     expect(message._request_id).toMatch(/^req_/)
   })
 
-  it('streams', async () => {
+  it('streams a message', async () => {
     const texts: string[] = []
     const stream = client.messages.stream(ask('Hello you')).on('text', (text) => void texts.push(text))
     const message = await stream.finalMessage()
@@ -61,7 +61,7 @@ describe.each(['local', 'upstream'] as const)('the @anthropic-ai/sdk package, se
     expect(message).toMatchObject({ model: MODEL, usage: { input_tokens: 10, output_tokens: 5 } })
   })
 
-  it('shows images', async () => {
+  it('sends images', async () => {
     const source = { type: 'base64' as const, media_type: 'image/png' as const, data: 'iVBORw0KGgo=' }
     const message = await client.messages.create(
       ask([
@@ -73,7 +73,7 @@ describe.each(['local', 'upstream'] as const)('the @anthropic-ai/sdk package, se
     expect(serving.engine.lastChat().body.toString()).toContain('data:image/png;base64,iVBORw0KGgo=')
   })
 
-  it.each([false, true])('carries the tool loop of an agent to its end (streamed: %s)', async (streamed) => {
+  it.each([false, true])('completes the tool loop of an agent (streamed: %s)', async (streamed) => {
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'The weather?' }]
     for (let turn = 0; turn < 5; turn++) {
       const request = { model: MODEL, max_tokens: 1000, messages, tools: TOOLS }
@@ -100,41 +100,41 @@ describe.each(['local', 'upstream'] as const)('the @anthropic-ai/sdk package, se
   })
 
   describe('errors', () => {
-    it('of the credential', async () => {
-      const asking = clientOf({ apiKey: 'wrong' }).messages.create(ask('x'))
-      await expect(asking).rejects.toThrow(Anthropic.AuthenticationError)
-      await expect(asking).rejects.toMatchObject({ type: 'authentication_error' })
+    it('are AuthenticationError for an unknown credential', async () => {
+      const call = clientOf({ apiKey: 'wrong' }).messages.create(ask('x'))
+      await expect(call).rejects.toThrow(Anthropic.AuthenticationError)
+      await expect(call).rejects.toMatchObject({ type: 'authentication_error' })
     })
 
-    it('of the model', async () => {
-      const asking = client.messages.create({ ...ask('x'), model: 'svc/draft' })
-      await expect(asking).rejects.toThrow(Anthropic.PermissionDeniedError)
-      await expect(asking).rejects.toMatchObject({ type: 'permission_error' })
+    it('are PermissionDeniedError for a model that the team may not call', async () => {
+      const call = client.messages.create({ ...ask('x'), model: 'svc/draft' })
+      await expect(call).rejects.toThrow(Anthropic.PermissionDeniedError)
+      await expect(call).rejects.toMatchObject({ type: 'permission_error' })
     })
 
-    it('of the body, by name', async () => {
+    it('are BadRequestError that names an unsupported tool', async () => {
       const tools: Anthropic.ToolUnion[] = [{ type: 'bash_20250124', name: 'bash' }]
-      const asking = client.messages.create({ ...ask('x'), tools })
-      await expect(asking).rejects.toThrow(Anthropic.BadRequestError)
-      await expect(asking).rejects.toThrow(/tools\.0: .*bash_20250124/)
+      const call = client.messages.create({ ...ask('x'), tools })
+      await expect(call).rejects.toThrow(Anthropic.BadRequestError)
+      await expect(call).rejects.toThrow(/tools\.0: .*bash_20250124/)
     })
 
-    it('that waiting does not cure are not tried again', async () => {
+    it('with x-should-retry: false are not retried', async () => {
       serving.engine.chat = answersJson({ error: { message: 'no such model' } }, { status: 404 })
-      const asked = serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length
+      const before = serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length
       await expect(client.messages.create(ask('x'))).rejects.toThrow(Anthropic.InternalServerError)
-      expect(serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length - asked).toBe(1)
+      expect(serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length - before).toBe(1)
     })
 
-    it('of the engine, in the words that make an agent shorten its conversation', async () => {
+    it('for a conversation that is too long have the message that makes an agent shorten it', async () => {
       const error = { message: 'maximum context length is 4096', code: 'context_length_exceeded' }
       serving.engine.chat = answersJson({ error }, { status: 400 })
-      const asking = client.messages.create(ask('x'))
-      await expect(asking).rejects.toThrow(Anthropic.BadRequestError)
-      await expect(asking).rejects.toThrow(/prompt is too long/)
+      const call = client.messages.create(ask('x'))
+      await expect(call).rejects.toThrow(Anthropic.BadRequestError)
+      await expect(call).rejects.toThrow(/prompt is too long/)
     })
 
-    it('in the middle of a stream', async () => {
+    it('in the middle of a stream reject the message', async () => {
       serving.engine.chat = ({ res }) => {
         res.writeHead(200, { 'content-type': 'text/event-stream' })
         res.write('data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n', () => res.destroy())
@@ -143,7 +143,7 @@ describe.each(['local', 'upstream'] as const)('the @anthropic-ai/sdk package, se
     })
   })
 
-  it('that gives a call up has it given up by the engine', async () => {
+  it('aborts the call to the engine when the client aborts', async () => {
     serving.engine.chat = neverAnswers
     const stream = client.messages.stream(ask('x'))
     const reading = stream.finalMessage()
@@ -153,13 +153,13 @@ describe.each(['local', 'upstream'] as const)('the @anthropic-ai/sdk package, se
     await expect.poll(() => serving.engine.openCalls()).toBe(0)
   })
 
-  it('lists models', async () => {
+  it('lists the models', async () => {
     const ids: string[] = []
     for await (const { id } of client.models.list({ limit: 1000 })) ids.push(id)
     expect(ids).toEqual(['svc/fast', 'svc/draft'])
   })
 
-  it('counts tokens where the engine can, and is told where it cannot', async () => {
+  it('counts tokens when the engine can, and rejects with not_supported when it cannot', async () => {
     const { model, messages } = ask('x')
     await expect(client.messages.countTokens({ model, messages })).rejects.toMatchObject({
       status: 501,

@@ -36,7 +36,7 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       messages: [{ role: 'user' as const, content }],
     })
 
-    it('are answered', async () => {
+    it('are created', async () => {
       const completion = await client.chat.completions.create(ask('Hello'))
       expect(completion).toMatchObject({
         model: MODEL,
@@ -46,14 +46,14 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       expect(completion._request_id).toMatch(/^req_/)
     })
 
-    it('stream', async () => {
+    it('are streamed', async () => {
       const stream = await client.chat.completions.create({ ...ask('Hello you'), stream: true })
       let text = ''
       for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
       expect(text).toBe('Hello you (0 images)')
     })
 
-    it('take images', async () => {
+    it('accept images', async () => {
       const { choices } = await client.chat.completions.create(
         ask([
           { type: 'text', text: 'Look' },
@@ -64,7 +64,7 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       expect(serving.engine.lastChat().body.toString()).toContain(PNG)
     })
 
-    it.each([false, true])('call tools over two turns, two at once (streamed: %s)', async (streamed) => {
+    it.each([false, true])('call tools in two turns, two of them at the same time (streamed: %s)', async (streamed) => {
       const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'The weather?' }]
       for (let turn = 0; turn < 5; turn++) {
         const request = { model: MODEL, messages, tools: CHAT_TOOLS }
@@ -89,13 +89,13 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
   describe.each(['/v1', '/codex/v1'])('responses on %s', (group) => {
     const responses = () => clientOf(TOKEN, group).responses
 
-    it('are answered', async () => {
+    it('are created', async () => {
       const response = await responses().create({ model: MODEL, input: 'Hello', instructions: 'Be brief.' })
       expect(response.output_text).toBe('Hello (0 images)')
       expect(response).toMatchObject({ model: MODEL, status: 'completed', usage: { total_tokens: 15 } })
     })
 
-    it('stream', async () => {
+    it('are streamed', async () => {
       const deltas: string[] = []
       const response = await responses()
         .stream({ model: MODEL, input: 'Hello you' })
@@ -104,7 +104,7 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       expect([deltas.join(''), response.output_text]).toEqual(['Hello you (0 images)', 'Hello you (0 images)'])
     })
 
-    it('take images', async () => {
+    it('accept images', async () => {
       const response = await responses().create({
         model: MODEL,
         input: [
@@ -120,7 +120,7 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       expect(response.output_text).toBe('Look (1 images)')
     })
 
-    it.each([false, true])('carry the tool loop of an agent to its end (streamed: %s)', async (streamed) => {
+    it.each([false, true])('complete the tool loop of an agent (streamed: %s)', async (streamed) => {
       const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'The weather?' }]
       for (let turn = 0; turn < 5; turn++) {
         const request = { model: MODEL, input, tools: TOOLS, parallel_tool_calls: true, store: false }
@@ -134,7 +134,7 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
           return
         }
         expect(calls.length).toBe(turn === 0 ? 2 : 1)
-        // What came out goes back in; the types of the package do not say so of every item.
+        // Every output item is valid input, but the types of the package do not say so.
         input.push(...(output as OpenAI.Responses.ResponseInput))
         for (const { call_id, arguments: args } of calls) {
           input.push({ type: 'function_call_output', call_id, output: weatherOf(args) })
@@ -143,22 +143,22 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       throw new Error('The loop did not end.')
     })
 
-    it('fail as an error that names what a local engine cannot do', async () => {
-      const asking = responses().create({ model: MODEL, input: 'Hello', previous_response_id: 'resp_1' })
-      await expect(asking).rejects.toThrow(OpenAI.BadRequestError)
-      await expect(asking).rejects.toThrow(/previous_response_id/)
+    it('are rejected with the name of a parameter that a local engine does not support', async () => {
+      const request = responses().create({ model: MODEL, input: 'Hello', previous_response_id: 'resp_1' })
+      await expect(request).rejects.toThrow(OpenAI.BadRequestError)
+      await expect(request).rejects.toThrow(/previous_response_id/)
     })
   })
 
   describe('errors', () => {
-    const call = (with_: OpenAI = client, model = MODEL) =>
-      with_.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] })
+    const call = (caller: OpenAI = client, model = MODEL) =>
+      caller.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] })
 
-    it('of the credential', async () => {
+    it('are AuthenticationError for an unknown credential', async () => {
       await expect(call(clientOf('wrong'))).rejects.toThrow(OpenAI.AuthenticationError)
     })
 
-    it('of the model', async () => {
+    it('are PermissionDeniedError for a model that the team may not call', async () => {
       await expect(call(client, 'svc/draft')).rejects.toThrow(OpenAI.PermissionDeniedError)
       await expect(call(client, 'svc/draft')).rejects.toMatchObject({
         code: 'model_not_allowed',
@@ -167,25 +167,25 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
       })
     })
 
-    it('of the body', async () => {
+    it('are BadRequestError for an invalid body', async () => {
       await expect(call(client, 7 as never)).rejects.toThrow(OpenAI.BadRequestError)
     })
 
-    it('that waiting does not cure are not tried again', async () => {
+    it('with x-should-retry: false are not retried', async () => {
       serving.engine.chat = answersJson({ error: { message: 'no such model' } }, { status: 404 })
-      const asked = serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length
+      const before = serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length
       await expect(call()).rejects.toThrow(OpenAI.InternalServerError)
-      expect(serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length - asked).toBe(1)
+      expect(serving.engine.calls.filter(({ url }) => url.endsWith('/chat/completions')).length - before).toBe(1)
     })
 
-    it('of the engine', async () => {
+    it('of the engine have its status and message', async () => {
       serving.engine.chat = answersJson({ error: { message: 'too many' } }, { status: 429 })
-      const impatient = client.withOptions({ maxRetries: 0 })
-      await expect(call(impatient)).rejects.toThrow(OpenAI.RateLimitError)
-      await expect(impatient.responses.create({ model: MODEL, input: 'x' })).rejects.toThrow(/too many/)
+      const withoutRetries = client.withOptions({ maxRetries: 0 })
+      await expect(call(withoutRetries)).rejects.toThrow(OpenAI.RateLimitError)
+      await expect(withoutRetries.responses.create({ model: MODEL, input: 'x' })).rejects.toThrow(/too many/)
     })
 
-    it('in the middle of a stream', async () => {
+    it('in the middle of a stream reject the iteration', async () => {
       serving.engine.chat = ({ res }) => {
         res.writeHead(200, { 'content-type': 'text/event-stream' })
         res.write('data: {"id":"c","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n', () => res.destroy())
@@ -198,17 +198,17 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
     })
   })
 
-  it('that gives a call up has it given up by the engine', async () => {
+  it('aborts the call to the engine when the client aborts', async () => {
     serving.engine.chat = neverAnswers
     const leaving = new AbortController()
-    const asking = client.responses.create({ model: MODEL, input: 'x', stream: true }, { signal: leaving.signal })
+    const request = client.responses.create({ model: MODEL, input: 'x', stream: true }, { signal: leaving.signal })
     await expect.poll(() => serving.engine.openCalls()).toBe(1)
     leaving.abort()
-    await expect(asking).rejects.toThrow(OpenAI.APIUserAbortError)
+    await expect(request).rejects.toThrow(OpenAI.APIUserAbortError)
     await expect.poll(() => serving.engine.openCalls()).toBe(0)
   })
 
-  it('lists models', async () => {
+  it('lists the models', async () => {
     for (const group of ['/v1', '/codex/v1']) {
       const ids: string[] = []
       for await (const { id } of clientOf(TOKEN, group).models.list()) ids.push(id)
@@ -216,7 +216,7 @@ describe.each(['local', 'upstream'] as const)('the openai package, served by %s'
     }
   })
 
-  it('makes embeddings and completions where the engine can', async () => {
+  it('creates embeddings and completions when the engine can', async () => {
     serving.engine.routes = {
       '/v1/embeddings': answersJson({ object: 'list', data: [{ index: 0, embedding: [0.5, 1] }], model: 'qwen3:8b' }),
       '/v1/completions': answersJson({ object: 'text_completion', choices: [{ index: 0, text: 'x' }], model: 'q' }),

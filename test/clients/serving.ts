@@ -1,5 +1,5 @@
-import { sseDecoder } from '../../src/gateway/sse/decode.ts'
-import type { SseEvent } from '../../src/gateway/sse/decode.ts'
+import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { servedModel, startGateway } from '../support/gateway.ts'
@@ -10,15 +10,16 @@ import { weatherModel } from './agent-engine.ts'
 export type Serving = AsyncDisposable & {
   readonly gateway: TestGateway
   readonly engine: TestEngine
-  /** Back to the model that asks for the weather. */
+  /** Makes the engine answer as `weatherModel` again. */
   reset(): void
 }
 
 const UPSTREAM_TOKEN = 'upstream-token'
 
 /**
- * A gateway for a real client, with an engine of the chat style behind it. `local`: the engine is its local worker. `upstream`: the worker of
- * a second gateway, which is the upstream of the first in all three groups, as a vendor would be.
+ * Starts a gateway for a real client, with an engine that only speaks chat completions. `local`: the engine is the
+ * local worker of this gateway. `upstream`: the engine is the local worker of a second gateway, which is the upstream
+ * of the first one for all three vendors.
  */
 export async function startServing(by: 'local' | 'upstream'): Promise<Serving> {
   const engine = await startEngine()
@@ -50,7 +51,9 @@ export async function startServing(by: 'local' | 'upstream'): Promise<Serving> {
   return serving
 }
 
-/** `fetch` for a client: what is wrong with the grammar of a stream that passes is added to `violations`, once the stream is over. */
+/**
+ * Returns a `fetch` that checks the grammar of each stream when it has ended, and adds what is wrong to `violations`.
+ */
 export function watchedFetch(violations: string[]): { fetch: typeof fetch; settled: () => Promise<unknown> } {
   const reading: Promise<void>[] = []
   return {
@@ -62,7 +65,7 @@ export function watchedFetch(violations: string[]): { fetch: typeof fetch; settl
       reading.push(
         readAll(response.clone()).then(
           (events) => void violations.push(...checkerOf(url.pathname)(events)),
-          // A stream that breaks is the client's to tell.
+          // A broken stream is asserted in the test of the client.
           () => {},
         ),
       )

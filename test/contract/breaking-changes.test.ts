@@ -4,13 +4,13 @@ import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { compare, CURRENT, describeChange } from '../../spec/compare.ts'
 
-/** As much of the document as these cases change. */
+/** The parts of the document that these tests change. */
 type Node = { [key: string]: Node } & { required: string[]; parameters: object[]; version: string }
 
 const folder = mkdtempSync(path.join(tmpdir(), 'svc-breaking-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** What is said when the current contract is changed like this after its release. */
+/** Compares the current contract with a changed copy of it. */
 function after(change: (document: Node) => void) {
   const document = JSON.parse(readFileSync(CURRENT, 'utf8')) as Node
   change(document)
@@ -28,10 +28,10 @@ const at = (node: Node, ...keys: string[]): Node =>
   }, node)
 const schema = (document: Node, name: string) => at(document, 'components', 'schemas', name)
 
-describe('a change that breaks integrators', () => {
+describe('a breaking change', () => {
   it.each<[string, (document: Node) => void, RegExp]>([
     [
-      'a field that is renamed',
+      'a renamed field',
       (document) => {
         const login = schema(document, 'StartedDeviceLogin')
         const fields = at(login, 'properties')
@@ -39,33 +39,33 @@ describe('a change that breaks integrators', () => {
         delete fields.userCode
         login.required = login.required.map((name) => (name === 'userCode' ? 'shortCode' : name))
       },
-      /POST \/v1\/auth\/device\/start.*userCode.*for who reads this answer/,
+      /POST \/v1\/auth\/device\/start.*userCode.*affects readers of this answer/,
     ],
     [
-      'a status that is dropped',
+      'a removed status',
       (document) => delete at(document, 'paths', '/v1/workers/{id}', 'get', 'responses')['404'],
-      /GET \/v1\/workers\/\{id\}.*404.*for who reads this answer/,
+      /GET \/v1\/workers\/\{id\}.*404.*affects readers of this answer/,
     ],
     [
-      'a required parameter that is added',
+      'an added required parameter',
       (document) => {
         const parameter = { name: 'team', in: 'query', required: true, schema: { type: 'string' } }
         at(document, 'paths', '/v1/models', 'get').parameters = [parameter]
       },
-      /GET \/v1\/models.*team.*for who sends this request/,
+      /GET \/v1\/models.*team.*affects senders of this request/,
     ],
     [
-      'an answer that promises less',
+      'a field of an answer that becomes optional',
       (document) => delete (schema(document, 'LoggedOut') as Partial<Node>).required,
-      /POST \/v1\/auth\/logout.*ok.*for who reads this answer/,
+      /POST \/v1\/auth\/logout.*ok.*affects readers of this answer/,
     ],
-  ])('is told: %s', (_name, change, told) => {
+  ])('is reported: %s', (_name, change, reported) => {
     const { broken, versionMistake } = after(change)
-    expect(broken.join('\n')).toMatch(told)
+    expect(broken.join('\n')).toMatch(reported)
     expect(versionMistake).toContain('info.version')
   })
 
-  it('is let through when the version says so', () => {
+  it('is accepted when the version is raised enough', () => {
     const { broken, versionMistake } = after((document) => {
       delete at(document, 'paths', '/v1/workers/{id}', 'get', 'responses')['404']
       at(document, 'info').version = '99.0.0'
@@ -74,6 +74,6 @@ describe('a change that breaks integrators', () => {
   })
 })
 
-it('has nothing to say about the same document', () => {
+it('reports nothing for an unchanged document', () => {
   expect(after(() => {})).toEqual({ broken: [], versionMistake: null })
 })

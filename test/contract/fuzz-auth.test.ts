@@ -7,8 +7,10 @@ import type { TokenSet } from '../../generated/sdk/index.js'
 import type { Document, Operation } from '../../src/docs/document.ts'
 import { contractOf, readContract } from '../../src/http/contract.ts'
 import { checkAnswer } from '../support/contract-check.ts'
-import { bytesOf, ceremonies, changed, hostileBodies } from '../support/hostile-bodies.ts'
-import type { Ceremony, HostileBody, Live } from '../support/hostile-bodies.ts'
+import { bytesOf, ceremonies, hostileBodies } from '../support/hostile-bodies.ts'
+import type { HostileBody, Live } from '../support/hostile-bodies.ts'
+import { changed } from '../support/hostile-ceremonies.ts'
+import type { Ceremony } from '../support/hostile-ceremonies.ts'
 import {
   finishRegistration,
   newAuthenticator,
@@ -20,13 +22,16 @@ import { cookiesOf, directoryOf, mailTokenOf } from '../support/people.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
-/** How many bodies each operation gets; with the seed that a failure prints and the same number, the same ones. */
+/**
+ * The number of bodies for each operation. The same number and the seed that a failure prints give the same bodies
+ * again.
+ */
 const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 50)
 const SEED = Number(process.env.SVC_FUZZ_SEED ?? randomInt(2 ** 31 - 100))
-/** So many are under way at once, each with a seed of its own. */
+/** The number of requests at the same time. Each lane has a seed of its own. */
 const LANES = 4
 
-// The whole document, of which the service itself reads less.
+// The whole document. The service's own type declares only the parts that it reads.
 const document = contractOf(readContract(), 'control-plane') as unknown as Document
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item)
@@ -34,14 +39,14 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     .map(([method, operation]) => ({ path, method, operation })),
 )
 
-const CALLERS = ['nobody', 'bearer', 'cookie', 'stranger'] as const
+const CALLERS = ['anonymous', 'bearer', 'cookie', 'unknown'] as const
 type CallerKind = (typeof CALLERS)[number]
 type Attempt = HostileBody & { readonly as: CallerKind; readonly headers: Readonly<Record<string, string>> }
 
 let service: TestService
 let pool: Pool
 let live: Live
-/** Who asks in each lane: some of what is asked ends the sessions of who asks. */
+/** One person per lane, because some of the requests end the sessions of their caller. */
 const people = Array.from({ length: LANES }, (_, lane) => ({
   email: `person-${lane}@example.com`,
   authenticator: newAuthenticator({ signCounterIncrement: 0 }),
@@ -50,7 +55,7 @@ const people = Array.from({ length: LANES }, (_, lane) => ({
   cookie: '',
 }))
 type Person = (typeof people)[number]
-/** What each passkey route was sent once already. */
+/** A valid body of each passkey operation that has been used once. */
 const spent: Record<string, object> = {}
 
 beforeAll(async () => {
@@ -71,9 +76,9 @@ afterAll(async () => {
 
 describe.each(operations)('$operation.operationId', ({ path, method, operation }) => {
   it(
-    'answers whatever it is sent as the contract says, and never with a fault of its own',
+    'answers hostile requests as the contract says, and never with 5xx',
     async () => {
-      // What the operations before this one were sent may have ended their sessions: too many sign-ins end the oldest.
+      // Requests to earlier operations may have ended these sessions: too many sign-ins end the oldest one.
       for (const person of people) for (const as of ['bearer', 'cookie'] as const) await signIn(person, as)
       const lanes = people.map((person, lane) =>
         fc.assert(
@@ -90,7 +95,7 @@ describe.each(operations)('$operation.operationId', ({ path, method, operation }
 
 function attempts({ operationId, requestBody, security = [] }: Operation): fc.Arbitrary<Attempt> {
   const bodies = hostileBodies(document, requestBody?.content ?? {}, live)
-  const knowsCallers = security.some((scheme) => Object.keys(scheme).length > 0)
+  const hasCredentials = security.some((scheme) => Object.keys(scheme).length > 0)
   const caller = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom('bearer' as const, 'cookie' as const) },
     { weight: 1, arbitrary: fc.constantFrom(...CALLERS) },
@@ -98,7 +103,7 @@ function attempts({ operationId, requestBody, security = [] }: Operation): fc.Ar
   return fc
     .record({
       sent: operationId in spent ? fc.oneof(bodies, ceremonies()) : bodies,
-      as: knowsCallers ? caller : fc.constant('nobody' as const),
+      as: hasCredentials ? caller : fc.constant('anonymous' as const),
       headers: fc.record(
         {
           accept: fc.constantFrom('text/html', 'application/json', '*/*'),
@@ -110,7 +115,7 @@ function attempts({ operationId, requestBody, security = [] }: Operation): fc.Ar
     .map(({ sent, ...rest }) => ({ ...sent, ...rest }))
 }
 
-/** Rejects when an answer is not in the contract, or is a fault of the service: what somebody sends is never that. */
+/** Sends a request. Rejects when its answer is not in the contract or is a 5xx. */
 async function expectAnswer(
   method: string,
   template: string,
@@ -140,16 +145,17 @@ async function expectAnswer(
   await checkAnswer(method, new URL(path, service.origin), new Response(text, { status, headers: list }))
   if (status >= 500) throw new Error(`${operation.operationId} answered ${status}: ${text}`)
   if (status === 401 && endsSessions(operation)) await signIn(person, attempt.as)
-  // An account has room for few passkeys, and one that is full hears nothing else.
-  if (status === 200 && operation.operationId === 'finishPasskeyRegistration') await forget(text, person)
+  // An account that has the maximum of passkeys would only get 409 from here on.
+  if (status === 200 && operation.operationId === 'finishPasskeyRegistration') await deletePasskey(text, person)
 }
 
-async function forget(passkey: string, { authorization }: Person): Promise<void> {
+async function deletePasskey(passkey: string, { authorization }: Person): Promise<void> {
   const { id } = JSON.parse(passkey) as { id: string }
-  await service.fetch(`/v1/auth/passkeys/${id}`, { method: 'DELETE', headers: { authorization } })
+  const deletion = { method: 'DELETE', headers: { authorization } }
+  await checked('Deleting the passkey', await service.fetch(`/v1/auth/passkeys/${id}`, deletion))
 }
 
-/** Some of these end the session of who asks, which the next ones need. */
+/** Whether the operation can end the session of its caller, which later requests need. */
 function endsSessions({ operationId }: Operation): boolean {
   return operationId === 'approveDevice' || operationId === 'logoutEverywhere'
 }
@@ -157,7 +163,7 @@ function endsSessions({ operationId }: Operation): boolean {
 function credentialOf(as: CallerKind, { authorization, cookie }: Person): Record<string, string> {
   if (as === 'bearer') return { authorization }
   if (as === 'cookie') return { cookie }
-  return as === 'stranger' ? { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.', cookie: 'svc_session=svcs_x' } : {}
+  return as === 'unknown' ? { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.', cookie: 'svc_session=svcs_x' } : {}
 }
 
 async function textOf(
@@ -171,16 +177,16 @@ async function textOf(
 
 async function begun(operationId: string, { authenticator, authorization }: Person): Promise<object> {
   if (operationId === 'finishPasskeyLogin') return { credential: authenticator.get(await startSignIn(service)) }
-  // A new authenticator each time: one that has a passkey here is asked not to make another.
+  // A new authenticator each time, because an authenticator makes only one passkey for an account.
   return { credential: newAuthenticator().create(await startRegistration(service, { authorization })) }
 }
 
-/** Signs somebody in for the first time, and gives them a passkey. */
+/** Signs a person in for the first time, and adds a passkey. */
 async function introduce(person: Person): Promise<void> {
   const { accessToken } = await service.signIn(person.email)
   const by = { authorization: `Bearer ${accessToken}` }
   const credential = person.authenticator.create(await startRegistration(service, by))
-  const added = await finishRegistration(service, by, credential)
+  const added = await checked('Adding the passkey', await finishRegistration(service, by, credential))
   person.passkeyId = ((await added.json()) as { id: string }).id
   spent['finishPasskeyRegistration'] = { credential }
   spent['finishPasskeyLogin'] = { credential: person.authenticator.get(await startSignIn(service)) }
@@ -189,13 +195,20 @@ async function introduce(person: Person): Promise<void> {
 }
 
 async function signIn(person: Person, as: CallerKind): Promise<void> {
-  const headers: Record<string, string> = as === 'cookie' ? { 'x-svc-use-cookies': '1' } : {}
-  const response = await signInWithPasskey(service, person.authenticator, {}, headers)
+  const headers: Record<string, string> = as === 'cookie' ? { 'x-svc-use-cookies': 'true' } : {}
+  const answer = await signInWithPasskey(service, person.authenticator, {}, headers)
+  const response = await checked('The sign-in', answer)
   if (as === 'cookie') person.cookie = cookiesOf(response)
   else person.authorization = `Bearer ${((await response.json()) as TokenSet).accessToken}`
 }
 
-/** Codes, tokens and ids in every state, by the names that fields have for them. */
+/** Returns the answer of a step of the preparation. Throws its status and body when the step failed. */
+async function checked(step: string, response: Response): Promise<Response> {
+  if (!response.ok) throw new Error(`${step} failed: ${response.status} ${await response.text()}`)
+  return response
+}
+
+/** Codes, tokens and ids that exist in the service, by the names of the fields that take them. */
 async function liveValues(): Promise<Live> {
   const pending = []
   for (let index = 0; index < 6; index++) {

@@ -10,18 +10,18 @@ import { people } from '../support/people.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
-/** How often each operation is called with requests that are valid and with requests that are not. */
+/** The number of requests for each operation, valid and invalid ones. */
 const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 40)
 
-// The whole document, of which the service itself reads less.
+// The whole document. The service's own type declares only the parts that it reads.
 const document = readContract() as unknown as Document
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
 )
-/** Bodies for the control plane have a test of their own, of which there is more to say. */
+/** Bodies for the control plane are tested in fuzz-auth.test.ts. */
 const controlPlane = new Set(routesOf(contractOf(readContract(), 'control-plane')).map(({ id }) => id as string))
 const others = operations.filter(({ operation }) => !operation.requestBody || !controlPlane.has(operation.operationId))
-/** They end the session of who asks, so each has one of its own. */
+/** These operations end the session of their caller, so each gets a session of its own. */
 const ENDS_SESSIONS = ['logout', 'revokeDevice']
 const team = people(4)
 let shared: string
@@ -32,7 +32,7 @@ beforeAll(async () => {
   engine = await startEngine()
   service = await startService({
     directory: team.directory,
-    // Limits have their own tests; here they would hide what is behind them.
+    // Without limits, because a 429 would hide the answers that are tested here.
     env: {
       SVC_LOCAL_ENGINE_URL: engine.url.href,
       SVC_LIMIT_REQUESTS_PER_MINUTE: '0',
@@ -52,13 +52,13 @@ async function signIn(): Promise<string> {
   return (await service.signIn(team.next())).accessToken
 }
 
-/** A request as it is printed when it fails. */
+/** A request, in the form in which a failure prints it. */
 type Sent = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly type?: string
   readonly body?: unknown
-  /** Sent in place of the body. */
+  /** The text to send instead of `body`. */
   readonly text?: string
 }
 
@@ -75,7 +75,7 @@ describe.each(others)('$operation.operationId', ({ path, method, operation }) =>
   })
 })
 
-/** `fetch` of the service throws when an answer is not in the contract: its status, its type, its body, a field too many. */
+/** Sends a request. `service.fetch` throws when the status, type or body of the answer is not in the contract. */
 async function send(method: string, sent: Sent, authorization: string | undefined): Promise<void> {
   const { path, headers, type, body, text } = sent
   const response = await service.fetch(path, {
@@ -84,7 +84,7 @@ async function send(method: string, sent: Sent, authorization: string | undefine
     headers: { ...headers, ...(type && { 'content-type': type }), ...(authorization && { authorization }) },
     ...(type && { body: text ?? encode(type, body) }),
   })
-  // An answer that is left unread would keep its connection, and the end of the service, waiting.
+  // An answer that is not read would keep its connection open and delay the stop of the service.
   await response.arrayBuffer()
 }
 
@@ -126,13 +126,13 @@ function requests(template: string, operation: Operation): Arbitrary<Sent> {
   }
 }
 
-/** A path parameter: what the document shows, or anything. */
+/** A path parameter: a value that exists, or an arbitrary one. */
 function oneOf(template: string, name: string, schema: Schema = {}): Arbitrary<unknown> {
   const known = template.includes('teams') ? '@acme/core' : name === 'id' ? 'local-engine' : 'x'
   return fc.oneof(fc.constant(known), valuesOf(document, schema))
 }
 
-/** What `fetch` lets through as a header. */
+/** Header values that `fetch` accepts. */
 function headerValues(schema: Schema): Arbitrary<unknown> {
   return schema.type === 'string' ? fc.stringMatching(/^[!-~]{1,20}$/) : valuesOf(document, schema)
 }

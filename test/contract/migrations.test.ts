@@ -13,12 +13,12 @@ const connection: MigrationConnection = {
   query: async (sql, parameters = []) => (await pglite.query<Record<string, unknown>>(sql, [...parameters])).rows,
   script: async (sql) => void (await pglite.exec(sql)),
 }
-const emptyIt = () => connection.script('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+const dropTables = () => connection.script('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
 
 beforeAll(async () => {
   pglite = await loadMigrated()
 })
-beforeEach(emptyIt)
+beforeEach(dropTables)
 afterAll(() => pglite.close())
 
 function migration(name: string, sql: string, checksum = name): Migration {
@@ -26,11 +26,11 @@ function migration(name: string, sql: string, checksum = name): Migration {
 }
 
 describe('the migrations', () => {
-  it('lead to schema.prisma: run `npm run migration -- NAME` after changing it', async () => {
+  it('produce schema.prisma; after a change of it, run `npm run migration -- NAME`', async () => {
     expect(await diffSchema(await readFile(schemaFile, 'utf8'), { database: pglite })).toBe('')
   })
 
-  it('are compared with schema.prisma in earnest', async () => {
+  it('are reported when they do not produce schema.prisma', async () => {
     const changed = (await readFile(schemaFile, 'utf8')).replace(
       'model Organization {',
       'model Organization {\n  motto String?',
@@ -41,8 +41,8 @@ describe('the migrations', () => {
   })
 })
 
-describe('the migrator and `prisma migrate deploy` can take turns', () => {
-  it('Prisma finds nothing to do after ours', async () => {
+describe('the migrator and `prisma migrate deploy` can be used on the same database', () => {
+  it('Prisma has nothing to do after the migrator', async () => {
     await migrate(connection, await readMigrations())
     const migrationsList = await migrationList(migrationsDirectory)
 
@@ -62,19 +62,19 @@ describe('the migrator and `prisma migrate deploy` can take turns', () => {
     expect(deployed.appliedMigrationNames).toEqual([])
   })
 
-  it('ours finds nothing to do after Prisma, and the book-keeping looks the same', async () => {
+  it('the migrator has nothing to do after Prisma, and both leave the same table of migrations', async () => {
     const migrationsList = await migrationList(migrationsDirectory)
     await withSchemaEngine((engine) => engine.applyMigrations({ migrationsList, filters: noFilters }), pglite)
     expect(await migrate(connection, await readMigrations())).toEqual([])
 
-    const prismas = await bookKeeping()
-    await emptyIt()
+    const prismaTable = await migrationsTable()
+    await dropTables()
     await migrate(connection, await readMigrations())
-    expect(await bookKeeping()).toEqual(prismas)
+    expect(await migrationsTable()).toEqual(prismaTable)
   })
 })
 
-async function bookKeeping() {
+async function migrationsTable() {
   return {
     columns: await connection.query(
       `SELECT column_name, data_type, character_maximum_length, is_nullable, column_default
@@ -92,28 +92,28 @@ describe('the migrator', () => {
   const first = migration('1_first', 'CREATE TABLE one (id int); INSERT INTO one VALUES (1);')
   const second = migration('2_second', 'CREATE TABLE two (id int);')
 
-  it('applies what is missing, in order, once', async () => {
+  it('applies each missing migration once, in order', async () => {
     expect(await migrate(connection, [first])).toEqual(['1_first'])
     expect(await migrate(connection, [first, second])).toEqual(['2_second'])
     expect(await migrate(connection, [first, second])).toEqual([])
     expect(await connection.query('SELECT * FROM one')).toEqual([{ id: 1 }])
   })
 
-  it('undoes the whole of a migration that fails, and keeps those before it', async () => {
+  it('rolls back a migration that fails, and keeps the earlier ones', async () => {
     const broken = migration('2_broken', 'CREATE TABLE two (id int); SELECT nothing;')
     await expect(migrate(connection, [first, broken])).rejects.toThrow(/2_broken failed and changed nothing: .*nothing/)
     expect(await migrate(connection, [first, second])).toEqual(['2_second'])
   })
 
   it.each<[string, Migration[], string, RegExp]>([
-    [
-      'was changed after it was applied',
-      [{ ...first, checksum: 'other' }],
-      '',
-      /1_first was changed after it was applied/,
-    ],
+    ['has a changed file', [{ ...first, checksum: 'other' }], '', /1_first was changed after it was applied/],
     ['is not known to this version', [second], '', /has the migration 1_first, which this version does not know/],
-    ['failed half-way', [first], 'UPDATE "_prisma_migrations" SET finished_at = NULL', /1_first failed half-way/],
+    [
+      'failed before its end',
+      [first],
+      'UPDATE "_prisma_migrations" SET finished_at = NULL',
+      /1_first failed before its end/,
+    ],
   ])('refuses a database with a migration that %s', async (_what, migrations, change, message) => {
     await migrate(connection, [first])
     await connection.script(change)
@@ -121,7 +121,7 @@ describe('the migrator', () => {
     expect(await connection.query(`SELECT 1 FROM pg_tables WHERE tablename = 'two'`)).toEqual([])
   })
 
-  it('applies a migration again that was rolled back by hand', async () => {
+  it('applies a migration again that was marked as rolled back by hand', async () => {
     await migrate(connection, [first])
     await connection.script(
       'DROP TABLE one; UPDATE "_prisma_migrations" SET rolled_back_at = now(), finished_at = NULL',

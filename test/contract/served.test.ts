@@ -9,53 +9,53 @@ import { createApp } from '../../src/http/app.ts'
 import { securitySchemes } from '../../src/http/authenticate.ts'
 import { smallBody } from '../../src/http/body.ts'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
-import type { Contract, PartName } from '../../src/http/contract.ts'
+import type { Contract, RoleName } from '../../src/http/contract.ts'
 import { mount } from '../../src/http/mount.ts'
 import type { Handlers, OperationId } from '../../src/http/operation.ts'
 import { ask } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 
-const PARTS: readonly PartName[] = ['control-plane', 'gateway']
+const PARTS: readonly RoleName[] = ['control-plane', 'gateway']
 const contract = readContract()
 
 const answersOk: RequestHandler = (_req, res) => void res.end('ok')
 
-/** A handler for every operation of a document. */
+/** A handler for each operation of a document. */
 function handlersOf(document: Contract): Partial<Handlers<OperationId>> {
-  // What they do is of no interest here.
+  // These tests do not look at what the handlers do.
   return Object.fromEntries(routesOf(document).map(({ id }) => [id, answersOk]))
 }
 
 describe('mount', () => {
   const document = contractOf(contract, 'control-plane')
 
-  it('takes exactly the operations of its document', () => {
+  it('accepts exactly the operations of its document', () => {
     expect(() => mount(document, handlersOf(document))).not.toThrow()
   })
 
-  it('refuses an operation without a handler, naming it', () => {
+  it('rejects an operation without a handler and names it', () => {
     const { pollDeviceLogin: _, ...rest } = handlersOf(document)
     expect(() => mount(document, rest)).toThrow(/Missing: pollDeviceLogin\. Not in the contract: none/)
   })
 
-  it('refuses a handler without an operation, naming it', () => {
+  it('rejects a handler without an operation and names it', () => {
     const extra = { ...handlersOf(document), getWealth: answersOk } as Partial<Handlers<OperationId>>
     expect(() => mount(document, extra)).toThrow(/Missing: none\. Not in the contract: getWealth/)
   })
 })
 
 describe('the parts of the contract', () => {
-  it('have every operation between them', () => {
+  it('together have every operation', () => {
     const served = new Set(PARTS.flatMap((part) => routesOf(contractOf(contract, part)).map(({ id }) => id)))
     expect(routesOf(contract).filter(({ id }) => !served.has(id))).toEqual([])
   })
 
-  it('refuse a tag that belongs to no part', () => {
+  it('reject a tag that belongs to no part', () => {
     const path = { get: { operationId: 'getHealth', tags: ['Wealth'], responses: {} } } as const
     expect(() => contractOf({ ...contract, paths: { '/wealth': path } }, 'gateway')).toThrow(/"Wealth" of getHealth/)
   })
 
-  it('name servers by a variable only: under a server with a path the validator would check nothing outside it', () => {
+  it('have server URLs that are variables, because the validator checks only paths under a fixed server URL', () => {
     const { servers } = contract as unknown as { servers: { url: string }[] }
     expect(servers.map(({ url }) => url)).toEqual(servers.map(({ url }) => /^\{\w+\}$/.exec(url)?.[0]))
   })
@@ -66,14 +66,14 @@ describe.each([
   ['gateway', ['gateway']],
   ['all', PARTS],
 ] as const)('SVC_ROLE=%s', (role, parts) => {
-  it('serves every operation of its part and no other', async () => {
+  it('serves every operation of its parts and no other', async () => {
     await using service = await startService({ env: { SVC_ROLE: role } })
     const own = new Set(parts.flatMap((part) => routesOf(contractOf(contract, part)).map(({ id }) => id)))
     const served: string[] = []
     for (const { id, method, path: template } of routesOf(contract)) {
       const pathname = template.replaceAll(/\{\w+\}/g, 'some-id')
       const answer = await ask(service.port, { method: method.toUpperCase(), path: pathname })
-      const isRoute = !answer.body.includes('There is no such route.') && answer.status !== 405
+      const isRoute = !answer.body.includes('No such route.') && answer.status !== 405
       if (isRoute) served.push(id)
     }
     expect(served.sort()).toEqual([...own].sort())
@@ -82,11 +82,11 @@ describe.each([
 })
 
 describe('the guard', () => {
-  /** Serves the control plane's document, changed, with handlers that let everybody in. */
+  /** Serves a changed document of the control plane, with handlers that always answer 200. */
   async function serve(change: object) {
     const document = { ...contractOf(contract, 'control-plane'), ...change }
     const app = await createApp({
-      parts: [
+      roles: [
         {
           contract: document,
           handlers: handlersOf(document),
@@ -116,7 +116,7 @@ describe('the guard', () => {
   }
 
   it.each([
-    ['as it is', {}],
+    ['without a change', {}],
     ['under one server with a path', { servers: [{ url: 'https://svc.example.com/api' }] }],
     ['under a server that is a path', { servers: [{ url: '/v2' }] }],
   ])('checks credentials and bodies with a document %s', async (_, change) => {
@@ -132,26 +132,30 @@ describe('the guard', () => {
     expect((await ask(server.port, { path: '/healthz' })).body).toBe('ok')
   })
 
-  it('stops the start on a document that is none', async () => {
+  it('fails at start when the document is not an OpenAPI document', async () => {
     await expect(serve({ openapi: '2.0' })).rejects.toThrow()
   })
 
-  it('stops the start when the validator has renamed its steps', { timeout: 60_000 }, async () => {
+  it.each([
+    ['openapi.validator.js', 'requestMiddleware'],
+    ['openapi.schema.validator.js', 'OpenAPISchemaValidator'],
+    ['req.parameter.mutator.js', 'modifyRequest'],
+  ])('stops the start when the validator has no %s: %s', { timeout: 60_000 }, async (file, name) => {
     const program = `
       import { registerHooks } from 'node:module'
       registerHooks({
         load(url, context, next) {
           const loaded = next(url, context)
-          if (!/express-openapi-validator.+openapi\\.validator\\.js$/.test(url)) return loaded
-          return { ...loaded, source: String(loaded.source).replaceAll('requestMiddleware', 'renamedMiddleware') }
+          if (!url.includes('express-openapi-validator') || !url.endsWith('/${file}')) return loaded
+          return { ...loaded, source: String(loaded.source).replaceAll('${name}', 'renamed') }
         },
       })
-      const { guard } = await import('./src/http/guard.ts')
+      const { guard } = await import('./src/http/validation/guard.ts')
       const { readContract } = await import('./src/http/contract.ts')
       await guard({ contract: readContract(), schemes: {}, onFailure() {}, parseBody() {}, nameAllMistakes: true })
     `
     const cwd = path.join(import.meta.dirname, '../..')
     const started = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { cwd })
-    await expect(started).rejects.toThrow('express-openapi-validator has no step "requestMiddleware"')
+    await expect(started).rejects.toThrow(new RegExp(`express-openapi-validator has no "[\\w.]*${name}"`))
   })
 })

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import type { Handlers } from '../../src/http/operation.ts'
 
 /**
- * What must not compile. Each `@ts-expect-error` is an error by itself when the line under it compiles after all, so the
- * type check of the project is this file's test; the case at the end runs it for this file alone.
+ * Code that must not compile. A `@ts-expect-error` is an error when the line after it does compile, so the type check
+ * of the project tests this file. The test at the end type-checks this file alone.
  */
 type Health = Handlers<'getHealth' | 'getReadiness'>
 type Poll = Handlers<'pollDeviceLogin'>['pollDeviceLogin']
@@ -24,7 +24,7 @@ export const missing: Health = { getHealth }
 // @ts-expect-error: a handler has no operation.
 export const extra: Health = { getHealth, getReadiness, getWealth: getHealth }
 
-// @ts-expect-error: there is no such operation in the contract.
+// @ts-expect-error: the contract has no such operation.
 export const unknown: Handlers<'getWealth'> = { getWealth: getHealth }
 
 export const wrongStatus: Health['getHealth'] = async (_req, res) => {
@@ -34,7 +34,7 @@ export const wrongStatus: Health['getHealth'] = async (_req, res) => {
 
 export const statusOfAnother: Health['getReadiness'] = async (_req, res) => {
   res.status(503).json({ status: 'unavailable', database: 'unavailable' })
-  // @ts-expect-error: 401 is another operation's.
+  // @ts-expect-error: this operation has no 401.
   res.status(401).json({ status: 'unavailable', database: 'unavailable' })
 }
 
@@ -52,19 +52,19 @@ export const missingField: Health['getReadiness'] = async (_req, res) => {
 }
 
 export const unknownField: Health['getHealth'] = async (_req, res) => {
-  // @ts-expect-error: nobody declared `version`.
+  // @ts-expect-error: the contract has no field `version`.
   res.status(200).json({ status: 'ok', version: '1' })
 }
 
 export const wrongValue: Health['getHealth'] = async (_req, res) => {
-  // @ts-expect-error: not a status that the contract knows.
+  // @ts-expect-error: the contract has no status `fine`.
   res.status(200).json({ status: 'fine' })
 }
 
-// @ts-expect-error: an answer names its status first, so the reply itself has no `json`.
+// @ts-expect-error: `json` needs a status first, so the reply has no `json`.
 export type WithoutStatus = Parameters<Health['getHealth']>[1]['json']
 
-/** Takes a text, so that naming a field is a use of it. */
+/** Uses a field. */
 const read = (_text: string | undefined) => undefined
 
 export const unreadField: Poll = async (req) => {
@@ -97,7 +97,7 @@ export const parameterOfTheQuery: Handlers<'showMagicLink'>['showMagicLink'] = a
   read(req.query.next as string)
 }
 
-it('what must not compile does not, and what must does', { timeout: 120_000 }, () => {
+it('rejects handlers that do not match the contract, and accepts those that do', { timeout: 120_000 }, () => {
   const root = path.join(import.meta.dirname, '../..')
   const settings = ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile) as { config: object }
   const { options } = ts.parseJsonConfigFileContent({ ...settings.config, include: [] }, ts.sys, root)

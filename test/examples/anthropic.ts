@@ -1,4 +1,4 @@
-// The `@anthropic-ai/sdk` package: the base URL is the gateway's `/vendorb`, the token goes where that package puts one.
+// The `@anthropic-ai/sdk` package: the base URL is `/vendorb` of the gateway, and the auth token is an access token.
 import Anthropic from '@anthropic-ai/sdk'
 
 const { SVC_BASE_URL = 'http://localhost:8787', SVC_TOKEN = '' } = process.env

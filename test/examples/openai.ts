@@ -1,4 +1,4 @@
-// The `openai` package: the base URL is the gateway's `/v1`, the key is an access token.
+// The `openai` package: the base URL is `/v1` of the gateway, and the API key is an access token.
 import OpenAI from 'openai'
 
 const { SVC_BASE_URL = 'http://localhost:8787', SVC_TOKEN = '' } = process.env

@@ -1,4 +1,4 @@
-// Log in once, then call a model in each style. In a project of yours the imports are '@svc/client' and '@svc/client/node'.
+// Logs in once, then calls a model in two dialects. In your project, import from '@svc/client' and '@svc/client/node'.
 import { createClient, deviceLogin, streamChatCompletion, streamMessage, unwrap } from '../../generated/sdk/index.js'
 import { fileTokenStore } from '../../generated/sdk/node.js'
 
@@ -11,7 +11,7 @@ if (!(await tokens.load())) {
     email: 'ada@example.com',
     deviceId: 'example-1',
     tokens,
-    onCode: ({ userCode }) => console.log(`Open the link in your mail and compare the code: ${userCode}`),
+    onCode: ({ userCode }) => console.log(`Open the link in your email and compare the code: ${userCode}`),
   })
 }
 
@@ -24,5 +24,5 @@ for await (const chunk of streamChatCompletion(client, { messages: [question] })
   process.stdout.write(chunk.choices[0]?.delta.content ?? '')
 }
 for await (const event of streamMessage(client, { max_tokens: 64, messages: [question] })) {
-  if (event.type === 'message_stop') console.log('\nThe message is whole.')
+  if (event.type === 'message_stop') console.log('\nThe message is complete.')
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cookiesOf, mailTokenOf, people, signInBrowser, tokenOf } from '../support/people.ts'
-import { ask, form, json, outcomeOf } from '../support/requests.ts'
+import { ask, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -20,33 +20,34 @@ async function started(email = persons.next()) {
 const consume = async (token: string, headers: Record<string, string> = {}) =>
   outcomeOf(await service.fetch(CONSUME, json({ token }, headers)))
 const poll = async (deviceCode: string) => outcomeOf(await service.fetch('/v1/auth/device/poll', json({ deviceCode })))
+/** The outcome of a poll of a pending login; too soon after another poll it is rate limited. */
 const PENDING = /^(428 authorization_pending|429 rate_limited)$/
 
-describe('the link of the start response, which whoever started has', () => {
-  it('approves nothing for somebody who is not signed in', async () => {
+describe('the link in the start response, which the starting device knows', () => {
+  it('approves nothing without a signed-in session', async () => {
     const { handleToken, deviceCode } = await started()
     expect(await consume(handleToken)).toBe('401 unauthorized')
     expect(await poll(deviceCode)).toMatch(PENDING)
   })
 
-  it('approves nothing for somebody who is signed in to another account, by cookie or by token', async () => {
-    const stranger = persons.next()
-    const cookie = await signInBrowser(service, stranger)
-    const { accessToken } = await service.signIn(stranger)
+  it('approves nothing with a session of another account, by cookie or by token', async () => {
+    const otherPerson = persons.next()
+    const cookie = await signInBrowser(service, otherPerson)
+    const { accessToken } = await service.signIn(otherPerson)
     const { handleToken, deviceCode } = await started()
     expect(await consume(handleToken, { cookie })).toBe('401 unauthorized')
     expect(await consume(handleToken, { authorization: `Bearer ${accessToken}` })).toBe('401 unauthorized')
     expect(await poll(deviceCode)).toMatch(PENDING)
   })
 
-  it('denies nothing for a stranger either', async () => {
+  it('denies nothing without a signed-in session', async () => {
     const { handleToken, deviceCode } = await started()
     const response = await service.fetch(CONSUME, json({ token: handleToken, action: 'deny' }))
     expect(await outcomeOf(response)).toBe('401 unauthorized')
     expect(await poll(deviceCode)).toMatch(PENDING)
   })
 
-  it('approves once for somebody who is signed in to the same account, and signs nobody in anew', async () => {
+  it('approves once with a session of the same account, and sets no cookie', async () => {
     const email = persons.next()
     const cookie = await signInBrowser(service, email)
     const { handleToken, deviceCode } = await started(email)
@@ -57,14 +58,14 @@ describe('the link of the start response, which whoever started has', () => {
     expect(await consume(handleToken, { cookie })).toBe('401 unauthorized')
   })
 
-  it('is not in the mail, and the mail’s is not in the answer', async () => {
+  it('differs from the link in the email', async () => {
     const { handleToken, mailToken, email } = await started()
     expect(handleToken).not.toBe(mailToken)
     expect(service.mailbox.newest(email).raw).not.toContain(handleToken)
   })
 })
 
-it('looking at a link changes nothing, however often and by whom', async () => {
+it('changes nothing when a link is opened many times', async () => {
   const { mailToken, handleToken, deviceCode } = await started()
   const before = await service.database.prisma.deviceLogin.findFirst({ orderBy: { createdAt: 'desc' } })
   for (const token of [mailToken, handleToken])
@@ -77,19 +78,19 @@ it('looking at a link changes nothing, however often and by whom', async () => {
   expect(await poll(deviceCode)).toBe('428 authorization_pending')
 })
 
-describe('a link that was used', () => {
-  it('stays used, also after its time', async () => {
+describe('a used link', () => {
+  it('is refused, also after its expiry', async () => {
     const { mailToken } = await started()
-    await consume(mailToken)
+    expect(await consume(mailToken)).toBe('200')
     service.clock.advance({ seconds: 1 })
     expect(await consume(mailToken)).toBe('401 unauthorized')
     service.clock.advance({ seconds: 600 })
     expect(await consume(mailToken)).toBe('401 unauthorized')
   })
 
-  it('does not alarm who clicked twice, and the device is signed in all the same', async () => {
+  it('shows a page of success when it is submitted twice', async () => {
     const { mailToken, deviceCode } = await started()
-    await service.fetch(CONSUME, form({ token: mailToken }))
+    await expectOk('The approval', service.fetch(CONSUME, form({ token: mailToken })))
     const second = await service.fetch(CONSUME, form({ token: mailToken }))
     expect(await second.text()).toContain('All done')
     expect(await poll(deviceCode)).toBe('200')
@@ -97,7 +98,7 @@ describe('a link that was used', () => {
 })
 
 describe('a user code', () => {
-  it('of another account is as unknown as a made-up one, and its login waits on', async () => {
+  it('of another account is answered as an unknown code, and its login stays pending', async () => {
     const { accessToken } = await service.signIn(persons.next())
     const { userCode, deviceCode } = await started()
     const enter = (code: string) =>
@@ -108,7 +109,7 @@ describe('a user code', () => {
     expect(await poll(deviceCode)).toMatch(PENDING)
   })
 
-  it('needs somebody who is signed in: not a session that was signed out, not a token that has ended', async () => {
+  it('is refused without a session, with a signed-out session and with an expired token', async () => {
     const email = persons.next()
     const { accessToken } = await service.signIn(email)
     const cookie = await signInBrowser(service, email)
@@ -116,7 +117,8 @@ describe('a user code', () => {
     const enter = async (headers: Record<string, string>) =>
       outcomeOf(await service.fetch('/device', json({ userCode }, headers)))
 
-    await service.fetch('/v1/auth/logout', json({}, { cookie, authorization: `Bearer ${accessToken}` }))
+    const credentials = { cookie, authorization: `Bearer ${accessToken}` }
+    await expectOk('The sign-out', service.fetch('/v1/auth/logout', json({}, credentials)))
     expect(await enter({ cookie })).toBe('401 authenticate_first')
     expect(await enter({ authorization: `Bearer ${accessToken}` })).toBe('401 authenticate_first')
     expect(await enter({})).toBe('401 authenticate_first')
@@ -127,18 +129,18 @@ describe('a user code', () => {
     expect(await poll(deviceCode)).toBe('410 expired')
   })
 
-  it('is free again once its device has its tokens', async () => {
+  it('is unknown after its device has its tokens', async () => {
     const email = persons.next()
     const { userCode, deviceCode } = await started(email)
     await service.approveByMail(email)
-    await poll(deviceCode)
+    expect(await poll(deviceCode)).toBe('200')
     const { accessToken } = await service.signIn(email, { deviceId: 'third' })
     const response = await service.fetch('/device', json({ userCode }, { authorization: `Bearer ${accessToken}` }))
     expect(await outcomeOf(response)).toBe('404 not_found')
   })
 })
 
-it('in development the start response approves by itself: outbox, and this machine only', async () => {
+it('approves by the link in the start response with an outbox at a loopback address', async () => {
   await using development = await startService({ env: { SVC_MAIL_URL: 'outbox:/tmp/svc-test-outbox' } })
   const { verificationUri, deviceCode } = await development.startLogin('ada@example.com')
   const response = await development.fetch(CONSUME, json({ token: tokenOf(verificationUri) }))
@@ -148,7 +150,7 @@ it('in development the start response approves by itself: outbox, and this machi
   expect(data?.account).toBe('ada@example.com')
 })
 
-it('with an outbox behind a public address the start response approves nothing', async () => {
+it('approves nothing by the link in the start response with an outbox at a public address', async () => {
   await using development = await startService({
     env: { SVC_MAIL_URL: 'outbox:/tmp/svc-test-outbox', SVC_BASE_URL: 'https://svc.example.com' },
   })

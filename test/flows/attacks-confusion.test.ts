@@ -12,8 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** Everything that one person has, every secret of another kind. */
-async function belongings() {
+/** One secret of each kind, all of one person. */
+async function issueSecrets() {
   const email = persons.next()
   const signedIn = await service.signIn(email, { deviceId: 'first' })
   const cookie = await signInBrowser(service, email)
@@ -25,7 +25,7 @@ async function belongings() {
       'device code': login.deviceCode,
       'user code': login.userCode,
       'mail token': mailTokenOf(service, email),
-      'token of the start response': tokenOf(login.verificationUri),
+      'token in the start response': tokenOf(login.verificationUri),
       'refresh token': signedIn.refreshToken,
       'access token': signedIn.accessToken,
       'session cookie': cookie.split('=')[1] ?? '',
@@ -33,47 +33,47 @@ async function belongings() {
   }
 }
 
-type Kind = keyof Awaited<ReturnType<typeof belongings>>['secrets']
+type SecretKind = keyof Awaited<ReturnType<typeof issueSecrets>>['secrets']
 
-/** Where each kind belongs, and how it is presented there. */
-const places: Record<
+/** What accepts a secret, the kinds that it accepts, and how a secret is presented to it. */
+const acceptors: Record<
   string,
-  { takes: readonly Kind[]; present: (secret: string, email: string) => Promise<Response> }
+  { accepts: readonly SecretKind[]; present: (secret: string, email: string) => Promise<Response> }
 > = {
   'a magic link': {
-    takes: ['mail token'],
+    accepts: ['mail token'],
     present: (secret) => service.fetch('/v1/auth/magic/consume', json({ token: secret })),
   },
   'a device code': {
-    takes: ['device code'],
+    accepts: ['device code'],
     present: (secret) => service.fetch('/v1/auth/device/poll', json({ deviceCode: secret })),
   },
   'a refresh token': {
-    takes: ['refresh token'],
+    accepts: ['refresh token'],
     present: (secret, email) => service.fetch('/v1/auth/token/refresh', json({ account: email, refreshToken: secret })),
   },
   'a bearer token': {
-    takes: ['access token'],
+    accepts: ['access token'],
     present: (secret) => service.fetch('/device', { headers: { authorization: `Bearer ${secret}` } }),
   },
   'a bearer token of the gateway': {
-    takes: ['access token'],
+    accepts: ['access token'],
     present: (secret) => service.fetch('/v1/models', { headers: { authorization: `Bearer ${secret}` } }),
   },
   'an API key of the gateway': {
-    takes: ['access token'],
+    accepts: ['access token'],
     present: (secret) => service.fetch('/vendorb/v1/models', { headers: { 'x-api-key': secret } }),
   },
   'a session cookie': {
-    takes: ['session cookie'],
+    accepts: ['session cookie'],
     present: (secret) => service.fetch('/device', { headers: { cookie: `svc_session=${secret}` } }),
   },
   'an access cookie': {
-    takes: ['access token'],
+    accepts: ['access token'],
     present: (secret) => service.fetch('/device', { headers: { cookie: `svc_access=${secret}` } }),
   },
   'a refresh cookie': {
-    takes: ['refresh token'],
+    accepts: ['refresh token'],
     present: (secret) =>
       service.fetch('/v1/auth/token/refresh', {
         method: 'POST',
@@ -82,17 +82,17 @@ const places: Record<
   },
 }
 
-describe.each(Object.entries(places))('as %s', (_, { takes, present }) => {
-  it(`counts a ${takes.join(' or ')} and no other secret, and those change nothing`, async () => {
-    const { email, deviceCode, secrets } = await belongings()
+describe.each(Object.entries(acceptors))('%s', (_, { accepts, present }) => {
+  it(`accepts only a ${accepts.join(' or ')}; other secrets are refused and change nothing`, async () => {
+    const { email, deviceCode, secrets } = await issueSecrets()
     for (const [kind, secret] of Object.entries(secrets)) {
-      if (takes.includes(kind as Kind)) continue
+      if (accepts.includes(kind as SecretKind)) continue
       expect([400, 401], kind).toContain((await present(secret, email)).status)
     }
     const poll = await service.fetch('/v1/auth/device/poll', json({ deviceCode }))
     expect(await outcomeOf(poll)).toBe('428 authorization_pending')
 
-    for (const kind of takes) {
+    for (const kind of accepts) {
       service.clock.advance({ seconds: 5 })
       const response = await present(secrets[kind], email)
       expect([200, 428], kind).toContain(response.status)

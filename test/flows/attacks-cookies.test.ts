@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cookiesOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -14,23 +14,24 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 const COOKIE_MODE = { 'x-svc-use-cookies': 'true' }
 
-/** Signs in like a browser in cookie mode; the answers of the link and of the poll. */
+/** Signs in as a browser in cookie mode does; returns the answers of the link and of the poll. */
 async function signInWithCookies(on: TestService, email: string) {
   const { deviceCode } = await on.startLogin(email)
-  const link = await on.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(on, email) }))
-  const poll = await on.fetch('/v1/auth/device/poll', json({ deviceCode }, COOKIE_MODE))
+  const consume = on.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(on, email) }))
+  const link = await expectOk('The approval', consume)
+  const poll = await expectOk('The poll', on.fetch('/v1/auth/device/poll', json({ deviceCode }, COOKIE_MODE)))
   return { link, poll }
 }
 
 const refresh = (headers: Record<string, string>, on = service) =>
   on.fetch('/v1/auth/token/refresh', { method: 'POST', headers })
 
-/** A cookie as it is set, without its value and its date. */
+/** The cookies that an answer sets, without their values and dates. */
 const attributesOf = (response: Response) =>
   response.headers.getSetCookie().map((cookie) => cookie.replace(/=[^;]*/, '').replace(/ Expires=[^;]*;/, ''))
 
-describe('what a cookie is set with', () => {
-  it('over http: no prefix and not Secure, which ordinary cookie jars would not send there', async () => {
+describe('the attributes of cookies', () => {
+  it('over http have no __Host- prefix and no Secure, because cookie jars would not send such cookies', async () => {
     const { link, poll } = await signInWithCookies(service, persons.next())
     expect(attributesOf(link)).toEqual(['svc_session; Max-Age=86400; Path=/; HttpOnly; SameSite=Lax'])
     expect(attributesOf(poll)).toEqual([
@@ -40,7 +41,7 @@ describe('what a cookie is set with', () => {
     expect(await poll.text()).not.toMatch(/eyJ|svcr_/)
   })
 
-  it('over https: tied to this host and to TLS, when it is read, replaced and cleared', async () => {
+  it('over https have the __Host- prefix and Secure, also when cookies are read and cleared', async () => {
     await using secure = await startService({ env: { SVC_BASE_URL: 'https://svc.example.com' } })
     const { link, poll } = await signInWithCookies(secure, 'ada@example.com')
     expect(attributesOf(link)).toEqual(['__Host-svc_session; Max-Age=86400; Path=/; HttpOnly; Secure; SameSite=Lax'])
@@ -52,7 +53,7 @@ describe('what a cookie is set with', () => {
     const device = (cookie: string) => secure.fetch('/device', { headers: { cookie } })
     expect((await device(cookiesOf(link))).status).toBe(200)
     expect((await device(cookiesOf(poll))).status).toBe(200)
-    // A sibling host can plant a cookie of the plain name.
+    // A sibling host can set a cookie with the name without prefix.
     expect((await device(cookiesOf(link).replace('__Host-', ''))).status).toBe(401)
 
     const cookie = `${cookiesOf(link)}; ${cookiesOf(poll)}`
@@ -67,7 +68,7 @@ describe('what a cookie is set with', () => {
 })
 
 describe('the refresh cookie', () => {
-  it('counts only with the header that other sites cannot send', async () => {
+  it('is accepted only with the header X-Svc-Use-Cookies, which other sites cannot send', async () => {
     const { poll } = await signInWithCookies(service, persons.next())
     const cookie = cookiesOf(poll)
     for (const headers of [{}, { 'x-svc-use-cookies': 'false' }])
@@ -76,7 +77,7 @@ describe('the refresh cookie', () => {
     expect((await refresh({ cookie, ...COOKIE_MODE })).status).toBe(200)
   })
 
-  it('counts not at all when there are two, and nothing is lost by it', async () => {
+  it('is refused when a request has two of them, and the session goes on', async () => {
     const email = persons.next()
     const { refreshToken } = await service.signIn(email)
     const planted = (await service.signIn(persons.next())).refreshToken
@@ -91,15 +92,15 @@ describe('the refresh cookie', () => {
   })
 })
 
-describe('a cookie that is none of ours', () => {
+describe('a forged cookie', () => {
   const forged: [string, string][] = [
-    ['unknown', `svcs_${'A'.repeat(43)}`],
-    ['truncated', 'svcs_AA'],
+    ['with an unknown token', `svcs_${'A'.repeat(43)}`],
+    ['with a truncated token', 'svcs_AA'],
     ['of 8 kB', 'x'.repeat(8192)],
-    ['of odd characters', '%00%ff"\\\'<script>'],
-    ['an object', '{"$ne":null}'],
+    ['with special characters', '%00%ff"\\\'<script>'],
+    ['with a JSON object', '{"$ne":null}'],
   ]
-  it.each(forged)('%s: nobody is signed in', async (_, value) => {
+  it.each(forged)('%s signs nobody in', async (_, value) => {
     for (const name of ['svc_session', 'svc_access']) {
       const response = await service.fetch('/device', { headers: { cookie: `${name}=${value}` } })
       expect(await outcomeOf(response), name).toBe('401 authenticate_first')
@@ -107,14 +108,14 @@ describe('a cookie that is none of ours', () => {
     expect(await outcomeOf(await refresh({ cookie: `svc_refresh=${value}`, ...COOKIE_MODE }))).toBe('401 unauthorized')
   })
 
-  it('a session cookie that was cut by one character is not that session', async () => {
+  it('that is a session cookie without its last character is refused', async () => {
     const cookie = await signInBrowser(service, persons.next())
     const response = await service.fetch('/device', { headers: { cookie: cookie.slice(0, -1) } })
     expect(response.status).toBe(401)
   })
 })
 
-it('signing in as somebody else ends the browser’s session of before', async () => {
+it('ends the previous session of a browser when another person signs in there', async () => {
   const [before, after] = [persons.next(), persons.next()]
   const old = await signInBrowser(service, before)
   await service.startLogin(after)
@@ -128,7 +129,7 @@ it('signing in as somebody else ends the browser’s session of before', async (
   expect(await status(cookiesOf(response))).toBe(200)
 })
 
-it('the gateway takes no cookie at all', async () => {
+it('accepts no cookie at the gateway', async () => {
   const { link, poll } = await signInWithCookies(service, persons.next())
   const cookie = `${cookiesOf(link)}; ${cookiesOf(poll)}`
   for (const path of ['/v1/models', '/codex/v1/models', '/vendorb/v1/models', '/v1/workers']) {

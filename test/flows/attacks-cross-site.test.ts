@@ -1,10 +1,10 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import type { TestBrowser } from '../support/browser.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
+import { SCRIPT_PATH, startOtherSite } from '../support/other-site.ts'
+import type { OtherSite } from '../support/other-site.ts'
 import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { ask, bytes, json, outcomeOf, tally } from '../support/requests.ts'
 import { bundleSdkPage } from '../support/sdk-page-bundle.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([service, browser].map((part) => part[Symbol.asyncDispose]())))
 
-const CHANGES = [
+const CHANGING_ROUTES = [
   '/v1/auth/device/start',
   '/v1/auth/login/start',
   '/v1/auth/magic/consume',
@@ -30,8 +30,8 @@ const CHANGES = [
   '/device',
 ]
 
-describe('a request that another site’s page makes', () => {
-  it.each(CHANGES)('to %s is refused before anything is read or set', async (path) => {
+describe('a request from a page of another origin', () => {
+  it.each(CHANGING_ROUTES)('to %s is refused before its body is read, and sets no cookie', async (path) => {
     for (const headers of [
       { origin: 'https://evil.example' },
       { origin: 'null' },
@@ -41,13 +41,13 @@ describe('a request that another site’s page makes', () => {
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
     ] as Record<string, string>[]) {
-      const response = await service.fetch(path, bytes('{ not even JSON', 'application/json', headers))
+      const response = await service.fetch(path, bytes('{ invalid JSON', 'application/json', headers))
       expect(await outcomeOf(response), JSON.stringify(headers)).toBe('403 forbidden')
       expect(response.headers.getSetCookie()).toEqual([])
     }
   })
 
-  it('from our own origin passes', async () => {
+  it('is accepted when its origin is our own', async () => {
     const email = persons.next()
     const response = await service.fetch(
       '/v1/auth/device/start',
@@ -56,8 +56,8 @@ describe('a request that another site’s page makes', () => {
     expect(response.status).toBe(202)
   })
 
-  it('is not allowed by a preflight', async () => {
-    for (const path of CHANGES) {
+  it('gets no permission from a preflight', async () => {
+    for (const path of CHANGING_ROUTES) {
       const response = await service.fetch(path, {
         method: 'OPTIONS',
         headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
@@ -67,12 +67,12 @@ describe('a request that another site’s page makes', () => {
     }
   })
 
-  it('by a form, with the visitor’s cookies around, changes nothing (in a browser)', async () => {
+  it('changes nothing when a browser with the visitor’s cookies submits a form', async () => {
     const email = persons.next()
     const cookie = await signInBrowser(service, email)
     const { deviceCode } = await service.startLogin(email)
     const token = mailTokenOf(service, email)
-    await using evil = await serve(formsPage(service.port, token))
+    await using evil = await startOtherSite(formsPage(service.port, token))
     const [name = '', value = ''] = cookie.split('=')
 
     for (const id of ['consume', 'logout', 'device', 'refresh']) {
@@ -92,10 +92,10 @@ describe('a request that another site’s page makes', () => {
   })
 })
 
-describe('without allowed origins', () => {
-  it('no answer has any header of CORS, whatever the origin', async () => {
-    const asked = [{}, { origin: BASE_URL }, { origin: 'https://evil.example' }] as Record<string, string>[]
-    for (const headers of asked) {
+describe('CORS without SVC_ALLOWED_ORIGINS', () => {
+  it('sends no CORS header, whatever the origin', async () => {
+    const requests = [{}, { origin: BASE_URL }, { origin: 'https://evil.example' }] as Record<string, string>[]
+    for (const headers of requests) {
       for (const path of ['/healthz', '/v1/devices', '/.well-known/jwks.json']) {
         const { headers: got } = await service.fetch(path, { headers })
         expect([corsOf(got), got.get('vary')], path).toEqual([{}, null])
@@ -104,26 +104,26 @@ describe('without allowed origins', () => {
   })
 })
 
-describe('with allowed origins', () => {
-  let friend: Site
-  let evil: Site
+describe('CORS with SVC_ALLOWED_ORIGINS', () => {
+  let allowed: OtherSite
+  let evil: OtherSite
   let engine: TestEngine
-  let open: TestService
+  let corsService: TestService
 
   beforeAll(async () => {
     const script = await bundleSdkPage()
-    ;[friend, evil, engine] = await Promise.all([
-      serve('<title>friend</title>', script),
-      serve('<title>evil</title>', script),
+    ;[allowed, evil, engine] = await Promise.all([
+      startOtherSite('<title>allowed</title>', script),
+      startOtherSite('<title>evil</title>', script),
       startEngine(),
     ])
     const env = {
-      SVC_ALLOWED_ORIGINS: `https://app.example.com,${friend.origin}`,
+      SVC_ALLOWED_ORIGINS: `https://app.example.com,${allowed.origin}`,
       SVC_LOCAL_ENGINE_URL: engine.url.href,
     }
-    open = await startService({ directory: persons.directory, env })
+    corsService = await startService({ directory: persons.directory, env })
   })
-  afterAll(() => Promise.all([friend, evil, open, engine].map((part) => part[Symbol.asyncDispose]())))
+  afterAll(() => Promise.all([allowed, evil, corsService, engine].map((part) => part[Symbol.asyncDispose]())))
 
   const ORIGIN = 'https://app.example.com'
   const READABLE = {
@@ -132,13 +132,13 @@ describe('with allowed origins', () => {
     'access-control-expose-headers': 'x-request-id, retry-after',
   }
   const preflight = (path: string, origin: string, method = 'POST') =>
-    open.fetch(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': method } })
+    corsService.fetch(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': method } })
 
   it.each([
     ['/v1/auth/device/poll', 'POST'],
     ['/device', 'GET, POST'],
     ['/v1/auth/passkeys/some-id', 'PATCH, DELETE'],
-  ])('a preflight to %s names what may be sent: %s', async (path, methods) => {
+  ])('answers a preflight to %s with the methods %s and the allowed headers', async (path, methods) => {
     const response = await preflight(path, ORIGIN)
     expect(response.status).toBe(204)
     expect(await response.text()).toBe('')
@@ -151,14 +151,14 @@ describe('with allowed origins', () => {
     expect(response.headers.get('vary')).toBe('Origin')
   })
 
-  it('answers and errors can be read, and depend on the origin', async () => {
+  it('lets an allowed origin read answers and errors, which vary by origin', async () => {
     for (const [path, init] of [
       ['/.well-known/jwks.json', {}],
       ['/v1/devices', {}],
       ['/device', { method: 'POST', body: '{' }],
       ['/v1/auth/device/start', { method: 'PUT' }],
     ] as [string, RequestInit][]) {
-      const { headers } = await open.fetch(path, { ...init, headers: { origin: ORIGIN } })
+      const { headers } = await corsService.fetch(path, { ...init, headers: { origin: ORIGIN } })
       expect([corsOf(headers), headers.get('vary')], path).toEqual([READABLE, 'Origin'])
     }
   })
@@ -173,36 +173,39 @@ describe('with allowed origins', () => {
     'https://x.app.example.com',
     `${ORIGIN}, https://evil.example`,
     BASE_URL,
-  ])('nothing is allowed to %s', async (origin) => {
+  ])('allows nothing to %s', async (origin) => {
     for (const response of [
       await preflight('/v1/auth/device/poll', origin),
-      await open.fetch('/.well-known/jwks.json', { headers: { origin } }),
+      await corsService.fetch('/.well-known/jwks.json', { headers: { origin } }),
     ]) {
       expect([corsOf(response.headers), response.headers.get('vary')]).toEqual([{}, 'Origin'])
     }
     expect((await preflight('/device', origin)).status).toBe(405)
   })
 
-  it('their pages can call and read, and pages of others cannot (in a browser)', async () => {
+  it('lets only pages of an allowed origin start a login, in a browser', async () => {
     const email = persons.next()
-    const calls = async (site: Site) => {
+    const callFrom = async (site: OtherSite) => {
       const page = await browser.newPage({ width: 360, scheme: 'light' })
       await page.goto(site.origin)
-      return page.evaluate(startFromPage, { base: `http://localhost:${open.port}`, email })
+      return page.evaluate(startFromPage, { base: `http://localhost:${corsService.port}`, email })
     }
-    expect(await calls(friend)).toMatch(/^202 req_[\w-]+ [A-Z]{4}-[A-Z]{4}$/)
-    expect(await calls(evil)).toBe('TypeError')
+    expect(await callFrom(allowed)).toMatch(/^202 req_[\w-]+ [A-Z]{4}-[A-Z]{4}$/)
+    expect(await callFrom(evil)).toBe('TypeError')
   })
 
-  it('their pages can call models with the vendors’ packages, and pages of others cannot (in a browser)', async () => {
-    const given = { origin: `http://localhost:${open.port}`, token: (await open.signIn(persons.next())).accessToken }
-    const calls = async (site: Site) => {
+  it('lets only pages of an allowed origin call models with the vendors’ packages, in a browser', async () => {
+    const given = {
+      origin: `http://localhost:${corsService.port}`,
+      token: (await corsService.signIn(persons.next())).accessToken,
+    }
+    const callFrom = async (site: OtherSite) => {
       const page = await browser.newPage({ width: 360, scheme: 'light' })
       await page.goto(site.origin)
-      await page.addScriptTag({ url: SCRIPT })
+      await page.addScriptTag({ url: SCRIPT_PATH })
       return page.evaluate((to) => sdkPage.callAll(to), given)
     }
-    expect(await calls(friend)).toEqual({
+    expect(await callFrom(allowed)).toEqual({
       'openai: a stream': 'Hello! by local-engine as req_',
       'openai: its helper for streams': 'Hello!',
       'openai: models': 'svc/fast',
@@ -211,13 +214,13 @@ describe('with allowed origins', () => {
       'anthropic: models, by key': 'svc/fast',
       'ours: a call of a session': 'true as req_',
     })
-    const refused = Object.values(await calls(evil))
+    const refused = Object.values(await callFrom(evil))
     expect(tally(refused)).toEqual({ 'not reached': 7 })
   })
 })
 
-describe('names of hosts', () => {
-  it('in mails and answers are ours, whatever the request says', async () => {
+describe('host names and addresses of a request', () => {
+  it('do not change the links in emails and answers', async () => {
     const email = persons.next()
     const body = JSON.stringify({ email, deviceId: 'x' })
     const headers = ['Host', 'evil.example', 'X-Forwarded-Host', 'evil.example', 'Forwarded', 'host=evil.example']
@@ -233,14 +236,14 @@ describe('names of hosts', () => {
     expect(service.mailbox.newest(email).raw).not.toContain('evil')
   })
 
-  it('are not believed from X-Forwarded-For either', async () => {
+  it('are not taken from X-Forwarded-For without a trusted proxy', async () => {
     const email = persons.next()
     await service.fetch('/v1/auth/device/start', json({ email, deviceId: 'x' }, { 'x-forwarded-for': '203.0.113.9' }))
     expect(service.mailbox.newest(email).text).toContain('127.0.0.1')
     expect(service.mailbox.newest(email).text).not.toContain('203.0.113.9')
   })
 
-  it('in a query lead nowhere', async () => {
+  it('in a query cause no redirect', async () => {
     for (const path of ['/v1/auth/magic/consume', '/device', '/healthz', '/.well-known/jwks.json', '/']) {
       const query = '?next=https://evil.example&callbackURL=//evil.example&redirect_uri=https:evil.example'
       const answer = await ask(service.port, { path: path + query })
@@ -254,7 +257,7 @@ function corsOf(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')))
 }
 
-/** Runs in a page: what it can read of the start of a login. */
+/** Runs in a page: starts a login and returns what the page can read of the answer. */
 async function startFromPage({ base, email }: { base: string; email: string }): Promise<string> {
   return fetch(`${base}/v1/auth/device/start`, {
     method: 'POST',
@@ -281,27 +284,4 @@ function formsPage(port: number, token: string): string {
     form('device', '/device', { userCode: 'BCDF-GHJK' }),
     form('refresh', '/v1/auth/token/refresh', {}),
   ].join('')
-}
-
-type Site = AsyncDisposable & { readonly origin: string }
-
-const SCRIPT = '/script.js'
-
-/** A page of another site, and a script there: 127.0.0.1 is not localhost. */
-async function serve(page: string, script = ''): Promise<Site> {
-  const server = createServer((req, res) =>
-    req.url === SCRIPT
-      ? res.setHeader('content-type', 'text/javascript').end(script)
-      : res.setHeader('content-type', 'text/html').end(page),
-  )
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections()
-        server.close(() => resolve())
-      }),
-  }
 }

@@ -1,21 +1,24 @@
 import { inspect } from 'node:util'
 import { expect, it } from 'vitest'
+import type { StartedDeviceLogin, TokenSet } from '../../generated/sdk/index.js'
 import { cookiesOf, directoryOf, mailTokenOf, tokenOf } from '../support/people.ts'
-import { bytes, json } from '../support/requests.ts'
+import { bytes, expectJson, expectOk, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 
 const ADA = 'ada@example.com'
 
 type Send = (pathname: string, init?: RequestInit) => Promise<Response>
 
-/** Walks a login, with mistakes on the way, and gives every secret that was issued or presented in it. */
-async function walk(send: Send, newestMailToken: () => string): Promise<string[]> {
+/**
+ * Signs in, uses and loses tokens, with requests that are refused; returns all secrets that were issued or presented.
+ */
+async function useSecrets(send: Send, newestMailToken: () => string): Promise<string[]> {
   const secrets: string[] = []
   let mailToken = ''
   const keep = (...values: (string | undefined)[]) => secrets.push(...values.filter((value) => value !== undefined))
   const begin = async (deviceId: string) => {
-    const response = await send('/v1/auth/device/start', json({ email: ADA, deviceId }))
-    const started = (await response.json()) as { deviceCode: string; userCode: string; verificationUri: string }
+    const start = send('/v1/auth/device/start', json({ email: ADA, deviceId }))
+    const started = await expectJson<StartedDeviceLogin>('The start', start)
     mailToken = newestMailToken()
     keep(started.deviceCode, started.userCode, tokenOf(started.verificationUri), mailToken)
     return started
@@ -31,40 +34,41 @@ async function walk(send: Send, newestMailToken: () => string): Promise<string[]
   const { deviceCode } = await begin('laptop-1')
   await send('/v1/auth/device/poll', json({ deviceCode }))
   await send(`/v1/auth/magic/consume?token=${mailToken}`)
-  const consumed = await send('/v1/auth/magic/consume', json({ token: mailToken }))
+  const consumed = await expectOk('The approval', send('/v1/auth/magic/consume', json({ token: mailToken })))
   keepCookies(consumed)
   await send('/v1/auth/magic/consume', json({ token: mailToken }))
-  const tokens = (await (await send('/v1/auth/device/poll', json({ deviceCode }))).json()) as Record<string, string>
-  keep(tokens['accessToken'], tokens['refreshToken'])
-  const inCookies = await send('/v1/auth/device/poll', json({ deviceCode }, { 'x-svc-use-cookies': 'true' }))
+  const tokens = await expectJson<TokenSet>('The poll', send('/v1/auth/device/poll', json({ deviceCode })))
+  keep(tokens.accessToken, tokens.refreshToken)
+  const cookieMode = { 'x-svc-use-cookies': 'true' }
+  const inCookies = await expectOk('The poll', send('/v1/auth/device/poll', json({ deviceCode }, cookieMode)))
   keepCookies(inCookies)
-  const bearer = { authorization: `Bearer ${tokens['accessToken']}` }
+  const bearer = { authorization: `Bearer ${tokens.accessToken}` }
   await send('/device', { headers: bearer })
   await send('/v1/models', { headers: bearer })
 
   const second = await begin('laptop-2')
   await send('/device', json({ userCode: second.userCode }, { cookie: cookiesOf(consumed) }))
 
-  const body = { account: ADA, refreshToken: tokens['refreshToken'] }
-  const refreshed = (await (await send('/v1/auth/token/refresh', json(body))).json()) as Record<string, string>
-  keep(refreshed['accessToken'], refreshed['refreshToken'])
+  const body = { account: ADA, refreshToken: tokens.refreshToken }
+  const refreshed = await expectJson<TokenSet>('The refresh', send('/v1/auth/token/refresh', json(body)))
+  keep(refreshed.accessToken, refreshed.refreshToken)
 
-  // Requests that go wrong in every way, each with a secret in it.
-  await send('/v1/auth/token/refresh', bytes(`{"refreshToken":"${refreshed['refreshToken']}"`, 'application/json'))
-  await send('/v1/auth/token/refresh', json({ ...body, account: 'stranger@example.com' }))
+  // Requests that are refused for different reasons, each with a secret in it.
+  await send('/v1/auth/token/refresh', bytes(`{"refreshToken":"${refreshed.refreshToken}"`, 'application/json'))
+  await send('/v1/auth/token/refresh', json({ ...body, account: 'another@example.com' }))
   await send('/v1/auth/token/refresh', json(body, { 'user-agent': 'thief' }))
-  await send('/v1/auth/device/poll', json({ deviceCode, extra: tokens['refreshToken'] }))
-  await send(`/nowhere/${tokens['refreshToken']}?token=${mailToken}`)
+  await send('/v1/auth/device/poll', json({ deviceCode, extra: tokens.refreshToken }))
+  await send(`/nowhere/${tokens.refreshToken}?token=${mailToken}`)
   await send('/v1/auth/logout', json({}, { ...bearer, cookie: cookiesOf(inCookies) }))
   return [...new Set(secrets)]
 }
 
 const leaksOf = (secrets: readonly string[], log: string) => secrets.filter((secret) => log.includes(secret))
 
-it('no secret of a whole run is in what the service says to its log', async () => {
+it('writes no secret to the log, also when requests fail and the database is gone', async () => {
   await using service = await startService({ directory: directoryOf([ADA]) })
-  const secrets = await walk(service.fetch, () => mailTokenOf(service, ADA))
-  // With the database gone the errors are long.
+  const secrets = await useSecrets(service.fetch, () => mailTokenOf(service, ADA))
+  // Without the database the errors carry causes and queries.
   await service.database.close()
   for (const secret of secrets.slice(0, 3)) {
     await service.fetch('/v1/auth/device/poll', json({ deviceCode: secret }))

@@ -1,27 +1,26 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ARENAS } from '../support/arenas.ts'
-import type { Arena } from '../support/arenas.ts'
-import { newDeviceMails } from '../support/notices.ts'
+import { countNewDeviceMails } from '../support/notices.ts'
 import { mailTokenOf, people } from '../support/people.ts'
-import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { REPLICA_SETS } from '../support/replicas.ts'
+import type { Replicas } from '../support/replicas.ts'
+import { atOnce, expectOk, tally } from '../support/requests.ts'
 import type { TestService } from '../support/service.ts'
 
 const TIMES = 50
 
-describe.each(ARENAS)('%s', (_, open) => {
+describe.each(REPLICA_SETS)('concurrent requests to %s', (_, start) => {
   const persons = people()
-  let arena: Arena
+  let replicas: Replicas
   let first: TestService
 
   beforeAll(async () => {
-    arena = await open(persons.directory)
-    first = arena.serviceFor(0)
+    replicas = await start(persons.directory)
+    first = replicas.first
   })
-  afterAll(() => arena[Symbol.asyncDispose]())
+  afterAll(() => replicas[Symbol.asyncDispose]())
 
-  const post = async (index: number, path: string, body: unknown, headers: Record<string, string> = {}) =>
-    arena.serviceFor(index).fetch(path, json(body, headers))
-  const outcome = async (...given: Parameters<typeof post>) => outcomeOf(await post(...given))
+  const post: Replicas['post'] = (...request) => replicas.post(...request)
+  const outcome: Replicas['outcomeOfPost'] = (...request) => replicas.outcomeOfPost(...request)
   const bodyOf = async <T>(response: Response) => (await response.json()) as T
   const prisma = () => first.database.prisma
 
@@ -31,21 +30,21 @@ describe.each(ARENAS)('%s', (_, open) => {
   }
   async function approved() {
     const login = await started()
-    await post(0, '/v1/auth/magic/consume', { token: login.token })
+    await expectOk('The approval', post(0, '/v1/auth/magic/consume', { token: login.token }))
     return login
   }
   const sessionsOf = (email: string) =>
     prisma().deviceSession.findMany({ where: { invitation: { account: { email } } } })
   const loginOf = (email: string) => prisma().deviceLogin.findFirst({ where: { invitation: { account: { email } } } })
 
-  it('a link consumed fifty times at once approves once and signs one browser in', async () => {
+  it('approve once and sign one browser in when a link is consumed fifty times', async () => {
     const { token, email } = await started()
     const outcomes = await atOnce(TIMES, (index) => outcome(index, '/v1/auth/magic/consume', { token }))
     expect(tally(outcomes)).toEqual({ '200': 1, '401 unauthorized': TIMES - 1 })
     expect(await prisma().browserSession.count({ where: { invitation: { account: { email } } } })).toBe(1)
   })
 
-  it('a link and user codes at once approve the login, and the first approval stays as it was', async () => {
+  it('approve a login by link and by code, and keep the first approval', async () => {
     const email = persons.next()
     const { accessToken } = await first.signIn(email, { deviceId: 'other' })
     const { token, userCode, deviceCode } = await started(email)
@@ -69,7 +68,7 @@ describe.each(ARENAS)('%s', (_, open) => {
     expect(await outcome(1, '/v1/auth/device/poll', { deviceCode })).toBe('200')
   })
 
-  it('approving and denying at once: one wins, and it stays', async () => {
+  it('either approve or deny a login, and keep the first decision', async () => {
     const email = persons.next()
     const { accessToken } = await first.signIn(email, { deviceId: 'other' })
     const { userCode, deviceCode } = await started(email)
@@ -87,23 +86,23 @@ describe.each(ARENAS)('%s', (_, open) => {
     expect(await outcome(1, '/v1/auth/device/poll', { deviceCode })).toBe(final)
   })
 
-  it('an approved login polled fifty times at once is one session with one refresh token and one mail about it', async () => {
+  it('open one session with one refresh token and one email when an approved login is polled fifty times', async () => {
     const { deviceCode, email } = await approved()
     const answers = await atOnce(TIMES, (index) => post(index, '/v1/auth/device/poll', { deviceCode }))
     expect(tally(answers.map(({ status }) => String(status)))).toEqual({ '200': TIMES })
     const tokens = await Promise.all(answers.map((answer) => bodyOf<{ refreshToken: string }>(answer)))
     expect(new Set(tokens.map(({ refreshToken }) => refreshToken)).size).toBe(1)
     expect(await sessionsOf(email)).toHaveLength(1)
-    expect(await newDeviceMails(arena.services, email)).toBe(1)
+    expect(await countNewDeviceMails(replicas.services, email)).toBe(1)
   })
 
-  it('a pending login polled fifty times at once is heard once', async () => {
+  it('answer one of fifty polls of a pending login and limit the others', async () => {
     const { deviceCode } = await started()
     const outcomes = await atOnce(TIMES, (index) => outcome(index, '/v1/auth/device/poll', { deviceCode }))
     expect(tally(outcomes)).toEqual({ '428 authorization_pending': 1, '429 rate_limited': TIMES - 1 })
   })
 
-  it('a refresh token used fifty times at once has one successor', async () => {
+  it('make one successor when a refresh token is used fifty times', async () => {
     const email = persons.next()
     const { refreshToken } = await first.signIn(email)
     const body = { account: email, refreshToken }
@@ -114,7 +113,7 @@ describe.each(ARENAS)('%s', (_, open) => {
     expect((await sessionsOf(email))[0]?.generation).toBe(1)
   })
 
-  it('once signing out has answered, no token of a refresh that raced with it works', async () => {
+  it('end all tokens of refreshes that race with a sign-out', async () => {
     const email = persons.next()
     const { refreshToken, accessToken } = await first.signIn(email)
     const headers = { authorization: `Bearer ${accessToken}` }
@@ -130,12 +129,12 @@ describe.each(ARENAS)('%s', (_, open) => {
       expect(await outcome(1, '/v1/auth/token/refresh', { account: email, refreshToken: token })).toBe(
         '401 unauthorized',
       )
-    for (const service of arena.services)
+    for (const service of replicas.services)
       for (const path of ['/device', '/v1/models'] as const)
         expect((await service.clientOf(newest.accessToken).GET(path)).response.status, path).toBe(401)
   })
 
-  it('no session survives a withdrawal that raced with the polls', async () => {
+  it('leave no session when a withdrawal races with polls', async () => {
     const email = persons.next()
     const { deviceCode } = await started(email)
     await first.approveByMail(email)
@@ -154,7 +153,7 @@ describe.each(ARENAS)('%s', (_, open) => {
     await first.applyDirectory(persons.directory)
   })
 
-  it('fifty starts of one device at once all begin, no two alike, and ten at most stay live', async () => {
+  it('answer fifty starts of one device with distinct codes, of which ten stay pending', async () => {
     const email = persons.next()
     const answers = await atOnce(TIMES, (index) =>
       post(index, '/v1/auth/device/start', { email, deviceId: 'laptop-1' }),
@@ -171,18 +170,18 @@ describe.each(ARENAS)('%s', (_, open) => {
     expect(newest.account).toBe(email)
   })
 
-  it('two approved logins of one device leave one session, the newer one', async () => {
+  it('keep one session of two approved logins of one device', async () => {
     const email = persons.next()
     const [older, newer] = [await started(email), await started(email)]
-    for (const { token } of [older, newer]) await post(0, '/v1/auth/magic/consume', { token })
+    for (const { token } of [older, newer]) await expectOk('The approval', post(0, '/v1/auth/magic/consume', { token }))
     const polled = await atOnce(2, async (index) => {
       const { deviceCode } = index ? newer : older
       const answer = await post(index, '/v1/auth/device/poll', { deviceCode })
       return { deviceCode, status: answer.status, body: await bodyOf<{ refreshToken: string }>(answer) }
     })
     expect(polled.map(({ status }) => status)).toEqual([200, 200])
-    const alive = (await sessionsOf(email)).filter(({ revokedAt }) => revokedAt === null)
-    expect(alive).toHaveLength(1)
+    const active = (await sessionsOf(email)).filter(({ revokedAt }) => revokedAt === null)
+    expect(active).toHaveLength(1)
     const outcomes = await Promise.all(
       polled.map(({ body }) =>
         outcome(1, '/v1/auth/token/refresh', { account: email, refreshToken: body.refreshToken }),
@@ -191,13 +190,13 @@ describe.each(ARENAS)('%s', (_, open) => {
     expect(outcomes.sort()).toEqual(['200', '401 unauthorized'])
   })
 
-  it('polling and clicking the link of a login that was approved by code do not get in each other’s way', async () => {
+  it('poll and consume the link of a login that was approved by code without errors', async () => {
     const email = persons.next()
     const { accessToken } = await first.signIn(email, { deviceId: 'other' })
     const logins = await Promise.all([1, 2, 3, 4].map((number) => started(email, `device-${number}`)))
     const tokens = first.mailbox.mails.filter(({ to }) => to.includes(email)).slice(-4)
-    for (const { userCode } of logins)
-      await post(0, '/device', { userCode }, { authorization: `Bearer ${accessToken}` })
+    const headers = { authorization: `Bearer ${accessToken}` }
+    for (const { userCode } of logins) await expectOk('The approval', post(0, '/device', { userCode }, headers))
     const links = tokens.map(({ text }) => /token=([\w-]+)/.exec(text)?.[1] ?? '')
     const outcomes = await atOnce(24, (index) => {
       const nth = index % 4

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { json } from '../support/requests.ts'
+import { expectOk, json } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -19,15 +19,14 @@ const owner = async (cookie: string) => {
   return response.ok ? ((await response.json()) as { user: { email: string } }).user.email : response.status
 }
 
-/** Signs in by mail in a browser that has these cookies. */
+/** Signs in by email in a browser that already has these cookies; returns the cookies that it has then. */
 async function signInWith(email: string, cookie: string): Promise<string> {
   await service.startLogin(email, { deviceId: 'browser' })
-  return cookiesOf(
-    await service.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(service, email) }, { cookie })),
-  )
+  const consume = service.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(service, email) }, { cookie }))
+  return cookiesOf(await expectOk('The approval', consume))
 }
 
-it('ends after eight hours without use', async () => {
+it('ends a browser session after eight hours without use', async () => {
   const cookie = await signInBrowser(service, persons.next())
   service.clock.advance({ seconds: 8 * HOUR - 1 })
   expect(await status(cookie)).toBe(200)
@@ -37,7 +36,7 @@ it('ends after eight hours without use', async () => {
   expect(await status(cookie)).toBe(401)
 })
 
-it('ends after a day, however it is used', async () => {
+it('ends a browser session after a day, also when it is used', async () => {
   const cookie = await signInBrowser(service, persons.next())
   for (let hours = 0; hours < 23; hours += 1) {
     service.clock.advance({ seconds: HOUR })
@@ -47,7 +46,7 @@ it('ends after a day, however it is used', async () => {
   expect(await status(cookie)).toBe(401)
 })
 
-it('gets an id that nobody could plant in the browser before', async () => {
+it('replaces the session cookie of another person at sign-in', async () => {
   const [attacker, victim] = [persons.next(), persons.next()]
   const planted = await signInBrowser(service, attacker)
   const cookie = await signInWith(victim, planted)
@@ -56,7 +55,7 @@ it('gets an id that nobody could plant in the browser before', async () => {
   expect(await owner(planted)).toBe(401)
 })
 
-it('gets a new id even where a made-up one was planted', async () => {
+it('replaces a forged session cookie at sign-in', async () => {
   const email = persons.next()
   const cookie = await signInWith(email, 'svc_session=svcs_planted')
   expect(cookie).not.toContain('planted')
@@ -64,13 +63,13 @@ it('gets a new id even where a made-up one was planted', async () => {
   expect(await owner(cookie)).toBe(email)
 })
 
-it('is kept as a hash only', async () => {
+it('stores only a hash of the session cookie', async () => {
   const cookie = await signInBrowser(service, persons.next())
   const rows = await service.database.prisma.browserSession.findMany()
   expect(JSON.stringify(rows)).not.toContain(cookie.split('=')[1])
 })
 
-it('ends with the invitation, and stays ended when the person is invited again', async () => {
+it('ends a browser session with the invitation, and does not restore it with a new invitation', async () => {
   await using other = await startService()
   const cookie = await signInBrowser(other, 'ada@example.com')
   const ask = async () => (await other.fetch('/device', { headers: { cookie } })).status

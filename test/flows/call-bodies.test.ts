@@ -13,7 +13,7 @@ const bodyOf = (bytes: number): string => {
   return head + 'x'.repeat(bytes - head.length - tail.length) + tail
 }
 
-/** What `post` takes; `duplex` is not in everybody's types. */
+/** `duplex` is missing in some type declarations of `fetch`. */
 type Init = NonNullable<Parameters<TestGateway['post']>[2]>
 
 let upstream: TestUpstream
@@ -35,13 +35,13 @@ const send = (body: string | Buffer, encoding?: string) =>
 const ENCODINGS = [
   ['gzip', (body: string | Buffer) => gzipSync(body)],
   ['deflate', (body: string | Buffer) => deflateSync(body)],
-  // At its best this one takes seconds, in which every idle connection times out.
+  // The best quality takes seconds, in which every idle connection times out.
   ['br', (body: string | Buffer) => brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 2 } })],
   ['zstd', (body: string | Buffer) => zstdCompressSync(body)],
 ] as const
 
 describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
-  it('goes on decompressed, and the encoding stays here', async () => {
+  it('reaches the upstream decompressed, without a content encoding', async () => {
     const sent = bodyOf(40_000)
     expect((await send(compress(sent), encoding)).status).toBe(200)
     expect(upstream.last().body.toString()).toBe(sent)
@@ -49,7 +49,7 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
     expect(upstream.last().headers['content-length']).toBe('40000')
   })
 
-  it('that is corrupt is refused (400), and nobody is asked', async () => {
+  it('is refused when it is corrupt (400), and no upstream is called', async () => {
     const packed = compress(bodyOf(40_000))
     for (const corrupt of [packed.subarray(0, packed.length - 9), Buffer.from('not compressed at all')]) {
       expect(await outcomeOf(await send(corrupt, encoding))).toBe('400 invalid_request')
@@ -57,7 +57,7 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
     expect(upstream.calls).toEqual([])
   })
 
-  it('that is small and becomes more than 32 MiB is refused (413)', async () => {
+  it('is refused when it decompresses to more than 32 MiB (413)', async () => {
     const bomb = compress(Buffer.alloc(40 * MIB, 0x20))
     expect(bomb.length).toBeLessThan(MIB)
     expect(await outcomeOf(await send(bomb, encoding))).toBe('413 payload_too_large')
@@ -65,18 +65,46 @@ describe.each(ENCODINGS)('a body in %s', (encoding, compress) => {
   })
 })
 
-it.each(['compress', 'gzip, br', 'x-custom'])('a body in %s is refused (415)', async (encoding) => {
+it('sends its own content type to the upstream', async () => {
+  const headers = { 'content-type': 'application/json; charset="utf-8"; v=1' }
+  expect((await gateway.post(PATH, '', { body: bodyOf(100), headers })).status).toBe(200)
+  expect(upstream.last().headers['content-type']).toBe('application/json')
+})
+
+it.each([
+  ['a charset behind spaces', 'application/json; charset = utf-7'],
+  ['two charsets', 'application/json; charset=utf-8; charset=utf-7'],
+])('refuses a content type with %s (415)', async (_, type) => {
+  const answer = await gateway.post(PATH, '', { body: bodyOf(100), headers: { 'content-type': type } })
+  expect(await outcomeOf(answer)).toBe('415 unsupported_media_type')
+  expect(upstream.calls).toEqual([])
+})
+
+it.each(['/v1/chat/completions', '/codex/v1/responses', '/vendorb/v1/messages'])(
+  'refuses a body of %s that is not valid UTF-8 (400)',
+  async (path) => {
+    const body = Buffer.concat([
+      Buffer.from('{"model":"vendorc/coder","x":"'),
+      Buffer.from([0xc0, 0xaf]),
+      Buffer.from('"}'),
+    ])
+    expect(await outcomeOf(await gateway.post(path, '', { body }))).toBe('400 invalid_request')
+    expect(upstream.calls).toEqual([])
+  },
+)
+
+it.each(['compress', 'gzip, br', 'x-custom'])('refuses a body in %s (415)', async (encoding) => {
   expect(await outcomeOf(await send(bodyOf(100), encoding))).toBe('415 unsupported_media_type')
   expect(upstream.calls).toEqual([])
 })
 
-it('a body of 32 MiB goes through, one of a byte more does not (413)', async () => {
+it('passes a body of 32 MiB, and refuses one of a byte more (413)', async () => {
   expect((await send(bodyOf(32 * MIB))).status).toBe(200)
   expect(upstream.last().body.length).toBe(32 * MIB)
   expect(await outcomeOf(await send(bodyOf(32 * MIB + 1)))).toBe('413 payload_too_large')
 })
 
-it('a body in pieces, of which nobody knows how many, has the same limit', async () => {
+it('limits a chunked body without a length in the same way', async () => {
   const inPieces = (body: string) => gateway.post(PATH, '', { body: new Blob([body]).stream(), duplex: 'half' } as Init)
   expect((await inPieces(bodyOf(MIB))).status).toBe(200)
   expect(upstream.last().body.toString()).toBe(bodyOf(MIB))
@@ -84,7 +112,7 @@ it('a body in pieces, of which nobody knows how many, has the same limit', async
   expect(upstream.calls.length).toBe(1)
 })
 
-it('a caller who leaves in the middle of a body costs nobody a call', async () => {
+it('calls no upstream when the caller leaves in the middle of its body', async () => {
   const leaving = new AbortController()
   const half = new ReadableStream({
     start: (body) => body.enqueue(Buffer.from('{"model":')),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
@@ -11,7 +10,7 @@ import { startService } from '../support/service.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
-/** An account's or a session's. */
+/** The id of an account, and of a session. */
 const ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 const SESSION = { 'x-svc-session-id': 'run-1' }
 const chat = { model: 'vendora/large', messages: [{ role: 'user', content: 'a-secret-question' }] }
@@ -47,16 +46,15 @@ describe('the events of a call', () => {
   })
 
   const kinds = () => gateway.events.map(({ kind }) => kind)
+  /** The event of the end of the call. */
   const ended = async (): Promise<CallEvent> => {
-    for (let waited = 0; waited < 3000; waited += 5) {
-      const last = gateway.events.at(-1)
-      if (last?.result) return last
-      await sleep(5)
-    }
-    throw new Error('The call did not end.')
+    await expect.poll(() => gateway.events.at(-1)?.result).toBeTruthy()
+    const last = gateway.events.at(-1)
+    if (!last) throw new Error('The call has no events.')
+    return last
   }
 
-  it('tell of a whole answer: who, what, how long and how many tokens', async () => {
+  it('say who called which model, who served it, how long it took and how many tokens it used', async () => {
     const response = await gateway.post('/v1/chat/completions', chat, { headers: SESSION })
     await response.text()
     expect(await ended()).toMatchObject({
@@ -65,7 +63,7 @@ describe('the events of a call', () => {
         requestId: response.headers.get('x-request-id'),
         caller: { accountId: 'account-1', team: '@acme/core', sessionId: 'session-1' },
         sessionId: 'run-1',
-        style: 'chat',
+        dialect: 'chat',
         model: 'vendora/large',
         servedBy: 'vendora',
       },
@@ -73,16 +71,16 @@ describe('the events of a call', () => {
     })
   })
 
-  it('tell nothing of what was asked and answered', async () => {
+  it('contain nothing of the question and the answer', async () => {
     await (await gateway.post('/v1/chat/completions', chat, { headers: SESSION })).text()
     await ended()
     expect(JSON.stringify(gateway.events)).not.toMatch(/a-secret|upstream-token|a-good-token/)
   })
 
-  it('tell of the start while the call runs, of a session’s calls alone', async () => {
+  it('include the start of a call while it runs, only for calls of a session', async () => {
     upstream.restart(neverAnswers)
     const pending = gateway.post('/v1/chat/completions', chat, { headers: SESSION })
-    while (upstream.calls.length === 0) await sleep(5)
+    await expect.poll(() => upstream.calls.length).toBe(1)
     expect(kinds()).toEqual(['started'])
     await (await pending).text()
 
@@ -94,21 +92,22 @@ describe('the events of a call', () => {
   })
 
   it.each([
-    ['ours before all others', { 'x-svc-session-id': 'ours', 'session-id': 'codex' }, 'ours'],
+    ['of this service before all others', { 'x-svc-session-id': 'ours', 'session-id': 'codex' }, 'ours'],
     ['of Codex', { 'session-id': 'codex', 'x-session-id': 'c' }, 'codex'],
     ['of Claude Code', { 'x-claude-code-session-id': 'claude', 'x-session-id': 'c' }, 'claude'],
     ['of OpenCode', { 'x-session-id': 'opencode' }, 'opencode'],
     ['none', {}, null],
-    ['none where it is too long to be one', { 'session-id': 'x'.repeat(257) }, null],
-  ])('know the session header %s', async (_, headers, sessionId) => {
+    ['that is too long as none', { 'session-id': 'x'.repeat(257) }, null],
+  ])('name the session by the header: %s', async (_, headers, sessionId) => {
     await (await gateway.post('/v1/chat/completions', chat, { headers })).text()
     expect((await ended()).call.sessionId).toBe(sessionId)
   })
 
-  it('read the usage of a stream, in the style of its route', async () => {
+  it('contain the usage of a stream, in the dialect of its route', async () => {
     upstream.restart(
       streams([
-        'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":7,"cache_read_input_tokens":3,"output_tokens":1}}}\n\n',
+        'event: message_start\ndata: {"type":"message_start","message":' +
+          '{"usage":{"input_tokens":7,"cache_read_input_tokens":3,"output_tokens":1}}}\n\n',
         'event: message_delta\ndata: {"type":"message_delta","delta":{},"us',
         'age":{"output_tokens":9}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
       ]),
@@ -117,18 +116,18 @@ describe('the events of a call', () => {
     await (await gateway.post('/vendorb/v1/messages', body)).text()
     expect(await ended()).toMatchObject({
       kind: 'finished',
-      call: { style: 'messages', servedBy: 'vendorb' },
+      call: { dialect: 'messages', servedBy: 'vendorb' },
       result: { usage: { inputTokens: 10, outputTokens: 9, cachedTokens: 3 } },
     })
   })
 
-  it('tell of a refusal by the upstream as a failure, with its status', async () => {
+  it('report an error of the upstream as a failure, with its status', async () => {
     upstream.restart(answersJson({ error: { message: 'no' } }, { status: 429 }))
     await (await gateway.post('/v1/chat/completions', chat)).text()
     expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'whole', status: 429 } })
   })
 
-  it('tell of silence, of a broken stream, of a caller that leaves and of access that ends as failures', async () => {
+  it('report silence, a broken stream, a caller that leaves and a session that ends as failures', async () => {
     upstream.restart(neverAnswers)
     await (await gateway.post('/v1/chat/completions', chat)).text()
     expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'timeout', status: null } })
@@ -142,7 +141,7 @@ describe('the events of a call', () => {
     upstream.restart(neverAnswers)
     const leaving = new AbortController()
     const left = gateway.post('/v1/chat/completions', chat, { signal: leaving.signal }).catch(() => null)
-    while (upstream.calls.length === 0) await sleep(5)
+    await expect.poll(() => upstream.calls.length).toBe(1)
     leaving.abort()
     await left
     expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'left', status: null } })
@@ -150,23 +149,23 @@ describe('the events of a call', () => {
     gateway.events.length = 0
     upstream.restart(neverAnswers)
     const ending = gateway.post('/v1/chat/completions', chat)
-    while (gateway.watched() === 0 || upstream.calls.length === 0) await sleep(5)
+    await expect.poll(() => [gateway.watched(), upstream.calls.length]).toEqual([1, 1])
     gateway.endSession()
     await (await ending).text()
     expect(await ended()).toMatchObject({ kind: 'failed', result: { outcome: 'ended' } })
   })
 
-  it('tell nothing of a call that is sent to nobody', async () => {
+  it('do not exist for a call that is not sent', async () => {
     await gateway.post('/v1/chat/completions', { ...chat, model: 'svc/none' }, { headers: SESSION })
     expect(gateway.events).toEqual([])
   })
 })
 
 describe('call events in the database', () => {
-  it('are rows in their order, with growing ids, and are all there when the service has stopped', async () => {
+  it('are rows in their order, with growing ids, and all of them are saved before the service stops', async () => {
     await using upstream = await startUpstream(answersJson(answer))
     const service = await startService({ env: { SVC_VENDORA_UPSTREAM_URL: upstream.url.href } })
-    // The test's database is emptied when the service closes it, so what is written is seen on the way.
+    // The test's database is emptied when the service closes it, so the test looks at what is written on the way.
     const written: string[] = []
     const { prisma } = service.database
     const executeRaw = prisma.$executeRaw.bind(prisma)
@@ -193,7 +192,7 @@ describe('call events in the database', () => {
     expect(written).toHaveLength(4)
   })
 
-  it('that come twice are saved once', async () => {
+  it('are saved once when their batch comes twice', async () => {
     await using upstream = await startUpstream(answersJson(answer))
     await using gateway = await startGateway({
       team: { models: [servedModel('vendora/large')] },
@@ -214,11 +213,11 @@ describe('call events in the database', () => {
     expect(await service.database.prisma.callEvent.count()).toBe(4)
   })
 
-  it('say what a caller named its session, whatever it is made of', async () => {
+  it('hold every session id unchanged, whatever its characters', async () => {
     await using service = await startService()
     const names = ['NULL', '"', '\\', '\\"', '{a,b}', "'", ',', '$1', '{}', 'null"\\,']
     const caller = { accountId: ID, sessionId: ID, team: '@acme/core' } as Caller
-    const call = { requestId: 'req_1', caller, style: 'chat', model: 'm', servedBy: 'vendora' } as const
+    const call = { requestId: 'req_1', caller, dialect: 'chat', model: 'm', servedBy: 'vendora' } as const
     const events = names.map((sessionId) => {
       return { kind: 'started', at: new Date(), call: { ...call, sessionId }, result: null } as const
     })

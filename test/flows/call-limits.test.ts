@@ -1,14 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
-import { streamSlots } from '../../src/gateway/limits.ts'
+import { makeStreamLimit } from '../../src/gateway/limits.ts'
+import { ApiError } from '../../src/http/errors.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
 
-/** What anybody may ask, such as the health, is not limited. */
+/** Operations without a credential, such as the health check, are not limited. */
 const operations = routesOf(contractOf(readContract(), 'gateway')).filter(({ operation }) => {
   const { security = [] } = operation as { security?: readonly object[] }
   return security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
@@ -17,7 +17,7 @@ const operations = routesOf(contractOf(readContract(), 'gateway')).filter(({ ope
 const exampleOf = (content: Record<string, unknown> | undefined) =>
   (content?.['application/json'] as { example?: object } | undefined)?.example ?? {}
 
-describe('the requests of one address', () => {
+describe('the request limit of one address', () => {
   let service: TestService
 
   beforeAll(async () => {
@@ -26,38 +26,35 @@ describe('the requests of one address', () => {
   })
   afterAll(() => service[Symbol.asyncDispose]())
 
-  it.each(operations)(
-    '$id answers 429 rate_limited beyond the limit, and says honestly when to come back',
-    async (route) => {
-      const path = route.path.replaceAll(/\{\w+\}/g, 'local-engine')
-      const { requestBody } = route.operation
-      const response = await service.fetch(path, requestBody ? json(exampleOf(requestBody.content)) : {})
-      expect(await outcomeOf(response)).toBe('429 rate_limited')
-      const seconds = Number(response.headers.get('retry-after'))
-      expect(seconds).toBeGreaterThanOrEqual(1)
-      expect(seconds).toBeLessThanOrEqual(60)
-    },
-  )
+  it.each(operations)('answers 429 rate_limited with Retry-After beyond the limit: $id', async (route) => {
+    const path = route.path.replaceAll(/\{\w+\}/g, 'local-engine')
+    const { requestBody } = route.operation
+    const response = await service.fetch(path, requestBody ? json(exampleOf(requestBody.content)) : {})
+    expect(await outcomeOf(response)).toBe('429 rate_limited')
+    const seconds = Number(response.headers.get('retry-after'))
+    expect(seconds).toBeGreaterThanOrEqual(1)
+    expect(seconds).toBeLessThanOrEqual(60)
+  })
 
-  it('say nothing of its health, which always answers', async () => {
+  it('does not apply to the health checks', async () => {
     const statuses = await atOnce(10, async () => (await service.fetch('/healthz')).status)
     expect(tally(statuses.map(String))).toEqual({ 200: 10 })
     expect((await service.fetch('/readyz')).status).toBe(200)
   })
 
-  it('are not those of the control plane', async () => {
+  it('does not apply to the control plane', async () => {
     expect(await outcomeOf(await service.fetch('/v1/teams/%40acme%2Fcore'))).toBe('401 unauthorized')
     expect((await service.fetch('/.well-known/jwks.json')).status).toBe(200)
   })
 
-  it('are counted by the peer’s address, whatever a client says of itself', async () => {
+  it('counts by the peer’s address, whatever addresses a client sends in headers', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9', 'x-real-ip': '203.0.113.9' }
     expect(await outcomeOf(await service.fetch('/v1/models', { headers }))).toBe('429 rate_limited')
   })
 })
 
-describe('limits', () => {
-  it('behind a trusted proxy are those of the address that it names', async () => {
+describe('the limits', () => {
+  it('count by the address that a trusted proxy names', async () => {
     await using service = await startService({
       env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '1', SVC_TRUST_PROXY: 'loopback' },
     })
@@ -66,18 +63,18 @@ describe('limits', () => {
     expect(await ask('203.0.113.9')).toBe('401 unauthorized')
     expect(await ask('203.0.113.9')).toBe('429 rate_limited')
     expect(await ask('203.0.113.10')).toBe('401 unauthorized')
-    // One customer has a whole /64.
+    // One customer has a whole /64 network.
     expect(await ask('2001:db8:1:2::1')).toBe('401 unauthorized')
     expect(await ask('2001:db8:1:2:ffff::2')).toBe('429 rate_limited')
   })
 
-  it('of 0 are none', async () => {
+  it('are off when they are 0', async () => {
     await using service = await startService({ env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '0', SVC_LIMIT_STREAMS: '0' } })
     const outcomes = await atOnce(30, async () => outcomeOf(await service.fetch('/v1/models')))
     expect(tally(outcomes)).toEqual({ '401 unauthorized': 30 })
   })
 
-  it('let a burst of 25 count_tokens pass at default settings', async () => {
+  it('let a burst of 25 count_tokens calls pass with default settings', async () => {
     await using upstream = await startUpstream(answersJson({ input_tokens: 5 }))
     await using service = await startService({ env: { SVC_VENDORB_UPSTREAM_URL: upstream.url.href } })
     const { accessToken } = await service.signIn('ada@example.com')
@@ -94,7 +91,7 @@ describe('limits', () => {
   })
 })
 
-describe('the streams of one address', () => {
+describe('the stream limit of one address', () => {
   let upstream: TestUpstream
   let service: TestService
   let headers: Record<string, string>
@@ -119,14 +116,14 @@ describe('the streams of one address', () => {
   const open = (given: object = {}, init: RequestInit = {}) =>
     service.fetch('/v1/chat/completions', { ...json({ ...body, ...given }, headers), ...init })
   const whole = streams(['data: {"choices":[]}\n\n', 'data: [DONE]\n\n'])
-  /** The answer, once all of it has come, or no more of it will. */
+  /** The answer, once all of it has come or it has broken off. */
   const ended = async (answer: Promise<Response>) => {
     const response = await answer
     const rest = response.clone()
     await rest.text().catch(() => '')
     return response
   }
-  /** Two may be open now: fails when one is still taken. */
+  /** Fails unless two streams can be open now. */
   const expectTwoFree = async () => {
     upstream.restart(whole)
     await expect
@@ -134,7 +131,7 @@ describe('the streams of one address', () => {
       .toEqual({ 200: 2 })
   }
 
-  it('are refused beyond the limit, and calls that do not stream are not', async () => {
+  it('refuses streams beyond it, but no calls that do not stream', async () => {
     upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }))
     const leaving = new AbortController()
     const opened = await atOnce(2, () => open({}, { signal: leaving.signal }))
@@ -155,39 +152,38 @@ describe('the streams of one address', () => {
     ['an error of the upstream', answersJson({ error: { message: 'no' } }, { status: 500 }), 500],
     ['silence', neverAnswers, 504],
     ['silence in the middle', streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }), 200],
-  ] as const)('are free again after %s', async (_, script, status) => {
+  ] as const)('counts a stream no longer after %s', async (_, script, status) => {
     upstream.restart(script)
     const both = await atOnce(2, () => ended(open()))
     expect(both.map((response) => response.status)).toEqual([status, status])
     await expectTwoFree()
   })
 
-  it('are free again after a refusal', async () => {
+  it('does not count refused calls', async () => {
     for (const _ of [1, 2, 3]) expect(await outcomeOf(await open({ model: 'svc/none' }))).toBe('403 model_not_allowed')
     await expectTwoFree()
   })
 
-  it('are free again when their callers leave before an answer', async () => {
+  it('counts a stream no longer when its caller has left before an answer', async () => {
     upstream.restart(neverAnswers)
     const leaving = new AbortController()
     const opened = atOnce(2, () => open({}, { signal: leaving.signal }).catch(() => null))
-    while (upstream.calls.length < 2) await sleep(5)
+    await expect.poll(() => upstream.calls.length).toBe(2)
     leaving.abort()
     await opened
     await expectTwoFree()
   })
 })
 
-describe('stream slots', () => {
-  it('forget a network whose streams have ended', async () => {
-    const slots = streamSlots(1)
-    const gate = Promise.withResolvers<undefined>()
-    const held = slots.hold('203.0.113.1', () => gate.promise)
-    await expect(slots.hold('203.0.113.1', async () => undefined)).rejects.toMatchObject({ code: 'rate_limited' })
-    await slots.hold('203.0.113.2', async () => undefined)
-    expect(slots.open()).toBe(1)
-    gate.resolve(undefined)
-    await held
-    expect(slots.open()).toBe(0)
+describe('the stream limit', () => {
+  it('counts each network for itself, and frees a slot when its stream has ended', () => {
+    const limit = makeStreamLimit(1)
+    const first = limit.take('203.0.113.1')
+    expect(limit.take('203.0.113.1')).toMatchObject({ code: 'rate_limited', retryAfterSeconds: 5 })
+    const second = limit.take('203.0.113.2')
+    expect(limit.open()).toBe(2)
+    for (const slot of [first, second]) if (!(slot instanceof ApiError)) slot.free()
+    expect(limit.open()).toBe(0)
+    expect(limit.take('203.0.113.1')).not.toBeInstanceOf(ApiError)
   })
 })

@@ -1,18 +1,20 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { StartedDeviceLogin, TokenSet } from '../../generated/sdk/index.js'
 import { directoryOf } from '../support/people.ts'
-import { linkOf, openMailbox } from '../support/mailbox.ts'
+import { mailToken, openMailbox } from '../support/mailbox.ts'
 import { newFolder, refusedStart, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { expectJson, json, outcomeOf } from '../support/requests.ts'
 
 const ADA = 'ada@example.com'
+/** Each process takes seconds to start, and longer on a machine with other work. */
+const RESTART_TIMEOUT_MS = 180_000
 
-type Tokens = { readonly accessToken: string; readonly refreshToken: string }
-
-/** A folder for one embedded database and one directory file, with a mailbox; processes come and go. */
-async function openHouse() {
+/** The settings of a service on an embedded database, for processes that run one after another, and its mailbox. */
+async function prepareService() {
   const folder = await newFolder()
   const mailbox = await openMailbox()
   const directoryFile = path.join(folder.path, 'directory.yaml')
@@ -24,10 +26,10 @@ async function openHouse() {
       SVC_MAIL_URL: mailbox.url,
       SVC_LOG_LEVEL: 'debug',
       SVC_LIMIT_MAILS_PER_ADDRESS: '0',
-      // However slow a start is on a busy machine.
+      // Longer than a restart takes on a busy machine.
       SVC_REFRESH_REPLAY_SECONDS: '600',
     },
-    mailToken: () => linkOf(mailbox.newest(ADA)).searchParams.get('token') ?? '',
+    mailToken: () => mailToken(mailbox.newest(ADA)),
     async [Symbol.asyncDispose]() {
       await mailbox[Symbol.asyncDispose]()
       await folder[Symbol.asyncDispose]()
@@ -35,12 +37,12 @@ async function openHouse() {
   }
 }
 
-/** The requests of a login to whichever process is up. */
+/** The requests of a login, to the process that runs now. */
 function clientOf(running: () => TestProcess) {
   const post = (pathname: string, body: unknown) => fetch(running().origin + pathname, json(body))
   return {
-    start: async (deviceId: string) =>
-      (await (await post('/v1/auth/device/start', { email: ADA, deviceId })).json()) as { deviceCode: string },
+    start: (deviceId: string) =>
+      expectJson<StartedDeviceLogin>('The start', post('/v1/auth/device/start', { email: ADA, deviceId })),
     consume: (token: string) => post('/v1/auth/magic/consume', { token }),
     poll: (deviceCode: string) => post('/v1/auth/device/poll', { deviceCode }),
     refresh: (refreshToken: string) => post('/v1/auth/token/refresh', { account: ADA, refreshToken }),
@@ -50,28 +52,28 @@ function clientOf(running: () => TestProcess) {
   }
 }
 
-describe('a process on an embedded database', () => {
-  let house: Awaited<ReturnType<typeof openHouse>>
+describe('a process with an embedded database', () => {
+  let prepared: Awaited<ReturnType<typeof prepareService>>
   let running: TestProcess
   const client = clientOf(() => running)
   const secrets: string[] = []
-  /** What the processes that are gone have written. */
+  /** The output of the processes that have ended. */
   let written = ''
   let devices = 0
 
   beforeAll(async () => {
-    house = await openHouse()
-    running = await startProcess(house.env)
-  }, 90_000)
+    prepared = await prepareService()
+    running = await startProcess(prepared.env)
+  }, RESTART_TIMEOUT_MS)
   afterAll(async () => {
     await running.kill()
-    await house[Symbol.asyncDispose]()
+    await prepared[Symbol.asyncDispose]()
   })
 
   async function started() {
     devices += 1
     const { deviceCode } = await client.start(`laptop-${devices}`)
-    const token = house.mailToken()
+    const token = prepared.mailToken()
     secrets.push(deviceCode, token)
     return { deviceCode, token }
   }
@@ -85,19 +87,18 @@ describe('a process on an embedded database', () => {
     return { ...login, tokens: await tokensOf(client.poll(login.deviceCode)) }
   }
   async function tokensOf(answer: Promise<Response>) {
-    const tokens = (await (await answer).json()) as Tokens
-    expect(tokens).toHaveProperty('refreshToken')
+    const tokens = await expectJson<TokenSet>('The poll or refresh', answer)
     secrets.push(tokens.accessToken, tokens.refreshToken)
     return tokens
   }
   async function killAndRestart(): Promise<void> {
     const { stdout, stderr } = await running.kill()
     written += stdout + stderr
-    running = await startProcess(house.env)
+    running = await startProcess(prepared.env)
   }
 
-  /** Logins and sessions in every state, and what is true of them after a crash: nothing that was answered is lost. */
-  async function answered() {
+  /** Makes logins and sessions in several states; returns the check that a crash lost nothing that was answered. */
+  async function makeAnsweredRequests() {
     const [pending, used, polled, refreshed] = [await started(), await approved(), await signedIn(), await signedIn()]
     const second = await tokensOf(client.refresh(refreshed.tokens.refreshToken))
     return async () => {
@@ -113,8 +114,11 @@ describe('a process on an embedded database', () => {
     }
   }
 
-  /** Sends requests that write, and says what is true of them after a crash: all of each was done or nothing, and clients get on. */
-  async function underWay() {
+  /**
+   * Sends requests that write; returns the check that a crash left each done or not done, and that clients can
+   * continue.
+   */
+  async function sendRequests() {
     const [consuming, polling, refreshing] = [await started(), await approved(), await signedIn()]
     const { refreshToken } = refreshing.tokens
     const answers = [
@@ -126,7 +130,7 @@ describe('a process on an embedded database', () => {
       const [consumed, polled, refreshed] = await Promise.all(answers)
       const isApproved = (await client.poll(consuming.deviceCode)).status === 200
       if (consumed) expect(isApproved).toBe(true)
-      // Approved: the link is spent. Not approved: it still works.
+      // The link of an approved login is used up; that of a pending one still works.
       expect((await client.consume(consuming.token)).status).toBe(isApproved ? 401 : 200)
 
       const again = await tokensOf(client.poll(polling.deviceCode))
@@ -138,45 +142,53 @@ describe('a process on an embedded database', () => {
     }
   }
 
-  // A process takes seconds to start, so one crash is for both.
+  // A process takes seconds to start, so both checks share a crash.
   it.each([0, 10])(
-    'that is killed %d ms into requests has done all of each or nothing, and loses nothing that it answered before',
+    'that is killed %d ms after requests arrive has done each or not, and loses nothing that it answered',
     async (ms) => {
-      const expectNothingLost = await answered()
-      const expectAllOrNothing = await underWay()
-      await new Promise((resolve) => setTimeout(resolve, ms))
+      const expectNothingLost = await makeAnsweredRequests()
+      const expectAllOrNothing = await sendRequests()
+      await sleep(ms)
       await killAndRestart()
       await expectAllOrNothing()
       await expectNothingLost()
     },
-    60_000,
+    RESTART_TIMEOUT_MS,
   )
 
-  it('keeps a second one out, which says why, and is not disturbed', async () => {
-    const refused = await refusedStart(house.env)
-    expect(refused.code).toBe(1)
-    expect(refused.stderr).toMatch(/database directory .* is in use by process \d+/)
-    expect(refused.stderr).not.toMatch(/^\s+at /m)
-    expect(await client.isReady()).toBe(true)
-  }, 60_000)
+  it(
+    'goes on while a second one refuses to start and names the owner of the database',
+    async () => {
+      const refused = await refusedStart(prepared.env)
+      expect(refused.code).toBe(1)
+      expect(refused.stderr).toMatch(/database directory .* is in use by process \d+/)
+      expect(refused.stderr).not.toMatch(/^\s+at /m)
+      expect(await client.isReady()).toBe(true)
+    },
+    RESTART_TIMEOUT_MS,
+  )
 
-  it('that is asked to stop answers what is under way, ends well, and leaves the database to the next', async () => {
-    const { deviceCode } = await started()
-    const underWay = client.poll(deviceCode)
-    // The answer has begun to be made when the process has read the request.
-    await client.isReady()
-    const ended = running.stop()
-    expect([428, 503]).toContain((await underWay).status)
-    const { code, stdout, stderr } = await ended
-    expect(code).toBe(0)
-    written += stdout + stderr
+  it(
+    'answers pending requests at SIGTERM, ends with 0, and leaves the database to the next process',
+    async () => {
+      const { deviceCode } = await started()
+      const underWay = client.poll(deviceCode)
+      // Answered after the poll was read, so that the poll is under way.
+      expect(await client.isReady()).toBe(true)
+      const ended = running.stop()
+      expect([428, 503]).toContain((await underWay).status)
+      const { code, stdout, stderr } = await ended
+      expect(code).toBe(0)
+      written += stdout + stderr
 
-    running = await startProcess(house.env)
-    expect(await client.isReady()).toBe(true)
-    expect([428, 429]).toContain((await client.poll(deviceCode)).status)
-  }, 60_000)
+      running = await startProcess(prepared.env)
+      expect(await client.isReady()).toBe(true)
+      expect([428, 429]).toContain((await client.poll(deviceCode)).status)
+    },
+    RESTART_TIMEOUT_MS,
+  )
 
-  it('writes no secret to its log', () => {
+  it('writes no secret to its output', () => {
     expect(secrets.length).toBeGreaterThan(10)
     expect(written.split('\n').length).toBeGreaterThan(30)
     expect(secrets.filter((secret) => written.includes(secret))).toEqual([])
@@ -184,11 +196,11 @@ describe('a process on an embedded database', () => {
   })
 })
 
-describe.concurrent('a start', () => {
-  /** Without a database a start has nothing else to fail by. */
+describe.concurrent('svc serve', () => {
+  /** Without a database, so that nothing else can make the start fail. */
   const GATEWAY = { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'none' }
 
-  it('with broken settings names them all and shows no value', async () => {
+  it('names all invalid settings and shows no value', async () => {
     const refused = await refusedStart({
       SVC_BASE_URL: 'hunter2',
       SVC_MAIL_URL: 'hunter2',
@@ -202,7 +214,7 @@ describe.concurrent('a start', () => {
     expect(refused.stderr).not.toMatch(/^\s+at /m)
   })
 
-  it('in production refuses what is for development only', async () => {
+  it('refuses settings for development in production', async () => {
     const refused = await refusedStart({
       NODE_ENV: 'production',
       SVC_DATABASE_URL: 'memory:',
@@ -214,7 +226,7 @@ describe.concurrent('a start', () => {
       expect(refused.stderr).toMatch(new RegExp(`${name}: .*NODE_ENV=production`))
   })
 
-  it('with a broken directory file names every mistake with its line', async () => {
+  it('names each mistake of an invalid directory file with its line', async () => {
     await using folder = await newFolder()
     const file = path.join(folder.path, 'directory.yaml')
     await writeFile(
@@ -236,14 +248,14 @@ describe.concurrent('a start', () => {
     expect(refused.stderr).not.toMatch(/^\s+at /m)
   })
 
-  it('with a directory file that is not there says so', async () => {
+  it('names a directory file that does not exist', async () => {
     const refused = await refusedStart({ ...GATEWAY, SVC_DIRECTORY_FILE: '/nowhere/directory.yaml' })
     expect(refused.code).toBe(1)
     expect(refused.stderr).toContain('/nowhere/directory.yaml')
   })
 })
 
-/** The body of an answer; null when the connection broke. */
+/** The body of an answer; null when the connection closed before it. */
 function bodyOf(answer: Promise<Response>): Promise<unknown> {
   return answer.then((response) => response.json()).catch(() => null)
 }

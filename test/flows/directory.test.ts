@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import type { Directory } from '../../src/directory/rules.ts'
-import { snapshotCache, toMap, toSnapshot } from '../../src/directory/snapshot.ts'
-import type { DirectorySnapshot } from '../../src/directory/snapshot.ts'
+import { toSnapshot } from '../../src/directory/snapshot.ts'
 import { directoryStore } from '../../src/directory/store.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -31,8 +30,8 @@ function directory({ core = CORE, other = '', models = MODELS }: Parts = {}): Di
 
 const withoutBob = CORE.replace(', { email: bob@example.com }', '')
 
-/** Every row that the directory writes, so that nothing changes unseen. */
-async function everything({ prisma }: TestDatabase) {
+/** All rows of all tables that applying a directory writes. */
+async function allRows({ prisma }: TestDatabase) {
   return {
     organizations: await prisma.organization.findMany({ orderBy: { id: 'asc' } }),
     teams: await prisma.team.findMany({ orderBy: { id: 'asc' } }),
@@ -56,8 +55,8 @@ async function auditKinds({ prisma }: TestDatabase): Promise<string[]> {
   return rows.map(({ kind }) => kind)
 }
 
-/** Signs a person in on a device and in a browser, and leaves logins in every state. */
-async function signIn({ prisma }: TestDatabase, invitationId: string) {
+/** Opens a device session and a browser session for an invitation, and makes a login in each state. */
+async function openSessions({ prisma }: TestDatabase, invitationId: string) {
   const later = addSeconds(TUESDAY, 86_400)
   const base = { invitationId, createdAt: MONDAY }
   const login = (code: string) => ({
@@ -77,12 +76,12 @@ async function signIn({ prisma }: TestDatabase, invitationId: string) {
   })
 }
 
-describe('applying the directory', () => {
-  it('makes the rows what the file says', async () => {
+describe('applying a directory', () => {
+  it('writes the organizations, teams, models and members of the file', async () => {
     await using database = await freshDatabase()
     await directoryStore(database.prisma).applyDirectory(directory(), MONDAY)
 
-    const rows = await everything(database)
+    const rows = await allRows(database)
     expect(rows.organizations.map(({ name }) => name)).toEqual(['acme'])
     expect(rows.teams).toMatchObject([{ name: 'core', defaultModel: 'svc/fast' }])
     expect(rows.models).toMatchObject([
@@ -99,33 +98,31 @@ describe('applying the directory', () => {
     expect(await auditKinds(database)).toEqual(['team.created', 'invitation.created', 'invitation.created'])
   })
 
-  it('gives every account a random user handle of its own', async () => {
+  it('gives each account its own random user handle', async () => {
     await using database = await freshDatabase()
     await directoryStore(database.prisma).applyDirectory(directory(), MONDAY)
 
-    const handles = (await everything(database)).accounts.map(({ userHandle }) =>
-      Buffer.from(userHandle).toString('hex'),
-    )
+    const handles = (await allRows(database)).accounts.map(({ userHandle }) => Buffer.from(userHandle).toString('hex'))
     expect(new Set(handles).size).toBe(2)
     expect(handles.every((handle) => /^[0-9a-f]{32}$/.test(handle))).toBe(true)
   })
 
-  it('changes nothing the second time, not even a time', async () => {
+  it('changes no row when it is applied again', async () => {
     await using database = await freshDatabase()
     const store = directoryStore(database.prisma)
     await store.applyDirectory(directory(), MONDAY)
-    await signIn(database, (await invitationOf(database, 'ada@example.com')).id)
-    const before = await everything(database)
+    await openSessions(database, (await invitationOf(database, 'ada@example.com')).id)
+    const before = await allRows(database)
 
     await store.applyDirectory(directory(), TUESDAY)
-    expect(await everything(database)).toEqual(before)
+    expect(await allRows(database)).toEqual(before)
   })
 
-  it('carries changed fields over and keeps the rows', async () => {
+  it('updates changed fields and keeps the rows', async () => {
     await using database = await freshDatabase()
     const store = directoryStore(database.prisma)
     await store.applyDirectory(directory(), MONDAY)
-    const before = await everything(database)
+    const before = await allRows(database)
 
     const core = CORE.replace('defaultModel: svc/fast', 'defaultModel: vendora/large').replace(
       'role: admin',
@@ -133,26 +130,26 @@ describe('applying the directory', () => {
     )
     await store.applyDirectory(directory({ core, models: MODELS.replace('qwen', 'qwen3') }), TUESDAY)
 
-    const after = await everything(database)
+    const after = await allRows(database)
     expect(after.teams).toEqual([{ ...before.teams[0], defaultModel: 'vendora/large' }])
     expect(after.models[0]).toEqual({ ...before.models[0], backendModel: 'qwen3' })
     expect(await invitationOf(database, 'ada@example.com')).toMatchObject({ role: 'member', createdAt: MONDAY })
     expect((await auditKinds(database)).slice(3)).toEqual(['invitation.changed'])
   })
 
-  it('takes away the models, allow-lists, teams and organizations that are gone, and no audit event', async () => {
+  it('removes models, allow-lists, teams and organizations that are gone, and keeps the audit', async () => {
     await using database = await freshDatabase()
     const store = directoryStore(database.prisma)
     const other = '\n      - { name: labs, members: [{ email: eve@example.com }] }'
     await store.applyDirectory(directory({ other }), MONDAY)
-    await signIn(database, (await invitationOf(database, 'eve@example.com')).id)
+    await openSessions(database, (await invitationOf(database, 'eve@example.com')).id)
 
     await store.applyDirectory(
       directory({ core: CORE.replace(', vendora/large', ''), models: MODELS.split('\n  - { id: vendora')[0] ?? '' }),
       TUESDAY,
     )
 
-    const { teams, models, allowed, sessions, browsers, logins } = await everything(database)
+    const { teams, models, allowed, sessions, browsers, logins } = await allRows(database)
     expect(teams.map(({ name }) => name)).toEqual(['core'])
     expect(models.map(({ id }) => id)).toEqual(['svc/fast'])
     expect(allowed.map(({ modelId }) => modelId)).toEqual(['svc/fast'])
@@ -161,45 +158,45 @@ describe('applying the directory', () => {
     expect((await auditKinds(database)).filter((kind) => kind === 'invitation.created')).toHaveLength(3)
 
     await store.applyDirectory({ organizations: [], models: [] }, WEDNESDAY)
-    const rows = await everything(database)
+    const rows = await allRows(database)
     expect([rows.organizations, rows.teams, rows.models, rows.invitations]).toEqual([[], [], [], []])
     expect(rows.audit.length).toBeGreaterThan(5)
   })
 })
 
-describe('a member who is no longer listed', () => {
+describe('a member who is removed from the file', () => {
   async function withdrawn() {
     const database = await freshDatabase()
     const store = directoryStore(database.prisma)
     await store.applyDirectory(directory(), MONDAY)
-    await signIn(database, (await invitationOf(database, 'bob@example.com')).id)
+    await openSessions(database, (await invitationOf(database, 'bob@example.com')).id)
     await store.applyDirectory(directory({ core: withoutBob }), TUESDAY)
     return { database, store }
   }
 
-  it('loses the invitation, and every session with it', async () => {
+  it('loses the invitation and all sessions', async () => {
     const { database } = await withdrawn()
     await using _ = database
     const ended = { revokedAt: TUESDAY, revokedReason: 'invitation_withdrawn' }
     expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ revokedAt: TUESDAY })
     expect(await invitationOf(database, 'ada@example.com')).toMatchObject({ revokedAt: null })
-    const { sessions, browsers, audit } = await everything(database)
+    const { sessions, browsers, audit } = await allRows(database)
     expect(sessions).toMatchObject([ended])
     expect(browsers).toMatchObject([ended])
     const { id, accountId, teamId } = await invitationOf(database, 'bob@example.com')
     expect(audit.at(-1)).toMatchObject({ kind: 'invitation.withdrawn', at: TUESDAY, accountId, teamId, subjectId: id })
   })
 
-  it('cannot finish a login that was under way, and its user code is free again', async () => {
+  it('cannot finish a pending login, whose user code is released', async () => {
     const { database } = await withdrawn()
     await using _ = database
-    const { logins } = await everything(database)
+    const { logins } = await allRows(database)
     const states = logins.map(({ deviceId, status, userCode }) => [deviceId, status, userCode])
     expect(states).toEqual([
       ['pending', 'cancelled', null],
       ['approved', 'cancelled', null],
       ['denied', 'denied', null],
-      ['redeemed', 'approved', null],
+      ['redeemed', 'cancelled', null],
     ])
   })
 
@@ -209,21 +206,21 @@ describe('a member who is no longer listed', () => {
     await store.applyDirectory(directory(), WEDNESDAY)
 
     expect(await invitationOf(database, 'bob@example.com')).toMatchObject({ revokedAt: null, createdAt: MONDAY })
-    expect((await everything(database)).sessions).toMatchObject([{ revokedAt: TUESDAY }])
+    expect((await allRows(database)).sessions).toMatchObject([{ revokedAt: TUESDAY }])
     expect((await auditKinds(database)).at(-1)).toBe('invitation.restored')
   })
 
-  it('is withdrawn once, however often the file is applied', async () => {
+  it('is withdrawn once when the file is applied twice', async () => {
     const { database, store } = await withdrawn()
     await using _ = database
-    const before = await everything(database)
+    const before = await allRows(database)
     await store.applyDirectory(directory({ core: withoutBob }), WEDNESDAY)
-    expect(await everything(database)).toEqual(before)
+    expect(await allRows(database)).toEqual(before)
   })
 })
 
 describe('a member whom an admin invited', () => {
-  it('stays, until the file lists and later drops the same person', async () => {
+  it('stays until the file lists and later removes the same person', async () => {
     await using database = await freshDatabase()
     const store = directoryStore(database.prisma)
     await store.applyDirectory(directory({ core: withoutBob }), MONDAY)
@@ -250,13 +247,13 @@ describe('a member whom an admin invited', () => {
   })
 })
 
-it('changes nothing at all when it fails in the middle', async () => {
+it('changes nothing when applying a directory fails in the middle', async () => {
   await using database = await freshDatabase()
   const store = directoryStore(database.prisma)
   await store.applyDirectory(directory(), MONDAY)
-  await signIn(database, (await invitationOf(database, 'bob@example.com')).id)
-  const before = await everything(database)
-  // The last thing that applying does is to write that Bob is out.
+  await openSessions(database, (await invitationOf(database, 'bob@example.com')).id)
+  const before = await allRows(database)
+  // The withdrawal of Bob is the last row that is written.
   await database.prisma
     .$executeRaw`ALTER TABLE audit_events ADD CONSTRAINT broken CHECK (kind <> 'invitation.withdrawn')`
   try {
@@ -266,7 +263,7 @@ it('changes nothing at all when it fails in the middle', async () => {
   } finally {
     await database.prisma.$executeRaw`ALTER TABLE audit_events DROP CONSTRAINT broken`
   }
-  expect(await everything(database)).toEqual(before)
+  expect(await allRows(database)).toEqual(before)
 })
 
 describe('the snapshot', () => {
@@ -279,89 +276,5 @@ describe('the snapshot', () => {
     expect([...snapshot.keys()]).toEqual(['@acme/core'])
     expect(snapshot.get('@acme/core')).toMatchObject({ organization: 'acme', name: 'core', defaultModel: 'svc/fast' })
     expect(snapshot).toEqual(toSnapshot(directory(), MONDAY))
-  })
-})
-
-describe('the snapshot cache', () => {
-  const MAX_AGE_MS = 5000
-
-  function cached() {
-    const state = { now: MONDAY, loads: 0, fail: false, name: 'first', failures: 0 }
-    const load = async (): Promise<DirectorySnapshot> => {
-      state.loads++
-      if (state.fail) throw new Error('away')
-      return toMap([{ organization: 'acme', name: 'core', defaultModel: state.name, models: [] }])
-    }
-    const onFailure = () => void state.failures++
-    const cache = snapshotCache({ load, clock: { now: () => state.now }, maxAgeMs: MAX_AGE_MS, onFailure })
-    const ask = () => cache.team('@acme/core')
-    const pass = (ms: number) => (state.now = new Date(state.now.getTime() + ms))
-    return { state, cache, ask, pass }
-  }
-
-  it('loads once for all who ask at the start, then answers without waiting', async () => {
-    const { state, cache, ask } = cached()
-    await Promise.all([ask(), ask(), ask()])
-    expect(state.loads).toBe(1)
-    expect(ask()).toMatchObject({ defaultModel: 'first' })
-    expect(cache.team('@acme/nobody')).toBeNull()
-    expect(state.loads).toBe(1)
-  })
-
-  it('reloads behind the answer once it is old', async () => {
-    const { state, cache, ask, pass } = cached()
-    await ask()
-    state.name = 'second'
-    pass(MAX_AGE_MS - 1)
-    expect(ask()).toMatchObject({ defaultModel: 'first' })
-    expect(state.loads).toBe(1)
-
-    pass(1)
-    expect(ask()).toMatchObject({ defaultModel: 'first' })
-    expect(ask()).toMatchObject({ defaultModel: 'first' })
-    await cache.reload()
-    expect(state.loads).toBe(2)
-    expect(ask()).toMatchObject({ defaultModel: 'second' })
-  })
-
-  it('does not serve what nobody has asked for in a long time', async () => {
-    const { state, ask, pass } = cached()
-    await ask()
-    state.name = 'second'
-    pass(3_600_000)
-    expect(await ask()).toMatchObject({ defaultModel: 'second' })
-  })
-
-  it('reloads although the clock was set back', async () => {
-    const { state, ask, pass } = cached()
-    await ask()
-    state.name = 'second'
-    pass(-3_600_000)
-    expect(await ask()).toMatchObject({ defaultModel: 'second' })
-  })
-
-  it('keeps the last good one while loading fails, without waiting for each failure', async () => {
-    const { state, cache, ask, pass } = cached()
-    await ask()
-    state.fail = true
-    pass(3_600_000)
-    expect(await ask()).toMatchObject({ defaultModel: 'first' })
-    pass(3_600_000)
-    expect(ask()).toMatchObject({ defaultModel: 'first' })
-    await cache.reload()
-    expect(state.failures).toBe(2)
-
-    state.fail = false
-    state.name = 'second'
-    await cache.reload()
-    expect(ask()).toMatchObject({ defaultModel: 'second' })
-  })
-
-  it('rejects when there is nothing yet to serve, and tries again', async () => {
-    const { state, ask } = cached()
-    state.fail = true
-    await expect(ask()).rejects.toThrow('away')
-    state.fail = false
-    expect(await ask()).toMatchObject({ defaultModel: 'first' })
   })
 })

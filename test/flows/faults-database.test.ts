@@ -1,17 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../src/database/client.ts'
+import type { TokenSet } from '../../generated/sdk/index.js'
+import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
-import { authRoutes } from '../support/auth-routes.ts'
+import { makeAuthRequests } from '../support/auth-requests.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import type { Cut, CuttingProxy } from '../support/cutting-proxy.ts'
-import { newDeviceMails } from '../support/notices.ts'
+import { countNewDeviceMails } from '../support/notices.ts'
 import { mailTokenOf, people } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
-import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
+import { atOnce, expectJson, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { lockTable } from '../support/table-lock.ts'
+import { withDeadline } from '../support/wait.ts'
 
 const persons = people()
 let postgres: TestPostgres
@@ -39,8 +42,7 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
 const consume = (token: string) => post('/v1/auth/magic/consume', { token })
 const poll = (deviceCode: string) => post('/v1/auth/device/poll', { deviceCode })
 const refresh = (account: string, refreshToken: string) => post('/v1/auth/token/refresh', { account, refreshToken })
-const tokensOf = async (response: Response) =>
-  (await response.json()) as { accessToken: string; refreshToken: string; account: string }
+const tokensOf = (response: Response) => expectJson<TokenSet>('The poll or refresh', response)
 
 async function started(email = persons.next()) {
   const { deviceCode } = await service.startLogin(email)
@@ -61,17 +63,17 @@ const auditOf = (email: string, kind: string) =>
     return events.filter(({ accountId }) => accountId === id).length
   })
 
-/** The outcome of a request whose COMMIT, the next that comes, loses its connection. */
+/** The outcome of a request whose connection to the database is cut at its COMMIT. */
 async function cutDuring(when: Cut, ask: () => Promise<Response>): Promise<string> {
   const cut = proxy.cutNextCommit(when)
   const [response] = await Promise.all([ask(), cut])
   return outcomeOf(response)
 }
 
-describe.each([['before' as const], ['after' as const]])('a connection that is cut %s the COMMIT', (when) => {
+describe.each([['before' as const], ['after' as const]])('a database connection that is cut %s the COMMIT', (when) => {
   const isDone = when === 'after'
 
-  it('of an approval: 503, all of it or nothing, and the device gets its tokens', async () => {
+  it('of an approval is answered 503, is done or not done, and the device gets its tokens', async () => {
     const { email, token, deviceCode } = await started()
     expect(await cutDuring(when, () => consume(token))).toBe('503 service_unavailable')
 
@@ -81,14 +83,14 @@ describe.each([['before' as const], ['after' as const]])('a connection that is c
     expect(login).toMatchObject(isDone ? { status: 'approved' } : { status: 'pending', mailUsedAt: null })
     expect(await browsersOf(email)).toBe(isDone ? 1 : 0)
     expect(await auditOf(email, 'device_login.approved')).toBe(isDone ? 1 : 0)
-    // A link counts once, also for whoever did not hear that it did.
+    // A used link is refused, also for a caller who did not receive the answer.
     expect(await outcomeOf(await consume(token))).toBe(isDone ? '401 unauthorized' : '200')
     expect(await outcomeOf(await poll(deviceCode))).toBe('200')
     expect(await browsersOf(email)).toBe(1)
     expect(await auditOf(email, 'device_login.approved')).toBe(1)
   })
 
-  it('of a first poll: 503, and the next one has the one session, of which its owner is told once', async () => {
+  it('of a first poll is answered 503, and the next poll has the same session and one email', async () => {
     const { email, deviceCode } = await approved()
     expect(await cutDuring(when, () => poll(deviceCode))).toBe('503 service_unavailable')
 
@@ -101,10 +103,10 @@ describe.each([['before' as const], ['after' as const]])('a connection that is c
     expect((await tokensOf(await poll(deviceCode))).refreshToken).toBe(tokens.refreshToken)
     expect((await service.clientOf(tokens.accessToken).GET('/v1/models')).response.status).toBe(200)
     expect(await outcomeOf(await refresh(email, tokens.refreshToken))).toBe('200')
-    expect(await newDeviceMails([service], email)).toBe(1)
+    expect(await countNewDeviceMails([service], email)).toBe(1)
   })
 
-  it('of a refresh: 503, and the same token refreshes, to one successor', async () => {
+  it('of a refresh is answered 503, and the same token then gets one successor', async () => {
     const email = persons.next()
     const { refreshToken } = await service.signIn(email)
     expect(await cutDuring(when, () => refresh(email, refreshToken))).toBe('503 service_unavailable')
@@ -118,7 +120,7 @@ describe.each([['before' as const], ['after' as const]])('a connection that is c
     expect(await outcomeOf(await refresh(email, one?.refreshToken ?? ''))).toBe('200')
   })
 
-  it('of twenty refreshes at once: none is told that its token is bad, and one successor comes of them', async () => {
+  it('of one of twenty concurrent refreshes is answered 503, and the others get one successor', async () => {
     const email = persons.next()
     const { refreshToken } = await service.signIn(email)
     const cut = proxy.cutNextCommit(when)
@@ -131,7 +133,7 @@ describe.each([['before' as const], ['after' as const]])('a connection that is c
     expect(await sessionsOf(email)).toMatchObject([{ generation: 1, revokedAt: null }])
   })
 
-  it('of a start: 503, and starting again works', async () => {
+  it('of a start is answered 503 without an email, and the next start works', async () => {
     const email = persons.next()
     const mails = () => service.mailbox.mails.filter(({ to }) => to.includes(email)).length
     const body = { email, deviceId: 'laptop-1' }
@@ -140,7 +142,7 @@ describe.each([['before' as const], ['after' as const]])('a connection that is c
     expect((await service.signIn(email)).account).toBe(email)
   })
 
-  it('of a sign-out: 503, and signing out again ends the session', async () => {
+  it('of a sign-out is answered 503, and the next sign-out ends the session', async () => {
     const email = persons.next()
     const { accessToken, refreshToken } = await service.signIn(email)
     const signOut = () => post('/v1/auth/logout', {}, { authorization: `Bearer ${accessToken}` })
@@ -151,8 +153,8 @@ describe.each([['before' as const], ['after' as const]])('a connection that is c
   })
 })
 
-describe('while every connection waits for a lock', () => {
-  it('auth routes give up in a few seconds, callers who are known are served as ever, and all goes on afterwards', async () => {
+describe('while all database connections wait for a lock', () => {
+  it('answers control plane requests with 503, serves known callers, and recovers afterwards', async () => {
     const email = persons.next()
     const { accessToken, refreshToken } = await service.signIn(email)
     const other = persons.next()
@@ -160,12 +162,11 @@ describe('while every connection waits for a lock', () => {
     const models = () => service.clientOf(accessToken).GET('/v1/models')
     expect((await models()).response.status).toBe(200)
 
-    const times: number[] = []
     const statuses: number[] = []
     const lock = await lockTable(direct, 'device_sessions', 'ACCESS EXCLUSIVE')
     try {
       const auth = timed({
-        // More than there are connections, which hang until the lock is gone or they are given up.
+        // More than there are connections, so that all connections wait for the lock.
         ...Object.fromEntries(
           Array.from({ length: 20 }, (_, index) => [`refresh ${index}`, () => refresh(email, refreshToken)]),
         ),
@@ -178,10 +179,8 @@ describe('while every connection waits for a lock', () => {
       const state = { isOver: false }
       void auth.finally(() => (state.isOver = true))
       while (!state.isOver) {
-        const startedAt = performance.now()
-        statuses.push((await models()).response.status)
-        times.push(performance.now() - startedAt)
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        statuses.push((await withDeadline('a known caller to be answered', models())).response.status)
+        await sleep(20)
       }
       const answered = await auth
       expect(tooSlow(answered)).toEqual([])
@@ -195,7 +194,6 @@ describe('while every connection waits for a lock', () => {
     }
     expect(tally(statuses.map(String))).toEqual({ '200': statuses.length })
     expect(statuses.length).toBeGreaterThan(10)
-    expect(Math.max(...times)).toBeLessThan(500)
 
     expect((await service.fetch('/readyz')).status).toBe(200)
     expect(await outcomeOf(await refresh(email, refreshToken))).toBe('200')
@@ -204,8 +202,8 @@ describe('while every connection waits for a lock', () => {
 })
 
 describe('a request of the control plane', () => {
-  /** The tables that are written before all others: an EXCLUSIVE lock lets them be read. */
-  const WRITTEN = [
+  /** The tables that requests write first. An EXCLUSIVE lock blocks writes and lets reads pass. */
+  const WRITTEN_TABLES = [
     'accounts',
     'device_logins',
     'device_sessions',
@@ -215,39 +213,42 @@ describe('a request of the control plane', () => {
   ]
   const isUnavailable = ({ outcome }: Timed) => /^503 (service|temporarily)_unavailable$/.test(outcome)
 
-  it('that waits for a connection, gets it late and then waits for a lock is 503 within three seconds', async () => {
-    const { reading, writing } = await authRoutes(service, persons.next())
-    const locks = await Promise.all(WRITTEN.map((table) => lockTable(direct, table, 'EXCLUSIVE')))
+  it('is answered 503 when it waits for a connection, again for a connection, and then for a lock', async () => {
+    const { reads, writes } = await makeAuthRequests(service, persons.next())
+    const locks = await Promise.all(WRITTEN_TABLES.map((table) => lockTable(direct, table, 'EXCLUSIVE')))
     try {
-      const used = useConnections(10, 1.6)
-      const answered = await timed({ ...reading, ...writing })
+      const used = occupyConnections(10, 0.8)
+      const answered = await timed({ ...reads, ...writes })
       await used
       expect(tooSlow(answered)).toEqual([])
-      expect(answered.filter(({ name }) => name in writing).filter((answer) => !isUnavailable(answer))).toEqual([])
+      expect(answered.filter(({ name }) => name in writes).filter((answer) => !isUnavailable(answer))).toEqual([])
       expect(answered.filter((answer) => answer.outcome !== '200' && !isUnavailable(answer))).toEqual([])
-      // Nobody was spared the first wait.
-      expect(answered.filter(({ ms }) => ms < 1400)).toEqual([])
+      // Each request had to wait for a connection first.
+      expect(answered.filter(({ ms }) => ms < 700)).toEqual([])
     } finally {
       await Promise.all(locks.map((lock) => lock.release()))
     }
-    const answered = await timed(reading)
+    const answered = await timed(reads)
     expect(answered.filter(({ outcome }) => outcome !== '200')).toEqual([])
   })
 })
 
-/** Uses so many connections of the service for so long, for no request. */
-function useConnections(count: number, seconds: number) {
+/** Keeps connections of the service busy for some seconds. */
+function occupyConnections(count: number, seconds: number) {
   return atOnce(count, () => service.database.prisma.$queryRaw`SELECT 1 FROM pg_sleep(${seconds})`)
 }
 
 type Timed = { readonly name: string; readonly outcome: string; readonly ms: number }
 
-/** Three seconds, and what a busy machine needs until everybody who asked at once has asked and heard. Without a bound for all waits it is six. */
+/**
+ * The answers that took longer than their waits: 0.8 s until connections are free, then at most 1.2 s for a connection
+ * and 1.3 s for a lock. The rest is for a busy machine.
+ */
 function tooSlow(answered: readonly Timed[]): Timed[] {
-  return answered.filter(({ ms }) => ms > 3500)
+  return answered.filter(({ ms }) => ms > 5000)
 }
 
-/** Asks everything at once. */
+/** Sends all requests at once. */
 function timed(requests: Readonly<Record<string, () => Promise<Response>>>): Promise<Timed[]> {
   return Promise.all(
     Object.entries(requests).map(async ([name, ask]) => {

@@ -3,13 +3,15 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
-import { DirectoryFileError, serve } from '../../src/server/serve.ts'
+import { DirectoryFileError } from '../../src/server/directory-file.ts'
+import { serve } from '../../src/server/serve.ts'
 import { newFolder } from '../support/process.ts'
 import { json, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const directoryWith = (models: string) => `
 organizations:
@@ -54,7 +56,7 @@ describe('a gateway without a database', () => {
     await folder[Symbol.asyncDispose]()
   })
 
-  /** As an operator starts it; `settings` besides. */
+  /** Starts a gateway as an operator does, with these settings besides. */
   const startGateway = async (settings: Record<string, string> = {}, clock: Clock = control.clock) => {
     const lines: { event: string; fields: object }[] = []
     const note = (fields: object, event: string) => void lines.push({ event, fields })
@@ -79,24 +81,25 @@ describe('a gateway without a database', () => {
       [Symbol.asyncDispose]: () => running.stop(),
     }
   }
-  /** Nobody listens there. */
+  /** A control plane that does not answer. */
   const unreachable = { SVC_CONTROL_PLANE_URL: '' }
   const idsOf = async (response: Response) =>
     ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
 
-  it('is ready, and says that it has none', async () => {
+  it('is ready and reports its database as disabled', async () => {
     await using gateway = await startGateway()
     const ready = await gateway.ask('/readyz')
     expect([ready.status, await ready.json()]).toEqual([200, { status: 'ok', database: 'disabled' }])
   })
 
-  it('serves a caller whom the control plane signed in, and tells the log of the call', async () => {
+  it('serves a caller with a token of the control plane, and logs the call', async () => {
     await using gateway = await startGateway()
     const call = json({ messages: [{ role: 'user', content: 'a-secret' }] }, { authorization: `Bearer ${token}` })
     const response = await gateway.ask('/v1/chat/completions', call)
     expect([response.status, await response.json()]).toEqual([200, answer])
-    const told = () => gateway.lines.filter(({ event }) => event === 'call.finished')
-    await expect.poll(told, { timeout: 5000 }).toMatchObject([
+    const finished = () => gateway.lines.filter(({ event }) => event === 'call.finished')
+    await waitUntil('the call in the log', finished, (seen) => seen.length === 1)
+    expect(finished()).toMatchObject([
       {
         fields: { team: '@acme/core', model: 'vendora/large', servedBy: 'vendora', inputTokens: 12, outputTokens: 3 },
       },
@@ -104,11 +107,11 @@ describe('a gateway without a database', () => {
     expect(JSON.stringify(gateway.lines)).not.toContain('a-secret')
   })
 
-  it('refuses made-up tokens, those of another issuer and those that have ended', async () => {
+  it('refuses forged tokens, tokens of another issuer and expired tokens', async () => {
     await using gateway = await startGateway()
     await using other = await startGateway({ SVC_BASE_URL: 'https://other.example' })
     expect(await outcomeOf(await gateway.models())).toBe('200')
-    expect(await outcomeOf(await gateway.models('made-up'))).toBe('401 unauthorized')
+    expect(await outcomeOf(await gateway.models('forged'))).toBe('401 unauthorized')
     expect(await outcomeOf(await gateway.models(`${token.slice(0, -8)}AAAAAAAA`))).toBe('401 unauthorized')
     expect(await outcomeOf(await other.models())).toBe('401 unauthorized')
 
@@ -117,7 +120,7 @@ describe('a gateway without a database', () => {
     expect(await outcomeOf(await late.models())).toBe('401 unauthorized')
   })
 
-  it('takes teams and models from the directory file, again when it is told to', async () => {
+  it('reads teams and models from the directory file, and again on reload', async () => {
     await using gateway = await startGateway()
     expect(await idsOf(await gateway.models())).toEqual(['vendora/large'])
 
@@ -132,7 +135,7 @@ describe('a gateway without a database', () => {
     await writeFile(files.directory, directoryWith('vendora/large'))
   })
 
-  it('starts with the keys of its file while the control plane is away', async () => {
+  it('starts with the keys of its file while the control plane cannot be reached', async () => {
     await using first = await startGateway()
     expect((await first.models()).status).toBe(200)
     const kept = (await readFile(files.keys, 'utf8')).replace(control.origin, unreachable.SVC_CONTROL_PLANE_URL)
@@ -141,23 +144,23 @@ describe('a gateway without a database', () => {
 
     await using second = await startGateway({ ...unreachable, SVC_GATEWAY_KEYS_FILE: keys })
     expect((await second.models()).status).toBe(200)
-    expect(second.lines.map(({ event }) => event)).toContain('control_plane.away')
+    expect(second.lines.map(({ event }) => event)).toContain('control_plane.unreachable')
   })
 
-  it('answers 503 and not 401 while it cannot tell: no file, no control plane', async () => {
+  it('answers 503 and not 401 while it has no keys', async () => {
     const keys = path.join(folder.path, 'none.json')
     await using gateway = await startGateway({ ...unreachable, SVC_GATEWAY_KEYS_FILE: keys })
     expect(await outcomeOf(await gateway.models())).toBe('503 service_unavailable')
-    expect(await outcomeOf(await gateway.models('made-up'))).toBe('401 unauthorized')
+    expect(await outcomeOf(await gateway.models('forged'))).toBe('401 unauthorized')
     expect((await gateway.ask('/readyz')).status).toBe(200)
   })
 
-  it('does not believe the kept keys of another control plane', async () => {
+  it('ignores a key file of another control plane', async () => {
     await using gateway = await startGateway(unreachable)
     expect(await outcomeOf(await gateway.models())).toBe('503 service_unavailable')
   })
 
-  it('goes on serving when the control plane stops, and after a start of its own', async () => {
+  it('goes on serving after the control plane has stopped, also after a restart', async () => {
     const last = await startService({ env: { SVC_ROLE: 'control-plane' }, directory: directoryWith('vendora/large') })
     const { accessToken } = await last.signIn('ada@example.com')
     const settings = {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
-import { housekeepingStore } from '../../src/control/housekeeping/store.ts'
+import { makeHousekeepingStore } from '../../src/control/housekeeping/store.ts'
 import { startSignIn } from '../support/passkeys.ts'
 import { signInBrowser } from '../support/people.ts'
 import { freshDatabase } from '../support/database.ts'
 import { startService } from '../support/service.ts'
 
 describe('housekeeping', () => {
-  it('deletes what is over, keeps what somebody may still ask for, and the audit', async () => {
+  it('deletes expired rows in steps and keeps all audit events', async () => {
     await using service = await startService()
     const { prisma } = service.database
-    const { sweep } = housekeepingStore(prisma)
+    const { sweep } = makeHousekeepingStore(prisma)
     const rows = async () => ({
       challenges: await prisma.webauthnChallenge.count(),
       logins: await prisma.deviceLogin.count(),
@@ -39,10 +39,10 @@ describe('housekeeping', () => {
     expect(await audited()).toBe(before)
   })
 
-  it('deletes the events of calls after 90 days and the names of their batches after 7, however many there are', async () => {
+  it('deletes call events after 90 days and the names of their batches after 7, in any number', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { sweep } = housekeepingStore(prisma)
+    const { sweep } = makeHousekeepingStore(prisma)
     const now = new Date('2026-11-21T10:00:00Z')
     await writeEvents(prisma, { count: 2500, at: '2026-08-23T10:00:00Z' })
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:01Z' })
@@ -54,28 +54,28 @@ describe('housekeeping', () => {
     expect(await prisma.callEventBatch.count()).toBe(1)
   })
 
-  it('begins the log of an embedded database anew when much has been written, and not before', async () => {
+  it('writes a checkpoint of an embedded database after much has been written, and not before', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const begun = async () => {
+    const lastCheckpoint = async () => {
       const [log] = await prisma.$queryRaw<{ at: string }[]>`SELECT redo_lsn::text AS at FROM pg_control_checkpoint()`
       return log?.at
     }
-    const { tidy } = housekeepingStore(prisma, { rows: 1, logBytes: 128 * 1024 })
+    const { vacuum } = makeHousekeepingStore(prisma, { rows: 1, logBytes: 128 * 1024 })
     await prisma.$executeRaw`CHECKPOINT`
-    const before = await begun()
+    const before = await lastCheckpoint()
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:00Z' })
-    await tidy()
-    expect(await begun()).toBe(before)
+    await vacuum()
+    expect(await lastCheckpoint()).toBe(before)
     await writeEvents(prisma, { count: 500, at: '2026-08-23T10:00:00Z' })
-    await tidy()
-    expect(await begun()).not.toBe(before)
+    await vacuum()
+    expect(await lastCheckpoint()).not.toBe(before)
   })
 
-  it('has an embedded database use the space of deleted rows again', async () => {
+  it('reuses the space of deleted rows of an embedded database', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { sweep, tidy } = housekeepingStore(prisma, { rows: 1000, logBytes: 256 * 1024 })
+    const { sweep, vacuum } = makeHousekeepingStore(prisma, { rows: 1000, logBytes: 256 * 1024 })
     const bytes = async () => {
       const [size] = await prisma.$queryRaw<{ bytes: number }[]>`SELECT pg_relation_size('call_events')::int AS bytes`
       return size?.bytes
@@ -83,7 +83,7 @@ describe('housekeeping', () => {
     const round = async () => {
       await writeEvents(prisma, { count: 1000, at: '2026-08-23T10:00:00Z' })
       await sweep(new Date('2026-11-21T10:00:00Z'))
-      await tidy()
+      await vacuum()
       return bytes()
     }
     const once = await round()

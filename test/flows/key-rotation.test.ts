@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { openKeyring } from '../../src/access/keyring.ts'
 import type { Keyring } from '../../src/access/keyring.ts'
 import { accessStore } from '../../src/access/store.ts'
-import { signAccessToken, verifyAccessToken } from '../../src/kernel/access-token.ts'
+import { signAccessToken, verifyAccessToken } from '../../src/access/access-token.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { testClock } from '../support/clock.ts'
@@ -12,8 +12,8 @@ const ISSUER = 'http://localhost:8787'
 const ACCESS_TOKEN_SECONDS = 900
 const CLAIMS = { accountId: 'a', sessionId: 's', organization: 'acme', team: '@acme/core', role: 'member' } as const
 
-/** Two processes of a deployment, and somebody outside who keeps the published keys for five minutes. */
-async function deployment() {
+/** The keyrings of two processes that share a database and a clock. */
+async function openTwoKeyrings() {
   const database = await freshDatabase()
   const clock = testClock()
   const store = accessStore(database.prisma)
@@ -23,38 +23,38 @@ async function deployment() {
     const now = clock.now()
     return signAccessToken(CLAIMS, ISSUER, by.signingKey(), now, addSeconds(now, ACCESS_TOKEN_SECONDS))
   }
-  const isGood = async (token: Secret, by: Keyring) =>
+  const isValid = async (token: Secret, by: Keyring) =>
     (await verifyAccessToken(token, ISSUER, by.findPublicKey, clock.now())) !== null
   const kids = (by: Keyring) => by.publicKeys().map(({ kid }) => kid)
-  return { database, clock, one, two, sign, isGood, kids, [Symbol.asyncDispose]: () => database.close() }
+  return { database, clock, one, two, sign, isValid, kids, [Symbol.asyncDispose]: () => database.close() }
 }
 
 describe('rotation of the signing key', () => {
-  it('changes nothing before a month is over', async () => {
-    await using service = await deployment()
-    service.clock.advance({ days: 30, ms: -1 })
-    await service.one.turn()
-    expect(service.kids(service.one)).toEqual(['access-1'])
+  it('changes nothing before 30 days have passed', async () => {
+    await using keyrings = await openTwoKeyrings()
+    keyrings.clock.advance({ days: 30, ms: -1 })
+    await keyrings.one.rotate()
+    expect(keyrings.kids(keyrings.one)).toEqual(['access-1'])
   })
 
-  it('publishes the next key a quarter of an hour before it signs, and retires the old one when its tokens have ended', async () => {
-    await using service = await deployment()
-    const { one, clock } = service
+  it('publishes the next key 15 minutes before it signs, and retires the old one after its tokens', async () => {
+    await using keyrings = await openTwoKeyrings()
+    const { one, clock } = keyrings
     clock.advance({ days: 30 })
-    await one.turn()
-    expect([service.kids(one), one.signingKey().kid]).toEqual([['access-1', 'access-2'], 'access-1'])
+    await one.rotate()
+    expect([keyrings.kids(one), one.signingKey().kid]).toEqual([['access-1', 'access-2'], 'access-1'])
     clock.advance({ seconds: 900, ms: -1 })
     expect(one.signingKey().kid).toBe('access-1')
-    const last = await service.sign(one)
+    const last = await keyrings.sign(one)
     clock.advance({ ms: 1 })
     expect(one.signingKey().kid).toBe('access-2')
     clock.advance({ seconds: ACCESS_TOKEN_SECONDS - 2 })
-    expect(await service.isGood(last, one)).toBe(true)
+    expect(await keyrings.isValid(last, one)).toBe(true)
     clock.advance({ seconds: 302 })
-    expect(service.kids(one)).toEqual(['access-2'])
+    expect(keyrings.kids(one)).toEqual(['access-2'])
   })
 
-  it('signs with the first key at once, on a machine too whose clock is behind the one that made it', async () => {
+  it('signs with the first key at once, also on a machine whose clock is behind', async () => {
     await using database = await freshDatabase()
     const store = accessStore(database.prisma)
     await openKeyring(store, testClock(new Date('2026-11-21T10:00:03Z')), ACCESS_TOKEN_SECONDS)
@@ -62,41 +62,41 @@ describe('rotation of the signing key', () => {
     expect(behind.signingKey().kid).toBe('access-1')
   })
 
-  it('makes one next key, though both processes turn at once', async () => {
-    await using service = await deployment()
-    const { one, two, clock } = service
+  it('makes one next key when both processes rotate at once', async () => {
+    await using keyrings = await openTwoKeyrings()
+    const { one, two, clock } = keyrings
     clock.advance({ days: 30 })
-    await Promise.all([one.turn(), two.turn()])
-    expect(service.kids(one)).toEqual(['access-1', 'access-2'])
+    await Promise.all([one.rotate(), two.rotate()])
+    expect(keyrings.kids(one)).toEqual(['access-1', 'access-2'])
     expect(one.publicKeys()).toEqual(two.publicKeys())
-    const written = await service.database.prisma.auditEvent.count({ where: { kind: 'signing_key.published' } })
+    const written = await keyrings.database.prisma.auditEvent.count({ where: { kind: 'signing_key.published' } })
     expect(written).toBe(1)
   })
 
-  it('refuses no token at any moment of it: at the other process, and where published keys are kept five minutes', async () => {
-    await using service = await deployment()
-    const { one, two, clock } = service
+  it('refuses no token during a rotation, at the other process and with keys cached for 5 minutes', async () => {
+    await using keyrings = await openTwoKeyrings()
+    const { one, two, clock } = keyrings
     clock.advance({ days: 30, seconds: -600 })
-    const living: { token: Secret; endsAt: number }[] = []
-    let kept = { kids: service.kids(one), at: clock.now().getTime() }
+    const live: { token: Secret; endsAt: number }[] = []
+    let cached = { kids: keyrings.kids(one), at: clock.now().getTime() }
     let refused = 0
     for (let minute = 0; minute < 60; minute++) {
-      await one.turn()
-      // The other process is slow to look.
-      if (minute % 5 === 0) await two.turn()
+      await one.rotate()
+      // The other process checks less often.
+      if (minute % 5 === 0) await two.rotate()
       const now = clock.now().getTime()
-      if (now - kept.at >= 300_000) kept = { kids: service.kids(two), at: now }
+      if (now - cached.at >= 300_000) cached = { kids: keyrings.kids(two), at: now }
       for (const by of [one, two]) {
-        living.push({ token: await service.sign(by), endsAt: now + ACCESS_TOKEN_SECONDS * 1000 })
-        if (!kept.kids.includes(by.signingKey().kid)) refused++
+        live.push({ token: await keyrings.sign(by), endsAt: now + ACCESS_TOKEN_SECONDS * 1000 })
+        if (!cached.kids.includes(by.signingKey().kid)) refused++
       }
-      for (const { token, endsAt } of living.filter((one) => one.endsAt - 1000 > now)) {
-        for (const by of [one, two]) if (endsAt && !(await service.isGood(token, by))) refused++
+      for (const { token, endsAt } of live.filter((one) => one.endsAt - 1000 > now)) {
+        for (const by of [one, two]) if (endsAt && !(await keyrings.isValid(token, by))) refused++
       }
       clock.advance({ seconds: 60 })
     }
     expect(refused).toBe(0)
     expect(one.signingKey().kid).toBe('access-2')
-    expect(service.kids(one)).toEqual(['access-2'])
+    expect(keyrings.kids(one)).toEqual(['access-2'])
   })
 })

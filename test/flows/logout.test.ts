@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { cookiesOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { expectData, expectOk, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -14,12 +14,13 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 const logout = (headers: Record<string, string>) => service.fetch('/v1/auth/logout', { method: 'POST', headers })
 
-it('a browser in cookie mode loses every cookie and every session behind them', async () => {
+it('clears all cookies of a browser in cookie mode and ends their sessions', async () => {
   const email = persons.next()
   const { deviceCode } = await service.startLogin(email)
-  const session = cookiesOf(await service.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(service, email) })))
-  const polled = await service.fetch('/v1/auth/device/poll', json({ deviceCode }, { 'x-svc-use-cookies': 'true' }))
-  const cookie = `${session}; ${cookiesOf(polled)}`
+  const consume = service.fetch('/v1/auth/magic/consume', json({ token: mailTokenOf(service, email) }))
+  const approved = await expectOk('The approval', consume)
+  const poll = service.fetch('/v1/auth/device/poll', json({ deviceCode }, { 'x-svc-use-cookies': 'true' }))
+  const cookie = `${cookiesOf(approved)}; ${cookiesOf(await expectOk('The poll', poll))}`
 
   const response = await logout({ cookie })
   expect(await response.json()).toEqual({ ok: true })
@@ -36,14 +37,14 @@ it('a browser in cookie mode loses every cookie and every session behind them', 
   expect(await (await logout({ cookie })).json()).toEqual({ ok: true })
 })
 
-it('the refresh cookie alone is enough to end its session', async () => {
+it('ends a session by its refresh cookie alone', async () => {
   const email = persons.next()
   const { accessToken, refreshToken } = await service.signIn(email)
-  await logout({ cookie: `svc_refresh=${refreshToken}` })
+  await expectOk('The sign-out', logout({ cookie: `svc_refresh=${refreshToken}` }))
   expect((await service.clientOf(accessToken).GET('/device')).response.status).toBe(401)
 })
 
-it('an access token that has ended still says whose session to end', async () => {
+it('ends a session by its expired access token', async () => {
   const email = persons.next()
   const { accessToken, refreshToken } = await service.signIn(email)
   service.clock.advance({ seconds: 901 })
@@ -52,7 +53,7 @@ it('an access token that has ended still says whose session to end', async () =>
   expect(await outcomeOf(response)).toBe('401 unauthorized')
 })
 
-it('a forged access token ends nobody’s session', async () => {
+it('ends no session by a forged access token', async () => {
   const email = persons.next()
   const { accessToken, refreshToken } = await service.signIn(email)
   const [header, payload] = accessToken.split('.')
@@ -62,14 +63,14 @@ it('a forged access token ends nobody’s session', async () => {
   expect(response.status).toBe(200)
 })
 
-it('signing one device out leaves the person’s other device and browser', async () => {
+it('signs one device out and leaves the other device and browser of the person', async () => {
   const email = persons.next()
   const cookie = await signInBrowser(service, email)
   const [one, other] = [
     await service.signIn(email, { deviceId: 'one' }),
     await service.signIn(email, { deviceId: 'other' }),
   ]
-  await service.clientOf(one.accessToken).POST('/v1/auth/logout')
+  expectData('The sign-out', await service.clientOf(one.accessToken).POST('/v1/auth/logout'))
   expect((await service.clientOf(other.accessToken).GET('/device')).response.status).toBe(200)
   expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(200)
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { people } from '../support/people.ts'
+import { expectData } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -11,28 +12,27 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-const refresh = async (account: string, refreshToken: string) => {
-  const { data, error } = await service.client.POST('/v1/auth/token/refresh', { body: { account, refreshToken } })
-  return data ?? error.error.code
-}
+const refresh = async (account: string, refreshToken: string) =>
+  expectData('The refresh', await service.client.POST('/v1/auth/token/refresh', { body: { account, refreshToken } }))
+const poll = async (deviceCode: string) =>
+  expectData('The poll', await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } }))
 
-it('a poll whose answer was lost gives the same refresh token again, and a good access token each time', async () => {
+it('replays the same refresh token, with a new access token, when the answer of a poll was lost', async () => {
   const email = persons.next()
   const { deviceCode } = await service.startLogin(email)
   await service.approveByMail(email)
-  const poll = async () => (await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })).data
 
-  const lost = await poll()
+  const lost = await poll(deviceCode)
   service.clock.advance({ seconds: 30 })
-  const again = await poll()
-  expect(again?.refreshToken).toBe(lost?.refreshToken)
-  expect(again?.accessToken).not.toBe(lost?.accessToken)
+  const again = await poll(deviceCode)
+  expect(again.refreshToken).toBe(lost.refreshToken)
+  expect(again.accessToken).not.toBe(lost.accessToken)
   for (const tokens of [lost, again])
-    expect((await service.clientOf(tokens?.accessToken ?? '').GET('/device')).response.status).toBe(200)
+    expect((await service.clientOf(tokens.accessToken).GET('/device')).response.status).toBe(200)
   expect(await service.database.prisma.deviceSession.count({ where: { revokedAt: null, login: { id: {} } } })).toBe(1)
 })
 
-it('a refresh whose answer was lost gives the same successor again for half a minute', async () => {
+it('replays the same successor for 30 seconds when the answer of a refresh was lost', async () => {
   const email = persons.next()
   const { refreshToken } = await service.signIn(email)
   const lost = await refresh(email, refreshToken)
@@ -41,17 +41,16 @@ it('a refresh whose answer was lost gives the same successor again for half a mi
   service.clock.advance({ seconds: 25 })
   const last = await refresh(email, refreshToken)
 
-  const successor = expect.objectContaining({ refreshToken: (lost as { refreshToken: string }).refreshToken })
-  expect(again).toEqual(successor)
-  expect(last).toEqual(successor)
-  expect(await refresh(email, (lost as { refreshToken: string }).refreshToken)).toHaveProperty('accessToken')
+  expect(again.refreshToken).toBe(lost.refreshToken)
+  expect(last.refreshToken).toBe(lost.refreshToken)
+  expect(await refresh(email, lost.refreshToken)).toHaveProperty('accessToken')
 })
 
-it('a device that never got its tokens starts again on the same device without trouble', async () => {
+it('signs a device in again when it never received its tokens', async () => {
   const email = persons.next()
   const { deviceCode } = await service.startLogin(email)
   await service.approveByMail(email)
-  await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+  await poll(deviceCode)
   const tokens = await service.signIn(email)
   expect(await refresh(email, tokens.refreshToken)).toHaveProperty('refreshToken')
 })

@@ -15,7 +15,7 @@ const DRAFT = servedModel('svc/draft', { certified: false })
 const TEAM = { defaultModel: 'vendora/large', models: [LARGE, NAMED, FAST, BOTH, DRAFT] }
 
 const MESSAGES = [{ role: 'user', content: 'Grüß Gott' }]
-const STYLES = [
+const CALLS = [
   { path: '/v1/chat/completions', upstream: 'vendora', goesTo: '/v1/chat/completions', body: { messages: MESSAGES } },
   { path: '/v1/responses', upstream: 'vendora', goesTo: '/v1/responses', body: { input: 'hi' } },
   {
@@ -32,11 +32,14 @@ const STYLES = [
   },
 ] as const
 
-// Opening a gateway checks the whole contract, so the cases share a few.
+// Opening a gateway takes long, because it reads the whole contract. So the cases share a few.
 let upstream: TestUpstream
 let gateway: TestGateway
-let impatient: TestGateway
-let lost: TestGateway
+/** With a short idle time. */
+let shortIdle: TestGateway
+/** Its upstreams cannot be reached. */
+let unreachable: TestGateway
+/** Without any backend. */
 let alone: TestGateway
 let engine: TestEngine
 let local: TestGateway
@@ -46,10 +49,10 @@ beforeAll(async () => {
   engine = await startEngine()
   const everywhere = { vendora: upstream.url, vendorb: upstream.url, vendorc: upstream.url }
   gateway = await startGateway(everywhere)
-  impatient = await startGateway({ team: TEAM, idleTimeoutMs: 300, ...everywhere })
+  shortIdle = await startGateway({ team: TEAM, idleTimeoutMs: 300, ...everywhere })
   const gone = await startUpstream()
   await gone[Symbol.asyncDispose]()
-  lost = await startGateway({ team: TEAM, vendora: gone.url, vendorb: gone.url, vendorc: gone.url })
+  unreachable = await startGateway({ team: TEAM, vendora: gone.url, vendorb: gone.url, vendorc: gone.url })
   alone = await startGateway({ team: TEAM })
   local = await startGateway({ team: TEAM, engine: engine.url })
 })
@@ -61,14 +64,16 @@ beforeEach(() => {
 })
 
 afterAll(async () => {
-  for (const started of [gateway, impatient, lost, alone, local, upstream, engine]) await started[Symbol.asyncDispose]()
+  for (const started of [gateway, shortIdle, unreachable, alone, local, upstream, engine])
+    await started[Symbol.asyncDispose]()
 })
 
-describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goesTo, body }) => {
-  it('carries the bytes untouched and answers with the bytes that come back', async () => {
+describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goesTo, body }) => {
+  it('sends the caller’s bytes untouched and answers with the bytes that come back', async () => {
     const answer = { id: '1', big: 1, text: 'ü' }
     upstream.restart(answersJson(answer, { headers: { 'request-id': 'req_up' } }))
-    const sent = ` ${JSON.stringify({ ...body, model: 'vendora/large' }).slice(0, -1)}, "seed":12345678901234567890,"t":1.0}`
+    const named = JSON.stringify({ ...body, model: 'vendora/large' }).slice(0, -1)
+    const sent = ` ${named}, "seed":12345678901234567890,"t":1.0}`
     const res = await gateway.post(`${path}?beta=true&x=`, sent, {
       headers: { 'anthropic-version': '2023-06-01', 'x-svc-session-id': 's', cookie: 'a=b' },
     })
@@ -89,7 +94,7 @@ describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goe
     expect(Object.keys(seen.headers).filter((name) => /cookie|^x-(svc|forwarded)/.test(name))).toEqual([])
   })
 
-  it('streams', async () => {
+  it('streams the events as they come', async () => {
     const events = ['data: {"a":1}\n\n', ': ping\n\n', 'data: [DONE]\n\n']
     upstream.restart(streams(events))
     const res = await gateway.post(path, { ...body, stream: true })
@@ -98,12 +103,12 @@ describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goe
     expect(await res.text()).toBe(events.join(''))
   })
 
-  it("names the team's default model where the caller names none, and changes nothing else", async () => {
+  it("adds the team's default model where the caller names none, and changes nothing else", async () => {
     await gateway.post(path, body)
     expect(upstream.last().body.toString()).toBe(`{"model":"vendora/large",${JSON.stringify(body).slice(1)}`)
   })
 
-  it("replaces the id by the upstream's own name", async () => {
+  it("replaces the model's id by the upstream's own name", async () => {
     await gateway.post(path, { ...body, model: 'vendora/named' })
     expect(upstream.last().body.toString()).toBe(JSON.stringify({ ...body, model: 'large-2026' }))
   })
@@ -128,7 +133,7 @@ describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goe
   it.each([
     ['gzip', gzipSync],
     ['zstd', zstdCompressSync],
-  ])('decodes a %s body, and says nothing of it upstream', async (encoding, compress) => {
+  ])('decompresses a %s body, and sends no content encoding', async (encoding, compress) => {
     const sent = JSON.stringify({ ...body, model: 'vendora/large' })
     const headers = { 'content-encoding': encoding }
     await gateway.post(path, '', { body: compress(sent), headers })
@@ -163,43 +168,43 @@ describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goe
     expect(upstream.calls).toEqual([])
   })
 
-  it('refuses where no model is named and the team has no default', async () => {
+  it('refuses a call that names no model when the team has no default', async () => {
     gateway.known.team = { ...TEAM, defaultModel: null }
     const res = await gateway.post(path, body)
     expect([res.status, await codeOf(res)]).toEqual([400, 'invalid_request'])
   })
 
-  it('refuses a caller whose team is gone', async () => {
+  it('refuses a caller whose team no longer exists', async () => {
     gateway.known.team = null
     expect(await codeOf(await gateway.post(path, body))).toBe('model_not_allowed')
   })
 
-  it('refuses a stranger', async () => {
+  it('refuses an unknown token', async () => {
     const res = await gateway.post(path, body, { headers: { authorization: 'Bearer wrong' } })
     expect([res.status, await codeOf(res), upstream.calls.length]).toEqual([401, 'unauthorized', 0])
   })
 
-  it('says that the upstream failed (502), and logs why', async () => {
+  it('answers 502 when the upstream fails, and logs why', async () => {
     upstream.restart(({ socket }) => socket.destroySoon())
     const res = await gateway.post(path, body)
     expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_failed'])
     expect(res.headers.get('x-svc-served-by')).toBe(group)
-    const broken = gateway.log.findLast(({ event }) => event === 'call.broken')
+    const broken = gateway.log.findLast(({ event }) => event === 'call.upstream_failed')
     expect(broken?.fields).toMatchObject({ kind: 'failed', servedBy: group })
   })
 
-  it('says that the upstream cannot be reached (502)', async () => {
-    const res = await lost.post(path, body)
+  it('answers 502 when the upstream cannot be reached', async () => {
+    const res = await unreachable.post(path, body)
     expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_failed'])
   })
 
-  it('says that the upstream was silent (504)', async () => {
+  it('answers 504 when the upstream is silent', async () => {
     upstream.restart(neverAnswers)
-    const res = await impatient.post(path, body)
+    const res = await shortIdle.post(path, body)
     expect([res.status, await codeOf(res)]).toEqual([504, 'upstream_timeout'])
   })
 
-  it('says that nothing serves the model (503), for good', async () => {
+  it('answers 503 without Retry-After when no backend serves the model', async () => {
     const res = await alone.post(path, body)
     expect([res.status, await codeOf(res), res.headers.get('x-should-retry'), res.headers.get('retry-after')]).toEqual([
       503,
@@ -209,7 +214,7 @@ describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goe
     ])
   })
 
-  it('ends with the access of the caller: before the answer with 401', async () => {
+  it('answers 401 when the caller’s session ends before the answer', async () => {
     upstream.restart(neverAnswers)
     const answer = gateway.post(path, body)
     await expect.poll(() => upstream.openCalls()).toBe(1)
@@ -219,7 +224,7 @@ describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goe
     expect(gateway.watched()).toBe(0)
   })
 
-  it('ends with the access of the caller: a stream breaks', async () => {
+  it('breaks a stream off when the caller’s session ends', async () => {
     upstream.restart(streams(['data: 1\n\n'], { end: 'stalls' }))
     const res = await gateway.post(path, { ...body, stream: true })
     gateway.endSession()
@@ -230,7 +235,7 @@ describe.each(STYLES)('POST $path to an upstream', ({ path, upstream: group, goe
 })
 
 describe('the vendor B group', () => {
-  it('takes the access token as x-api-key, and keeps it', async () => {
+  it('takes the access token as x-api-key, and does not send it upstream', async () => {
     const res = await fetch(`${gateway.url}/vendorb/v1/messages`, {
       method: 'POST',
       body: JSON.stringify({ messages: MESSAGES }),
@@ -242,7 +247,7 @@ describe('the vendor B group', () => {
 })
 
 describe('a chat completion of the local worker', () => {
-  it('asks for the alias with clamped limits, and answers with the service model', async () => {
+  it('asks for the backend’s model with clamped limits, and answers with the service’s model', async () => {
     const res = await local.post(
       '/v1/chat/completions',
       `{"max_tokens":99999, "model":"svc/fast","messages":[],"max_completion_tokens":5,"seed":1.0}`,
@@ -255,7 +260,7 @@ describe('a chat completion of the local worker', () => {
     expect(engine.lastChat().headers).not.toHaveProperty('authorization')
   })
 
-  it('streams, each chunk with the service model, until [DONE]', async () => {
+  it('streams chunks with the service’s model until [DONE]', async () => {
     const text = await local
       .post('/v1/chat/completions', { model: 'svc/fast', messages: MESSAGES, stream: true })
       .then((res) => res.text())
@@ -277,7 +282,7 @@ describe('a chat completion of the local worker', () => {
     expect([res.status, await res.text()]).toEqual([400, '{"error":{"message":"context too long"}}'])
   })
 
-  it('is not available when the engine cannot be reached (503), and the worker is asked for its state at once', async () => {
+  it('answers 503 when the engine cannot be reached, and probes the worker at once', async () => {
     const engine = await use(startEngine())
     const gateway = await use(startGateway({ team: TEAM, engine: engine.url }))
     await gateway.get('/v1/workers')
@@ -289,7 +294,7 @@ describe('a chat completion of the local worker', () => {
       .toMatchObject({ found: 'unavailable' })
   })
 
-  it('goes to the upstream by its name there while the engine is away, from the first call on', async () => {
+  it('goes to the upstream under its name there while the engine cannot be reached', async () => {
     const upstream = await use(startUpstream())
     const engine = await use(startEngine())
     await engine[Symbol.asyncDispose]()
@@ -299,7 +304,7 @@ describe('a chat completion of the local worker', () => {
     expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ model: 'large-2026' })
   })
 
-  it('goes to the engine rather than to the upstream while both are there', async () => {
+  it('goes to the engine while both the engine and the upstream are there', async () => {
     const upstream = await use(startUpstream())
     const engine = await use(startEngine())
     const gateway = await use(startGateway({ team: TEAM, vendora: upstream.url, engine: engine.url }))
@@ -308,7 +313,7 @@ describe('a chat completion of the local worker', () => {
     expect(upstream.calls).toEqual([])
   })
 
-  it('that breaks off is told and cut', async () => {
+  it('breaks off when the engine does', async () => {
     engine.chat = streams(['data: {"model":"qwen3:8b"}\n\n'], { end: 'breaks' })
     const res = await local.post('/v1/chat/completions', { model: 'svc/fast', messages: [], stream: true })
     await expect(res.text()).rejects.toThrow()
@@ -326,7 +331,7 @@ describe('the lists of models', () => {
   })
 
   it.each(lists)(
-    '%s is empty for a caller whose team is gone, refused to strangers, and answers HEAD',
+    '%s is empty for a caller whose team no longer exists, refuses unknown tokens and answers HEAD',
     async (path) => {
       gateway.known.team = null
       expect(await gateway.get(path).then((res) => res.json())).toMatchObject({ data: [] })
@@ -337,7 +342,7 @@ describe('the lists of models', () => {
 })
 
 describe('the workers', () => {
-  it('are one, with the models that the caller sees and their state', async () => {
+  it('are the local worker, with the models that the caller sees and their states', async () => {
     const worker = {
       id: 'local-engine',
       mode: 'airplane',
@@ -354,12 +359,12 @@ describe('the workers', () => {
     expect(await local.get('/v1/workers/local-engine').then((res) => res.json())).toEqual(worker)
   })
 
-  it('that are others do not exist', async () => {
+  it('do not include any other', async () => {
     const res = await local.get('/v1/workers/other')
     expect([res.status, await codeOf(res)]).toEqual([404, 'not_found'])
   })
 
-  it('without a configured engine are shown as that', async () => {
+  it('are shown as not configured without an engine', async () => {
     const { workers } = (await alone.get('/v1/workers').then((res) => res.json())) as {
       workers: { state: string; models: { state: string }[] }[]
     }

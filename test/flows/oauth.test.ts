@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { describe, expect, it } from 'vitest'
 import { directoryOf, signInBrowser } from '../support/people.ts'
-import { bytes, form, outcomeOf } from '../support/requests.ts'
+import { bytes, expectData, expectOk, form, outcomeOf } from '../support/requests.ts'
 import { BASE_URL, startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -9,40 +9,46 @@ const CLIENT: oauth.Client = { client_id: 'My CLI' }
 const DIRECTORY = directoryOf(['ada@example.com', 'grace@example.com'])
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** What a client of the standard is given to reach the service, whose public address is not the one that it listens on. */
-function reach(service: TestService) {
+/** Options of the OAuth client that send its requests to the address on which the service listens. */
+function clientOptions(service: TestService) {
   const options = {
-    // Loopback has no TLS, which is what the library marks this for.
+    // The library marks this option as deprecated to warn of plain HTTP, which is right on loopback.
     // eslint-disable-next-line @typescript-eslint/no-deprecated
     [oauth.allowInsecureRequests]: true,
     [oauth.customFetch]: (url: string, init: RequestInit) => service.fetch(url.replace(BASE_URL, ''), init),
   }
-  // The library's own options have more to say than these tests.
+  // The type of the library for a custom fetch is stricter than these tests need.
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   return options as { [oauth.allowInsecureRequests]: true; [oauth.customFetch]: never }
 }
 
 async function discover(service: TestService) {
   const issuer = new URL(BASE_URL)
-  const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...reach(service) })
+  const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...clientOptions(service) })
   return oauth.processDiscoveryResponse(issuer, response)
 }
 
 async function authorize(service: TestService, parameters: Record<string, string> = {}) {
   const server = await discover(service)
-  const response = await oauth.deviceAuthorizationRequest(server, CLIENT, oauth.None(), parameters, reach(service))
+  const response = await oauth.deviceAuthorizationRequest(
+    server,
+    CLIENT,
+    oauth.None(),
+    parameters,
+    clientOptions(service),
+  )
   return { server, login: await oauth.processDeviceAuthorizationResponse(server, CLIENT, response) }
 }
 
 async function redeem(service: TestService, server: oauth.AuthorizationServer, deviceCode: string) {
-  const response = await oauth.deviceCodeGrantRequest(server, CLIENT, oauth.None(), deviceCode, reach(service))
+  const response = await oauth.deviceCodeGrantRequest(server, CLIENT, oauth.None(), deviceCode, clientOptions(service))
   return oauth.processDeviceCodeResponse(server, CLIENT, response)
 }
 
 const token = (service: TestService, fields: Record<string, string>) => service.fetch('/oauth/token', form(fields))
 
-describe('a client of the standard', () => {
-  it('signs in as whoever types the code in, calls, and refreshes', async () => {
+describe('a standard OAuth client', () => {
+  it('signs in as the person who enters the code, calls the gateway and refreshes', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const { server, login } = await authorize(service)
     expect(login).toMatchObject({
@@ -58,7 +64,8 @@ describe('a client of the standard', () => {
     const cookie = await signInBrowser(service, 'grace@example.com')
     const found = await service.fetch('/device', form({ action: 'find', userCode: login.user_code }, { cookie }))
     expect(await found.text()).toContain('My CLI')
-    await service.fetch('/device', form({ action: 'approve', userCode: login.user_code }, { cookie }))
+    const approve = form({ action: 'approve', userCode: login.user_code }, { cookie })
+    await expectOk('The approval', service.fetch('/device', approve))
 
     const tokens = await redeem(service, server, login.device_code)
     expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 900 })
@@ -70,7 +77,7 @@ describe('a client of the standard', () => {
       CLIENT,
       oauth.None(),
       tokens.refresh_token ?? '',
-      reach(service),
+      clientOptions(service),
     )
     const next = await oauth.processRefreshTokenResponse(server, CLIENT, refreshed)
     expect(next.refresh_token).not.toBe(tokens.refresh_token)
@@ -78,7 +85,7 @@ describe('a client of the standard', () => {
     await expect(redeem(service, server, login.device_code)).rejects.toMatchObject({ error: 'invalid_grant' })
   })
 
-  it('with a login hint is approved by the mail', async () => {
+  it('with a login hint is approved by email', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const { server, login } = await authorize(service, { login_hint: 'ada@example.com' })
     await service.approveByMail('ada@example.com')
@@ -87,7 +94,7 @@ describe('a client of the standard', () => {
     expect(status.data?.user.email).toBe('ada@example.com')
   })
 
-  it('with a login hint is nobody else’s to approve', async () => {
+  it('with a login hint cannot be approved by another account', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const { server, login } = await authorize(service, { login_hint: 'ada@example.com' })
     const cookie = await signInBrowser(service, 'grace@example.com')
@@ -96,11 +103,12 @@ describe('a client of the standard', () => {
     await expect(redeem(service, server, login.device_code)).rejects.toMatchObject({ error: 'authorization_pending' })
   })
 
-  it('is told when the person said no, and when the time is over', async () => {
+  it('gets access_denied after a denial and expired_token after the expiry', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const { server, login } = await authorize(service)
     const cookie = await signInBrowser(service, 'ada@example.com')
-    await service.fetch('/device', form({ action: 'deny', userCode: login.user_code }, { cookie }))
+    const deny = form({ action: 'deny', userCode: login.user_code }, { cookie })
+    await expectOk('The denial', service.fetch('/device', deny))
     await expect(redeem(service, server, login.device_code)).rejects.toMatchObject({ error: 'access_denied' })
 
     const late = await authorize(service)
@@ -108,7 +116,7 @@ describe('a client of the standard', () => {
     await expect(redeem(service, server, late.login.device_code)).rejects.toMatchObject({ error: 'expired_token' })
   })
 
-  it('becomes one account’s, though two approve at once', async () => {
+  it('gets the tokens of one account when two accounts approve at once', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const { server, login } = await authorize(service)
     const cookies = [await signInBrowser(service, 'ada@example.com'), await signInBrowser(service, 'grace@example.com')]
@@ -124,16 +132,20 @@ describe('a client of the standard', () => {
   })
 })
 
-describe('refusals in the form of the standards', () => {
+describe('the error codes of OAuth', () => {
   it.each([
-    ['a grant that there is not', { grant_type: 'password' }, '400 unsupported_grant_type'],
-    ['no grant', { device_code: 'x' }, '400 invalid_request'],
-    ['no device code', { grant_type: DEVICE_GRANT }, '400 invalid_request'],
-    ['an unknown device code', { grant_type: DEVICE_GRANT, device_code: 'x' }, '400 invalid_grant'],
-    ['no refresh token', { grant_type: 'refresh_token' }, '400 invalid_request'],
-    ['an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }, '401 invalid_grant'],
-    ['too much', { grant_type: 'refresh_token', refresh_token: 'x'.repeat(17_000) }, '413 invalid_request'],
-  ])('%s', async (_name, fields, outcome) => {
+    ['for an unknown grant type', { grant_type: 'password' }, '400 unsupported_grant_type'],
+    ['for no grant type', { device_code: 'x' }, '400 invalid_request'],
+    ['for no device code', { grant_type: DEVICE_GRANT }, '400 invalid_request'],
+    ['for an unknown device code', { grant_type: DEVICE_GRANT, device_code: 'x' }, '400 invalid_grant'],
+    ['for no refresh token', { grant_type: 'refresh_token' }, '400 invalid_request'],
+    ['for an unknown refresh token', { grant_type: 'refresh_token', refresh_token: 'x' }, '401 invalid_grant'],
+    [
+      'for a body that is too large',
+      { grant_type: 'refresh_token', refresh_token: 'x'.repeat(17_000) },
+      '413 invalid_request',
+    ],
+  ])('are used %s', async (_name, fields, outcome) => {
     await using service = await startService()
     const response = await token(service, fields)
     expect(await outcomeOf(response)).toBe(outcome)
@@ -141,11 +153,11 @@ describe('refusals in the form of the standards', () => {
     expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('a refresh of a device that was signed out, or away too long, is 401', async () => {
+  it('are used for a refresh of a signed-out and of an expired session', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const ada = await service.signIn('ada@example.com')
     const grace = await service.signIn('grace@example.com')
-    await service.clientOf(ada.accessToken).POST('/v1/auth/logout')
+    expectData('The sign-out', await service.clientOf(ada.accessToken).POST('/v1/auth/logout'))
     const refresh = (refreshToken: string) =>
       token(service, { grant_type: 'refresh_token', refresh_token: refreshToken })
     expect(await outcomeOf(await refresh(ada.refreshToken))).toBe('401 invalid_grant')
@@ -153,27 +165,30 @@ describe('refusals in the form of the standards', () => {
     expect(await outcomeOf(await refresh(grace.refreshToken))).toBe('401 invalid_grant')
   })
 
-  it.each(['/oauth/device_authorization', '/oauth/token'])('%s takes forms of its own site alone', async (path) => {
-    await using service = await startService()
-    const json = bytes('{"grant_type":"refresh_token"}', 'application/json')
-    expect(await outcomeOf(await service.fetch(path, json))).toBe('415 invalid_request')
-    const foreign = form({ grant_type: 'refresh_token' }, { origin: 'https://evil.example' })
-    expect(await outcomeOf(await service.fetch(path, foreign))).toBe('403 access_denied')
-  })
+  it.each(['/oauth/device_authorization', '/oauth/token'])(
+    'are used by %s for JSON and for another origin',
+    async (path) => {
+      await using service = await startService()
+      const json = bytes('{"grant_type":"refresh_token"}', 'application/json')
+      expect(await outcomeOf(await service.fetch(path, json))).toBe('415 invalid_request')
+      const foreign = form({ grant_type: 'refresh_token' }, { origin: 'https://evil.example' })
+      expect(await outcomeOf(await service.fetch(path, foreign))).toBe('403 access_denied')
+    },
+  )
 
-  it('an address that is not invited, none at all, and too many', async () => {
+  it('are used for addresses that are not invited or invalid, large bodies and the rate limit', async () => {
     await using service = await startService({ env: { SVC_LIMIT_STARTS_PER_IP: '3' } })
     const ask = (fields: Record<string, string>) => service.fetch('/oauth/device_authorization', form(fields))
-    expect(await outcomeOf(await ask({ login_hint: 'nobody@example.com' }))).toBe('400 access_denied')
+    expect(await outcomeOf(await ask({ login_hint: 'unknown@example.com' }))).toBe('400 access_denied')
     expect(await outcomeOf(await ask({ login_hint: 'a@b.test, c@d.test' }))).toBe('400 invalid_request')
     expect(await outcomeOf(await ask({ padding: 'x'.repeat(17_000) }))).toBe('413 invalid_request')
-    await ask({ client_id: 'My CLI' })
+    await expectOk('The third start', ask({ client_id: 'My CLI' }))
     const fourth = await ask({ client_id: 'My CLI' })
     expect(await outcomeOf(fourth)).toBe('429 temporarily_unavailable')
     expect(Number(fourth.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  it('mail that is out of reach', async () => {
+  it('are used when no mail is configured', async () => {
     await using service = await startService({ mail: false })
     const response = await service.fetch('/oauth/device_authorization', form({ login_hint: 'ada@example.com' }))
     expect(await outcomeOf(response)).toBe('503 temporarily_unavailable')

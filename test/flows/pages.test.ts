@@ -8,7 +8,7 @@ import { readContract } from '../../src/http/contract.ts'
 import {
   changeView,
   findOverflow,
-  findSeriousFlaws,
+  findSeriousViolations,
   startBrowser,
   type TestBrowser,
   type View,
@@ -25,29 +25,29 @@ const documentation = documentOf(readContract(), {
   secure: true,
 })
 
-describe.each(names)('page %s', (name) => {
+describe.each(names)('the page %s', (name) => {
   const markup = String(hostile.get(name)?.page)
 
-  it('shows what others wrote as text', () => {
+  it('shows texts of other people as text, not as markup', () => {
     expect(markup).not.toMatch(/<(img|b|i|u)\b/)
     expect(markup.match(/<script\b/g) ?? []).toHaveLength(hostile.get(name)?.scripts ? 1 : 0)
   })
 
-  it('needs no inline style, inline script or other host', () => {
+  it('has no inline style, inline script or resource of another host', () => {
     const tags = markup.match(/<[a-z][^>]*>/g) ?? []
     expect(tags.filter((tag) => /\s(style|on[a-z]+)=/.test(tag))).toEqual([])
     expect(tags.filter((tag) => /\s(src|href|action)="(?!\/(?!\/))/.test(tag))).toEqual([])
     expect(markup).not.toMatch(/<style|<script(?! type="module" src="\/assets\/)/)
   })
 
-  it('is whole: a title, one heading, a language', () => {
+  it('has a title, one heading and a language', () => {
     expect(markup).toMatch(/^<!doctype html>\s*<html lang="en">/)
     expect(markup).toMatch(/<title>[^<]+ · svc<\/title>/)
     expect(markup.match(/<h1\b/g)).toHaveLength(1)
   })
 })
 
-describe('in a browser', () => {
+describe('the pages in a browser', () => {
   let browser: TestBrowser
   let server: PageServer
   let hostileServer: PageServer
@@ -59,46 +59,52 @@ describe('in a browser', () => {
     await Promise.all([browser, server, hostileServer].map((part) => part[Symbol.asyncDispose]()))
   })
 
-  // Pages of errors differ in their words alone; these two have a button and a time to wait.
-  const unlike = names.filter((name) => !name.startsWith('error-') || ['error-403', 'error-429'].includes(name))
+  // Error pages differ only in their text, except these two, which have a button and a waiting time.
+  const differentPages = names.filter((name) => !name.startsWith('error-') || ['error-403', 'error-429'].includes(name))
 
-  // Flaws of the layout come with a width and flaws of contrast with a scheme, so each of the four is looked at once; all else is the same in both.
+  // The layout depends on the width and the contrast on the scheme, so two views cover both widths and both schemes.
   const views: readonly (Pick<View, 'width' | 'scheme'> & { rules?: string[] })[] = [
     { width: 360, scheme: 'light' },
     { width: 1280, scheme: 'dark', rules: ['color-contrast', 'scrollable-region-focusable'] },
   ]
 
-  it('axe finds nothing serious on any page, narrow or wide, light or dark', { timeout: 180_000 }, async () => {
-    const page = await browser.newPage({ width: 360, scheme: 'light' })
-    const flaws = await visitAll(unlike, page, server, async () => {
-      await openFolds(page)
-      const found: string[] = []
-      for (const { rules, ...view } of views) {
-        await changeView(page, view)
-        found.push(...(await findSeriousFlaws(page, rules)).map((flaw) => `${view.width} ${view.scheme}: ${flaw}`))
-      }
-      return found
-    })
-    expect(flaws).toEqual({})
-  })
+  it(
+    'have no serious accessibility violation that axe finds, narrow or wide, light or dark',
+    { timeout: 180_000 },
+    async () => {
+      const page = await browser.newPage({ width: 360, scheme: 'light' })
+      const violations = await visitAll(differentPages, page, server, async () => {
+        await openFolds(page)
+        const found: string[] = []
+        for (const { rules, ...view } of views) {
+          await changeView(page, view)
+          found.push(
+            ...(await findSeriousViolations(page, rules)).map((line) => `${view.width} ${view.scheme}: ${line}`),
+          )
+        }
+        return found
+      })
+      expect(violations).toEqual({})
+    },
+  )
 
-  it('nothing hostile runs, loads or widens a page of 320 px', { timeout: 60_000 }, async () => {
+  it('with hostile texts run no script, load nothing from other hosts and fit into 320 px', async () => {
     const page = await browser.newPage({ width: 320, scheme: 'light' })
-    const strangers: string[] = []
+    const otherHosts: string[] = []
     page.on('request', (request) => {
-      if (!request.url().startsWith(hostileServer.url)) strangers.push(request.url())
+      if (!request.url().startsWith(hostileServer.url)) otherHosts.push(request.url())
     })
-    const flaws = await visitAll(names, page, hostileServer, async () => {
+    const violations = await visitAll(names, page, hostileServer, async () => {
       await openFolds(page)
       const overflow = await findOverflow(page)
       const pwned = await page.evaluate(() => 'pwned' in globalThis)
       return [...(overflow > 0 ? [`${overflow} px too wide`] : []), ...(pwned ? ['a script ran'] : [])]
     })
-    expect(flaws).toEqual({})
-    expect(strangers).toEqual([])
+    expect(violations).toEqual({})
+    expect(otherHosts).toEqual([])
   })
 
-  it('the policy refuses what gets past the escaping', async () => {
+  it('refuse an injected script by their Content-Security-Policy', async () => {
     const page = await browser.newPage({ width: 360, scheme: 'light' })
     await page.goto(`${server.url}/sign-in`)
     await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="globalThis.pwned=1">'))
@@ -106,7 +112,7 @@ describe('in a browser', () => {
     expect(await page.evaluate(() => 'pwned' in globalThis)).toBe(false)
   })
 
-  it.each([320, 1280])('Approve and Deny are the same size and look at %i px', async (width) => {
+  it.each([320, 1280])('show Approve and Deny with the same size and style at %i px', async (width) => {
     const page = await browser.newPage({ width, scheme: 'light' })
     await page.goto(`${server.url}/confirm`)
     const looks = await page.getByRole('button').evaluateAll((buttons) =>
@@ -120,7 +126,7 @@ describe('in a browser', () => {
     expect(looks[0]).toEqual(looks[1])
   })
 
-  it('opens no form by itself, and reaches Approve and Deny by keyboard alone, in this order', async () => {
+  it('let the keyboard reach Approve and then Deny, and submit nothing by themselves', async () => {
     const page = await browser.newPage({ width: 360, scheme: 'light', javaScript: false })
     await page.goto(`${server.url}/confirm`)
     const focused = () => page.locator(':focus').innerText()
@@ -131,7 +137,7 @@ describe('in a browser', () => {
     expect(page.url()).toBe(`${server.url}/confirm`)
   })
 
-  it('sends token and action, and keeps the token out of the address', async () => {
+  it('send token and action in the body, not in the URL', async () => {
     const page = await browser.newPage({ width: 360, scheme: 'light', javaScript: false })
     await page.goto(`${server.url}/confirm`)
     const [request] = await Promise.all([
@@ -143,7 +149,7 @@ describe('in a browser', () => {
     expect(new URLSearchParams(request.postData() ?? '').get('token')).toMatch(/^svcm_/)
   })
 
-  it('a scanner that presses every button of the page that wants a code sends nothing', async () => {
+  it('send nothing when all buttons of the page that asks for a code are pressed', async () => {
     const page = await browser.newPage({ width: 360, scheme: 'light' })
     const posts: string[] = []
     page.on('request', (request) => request.method() === 'POST' && posts.push(request.url()))
@@ -153,7 +159,7 @@ describe('in a browser', () => {
     expect(await page.content()).not.toContain(FRIENDLY.userCode)
   })
 
-  it('shows passkey buttons only where a script found that they work', async () => {
+  it('show passkey buttons only when a script has found that passkeys work', async () => {
     const withScripts = await browser.newPage({ width: 360, scheme: 'light' })
     await withScripts.goto(`${server.url}/device-signed-out`)
     await withScripts.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
@@ -164,8 +170,8 @@ describe('in a browser', () => {
     expect(await without.locator('noscript p').isVisible()).toBe(true)
   })
 
-  it('the documentation fits a window of 320 px, and axe finds nothing serious', { timeout: 60_000 }, async () => {
-    // All operations look alike, and axe takes its time: two of them stand for the rest.
+  it('of the documentation fit into 320 px and have no serious accessibility violation', async () => {
+    // All operations have the same layout and axe is slow, so it checks only some.
     const paths = Object.entries(documentation.paths).filter(([path]) => /^\/(device|v1\/chat\/)/.test(path))
     const pages = { whole: documentation, part: { ...documentation, paths: Object.fromEntries(paths) } }
     await using docs = await servePages(
@@ -177,7 +183,7 @@ describe('in a browser', () => {
 
     await page.goto(`${docs.url}/part`)
     await openFolds(page)
-    expect(await findSeriousFlaws(page)).toEqual([])
+    expect(await findSeriousViolations(page)).toEqual([])
     await page.goto(`${docs.url}/whole`)
     await openFolds(page)
     expect(await findOverflow(page)).toBe(0)
@@ -192,14 +198,14 @@ describe('in a browser', () => {
     const found: Record<string, string[]> = {}
     for (const name of names) {
       await page.goto(`${from.url}/${name}`)
-      const flaws = await look()
-      if (flaws.length > 0) found[name] = flaws
+      const violations = await look()
+      if (violations.length > 0) found[name] = violations
     }
     return found
   }
 })
 
-/** Opens everything that folds, at once. */
+/** Opens all `details` elements. */
 function openFolds(page: Page): Promise<void> {
   return page.locator('details').evaluateAll((folds) => {
     for (const fold of folds) fold.removeAttribute('name')
@@ -207,22 +213,22 @@ function openFolds(page: Page): Promise<void> {
   })
 }
 
-describe('the documentation', () => {
+describe('the documentation page', () => {
   const page = docsPage(documentation)
 
-  it('names each parameter and the values of what has few, also of what the contract holds once for many', () => {
+  it('names parameters and enumerated values, also of shared schemas', () => {
     expect(String(page)).toContain('X-Svc-Use-Cookies')
     expect(String(page)).toContain('&quot;member&quot; | &quot;admin&quot;')
     expect(String(page)).not.toContain('<code></code>')
   })
 
-  it('says where each credential goes, as this deployment names it', () => {
+  it('names the header or cookie of each credential for this deployment', () => {
     for (const place of ['Authorization: Bearer', 'Cookie: __Host-svc_session', 'x-api-key'])
       expect(String(page)).toContain(`<code>${place}</code>`)
   })
 })
 
-it('the stylesheet loads nothing', async () => {
+it('has a stylesheet that loads nothing', async () => {
   const css = await readFile(new URL('../../src/control/pages/assets/auth.css', import.meta.url), 'utf8')
   expect(css).not.toMatch(/url\(|@import|@font-face/)
 })

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ControlPlaneAway, openPublishedKeys } from '../../src/access/published-keys.ts'
+import { ControlPlaneUnreachable, openPublishedKeys } from '../../src/access/published-keys.ts'
+import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 import { newFolder } from '../support/process.ts'
 
 async function newKey(kid: string): Promise<object> {
@@ -12,21 +12,17 @@ async function newKey(kid: string): Promise<object> {
   return { ...(await exportJWK(publicKey)), kid, alg: 'EdDSA', use: 'sig' }
 }
 
-/** What a control plane publishes; the test says what, and sees how often it is asked. */
+/** A control plane that publishes given keys and counts its requests. */
 async function startControlPlane(keys: readonly object[]) {
-  const state = { body: JSON.stringify({ keys }), status: 200, asked: 0 }
+  const state = { body: JSON.stringify({ keys }), status: 200, requests: 0 }
   const server = createServer((_req, res) => {
-    state.asked += 1
+    state.requests += 1
     res.writeHead(state.status, { 'content-type': 'application/json', 'cache-control': 'public, max-age=300' })
     res.end(state.body)
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   return Object.assign(state, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((closed) => server.close(closed))
-    },
+    url: `http://127.0.0.1:${await listenOnLoopback(server)}`,
+    [Symbol.asyncDispose]: () => closeHttpServer(server),
   })
 }
 
@@ -49,25 +45,25 @@ describe('published keys', () => {
   })
   const open = (controlPlaneUrl: string) => openPublishedKeys({ controlPlaneUrl, file, log })
 
-  it('are asked for once, however many calls wait for them', async () => {
+  it('are fetched once for many calls that wait for them', async () => {
     await using control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
     const found = await Promise.all(Array.from({ length: 20 }, async () => keys.findPublicKey('a')))
     expect(found.every(Boolean)).toBe(true)
-    expect(control.asked).toBe(1)
+    expect(control.requests).toBe(1)
   })
 
-  it('are asked for once in five seconds at most, however many unknown names come', async () => {
+  it('are fetched at most once in five seconds for unknown key ids', async () => {
     await using control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
-    for (let n = 0; n < 20; n++) expect(await keys.findPublicKey(`made-up-${n}`)).toBeUndefined()
-    expect(control.asked).toBe(1)
+    for (let n = 0; n < 20; n++) expect(await keys.findPublicKey(`unknown-${n}`)).toBeUndefined()
+    expect(control.requests).toBe(1)
     vi.advanceTimersByTime(5001)
-    for (let n = 0; n < 20; n++) expect(await keys.findPublicKey(`made-up-${n}`)).toBeUndefined()
-    expect(control.asked).toBe(2)
+    for (let n = 0; n < 20; n++) expect(await keys.findPublicKey(`unknown-${n}`)).toBeUndefined()
+    expect(control.requests).toBe(2)
   })
 
-  it('are found when they are new, and gone when they are retired', async () => {
+  it('include new keys and no retired ones after a fetch', async () => {
     await using control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
     expect(await keys.findPublicKey('a')).toBeDefined()
@@ -77,20 +73,20 @@ describe('published keys', () => {
     expect(await keys.findPublicKey('a')).toBeUndefined()
   })
 
-  it('are asked for again behind the answer once they are old', async () => {
+  it('are fetched in the background when they are stale', async () => {
     await using control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
     await keys.findPublicKey('a')
     vi.advanceTimersByTime(299_000)
     await keys.findPublicKey('a')
-    expect(control.asked).toBe(1)
+    expect(control.requests).toBe(1)
     vi.advanceTimersByTime(2000)
     expect(keys.findPublicKey('a')).not.toBeInstanceOf(Promise)
     await keys.close()
-    expect(control.asked).toBe(2)
+    expect(control.requests).toBe(2)
   })
 
-  it('that are known stay known while the control plane is away; of others nobody can tell', async () => {
+  it('stay valid while the control plane cannot be reached, and unknown key ids are rejected', async () => {
     const control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
     await keys.findPublicKey('a')
@@ -99,38 +95,38 @@ describe('published keys', () => {
     expect(await keys.findPublicKey('a')).toBeDefined()
     await keys.close()
     expect(await keys.findPublicKey('a')).toBeDefined()
-    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneAway)
-    expect(lines).toEqual(['control_plane.away'])
+    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneUnreachable)
+    expect(lines).toEqual(['control_plane.unreachable'])
   })
 
   it.each([
-    ['an error', 500, '{}'],
-    ['no keys', 200, '{"keys":[]}'],
-    ['keys of another kind', 200, '{"keys":[{"kty":"RSA","kid":"a"}]}'],
-    ['no JSON', 200, '<html>'],
-    ['a broken key', 200, '{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"b","x":"AA"}]}'],
-  ])('are not forgotten for %s', async (_, status, body) => {
+    ['an error status', 500, '{}'],
+    ['an empty list', 200, '{"keys":[]}'],
+    ['keys of another type', 200, '{"keys":[{"kty":"RSA","kid":"a"}]}'],
+    ['invalid JSON', 200, '<html>'],
+    ['an invalid key', 200, '{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"b","x":"AA"}]}'],
+  ])('stay valid when the control plane answers with %s', async (_, status, body) => {
     await using control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
     await keys.findPublicKey('a')
     Object.assign(control, { status, body })
     vi.advanceTimersByTime(5001)
-    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneAway)
+    await expect(keys.findPublicKey('b')).rejects.toThrow(ControlPlaneUnreachable)
     expect(await keys.findPublicKey('a')).toBeDefined()
   })
 
-  it('come back soon after the control plane does', async () => {
+  it('are fetched again a second after a failure', async () => {
     await using control = await startControlPlane([await newKey('a')])
     control.status = 503
     const keys = await open(control.url)
-    await expect(keys.findPublicKey('a')).rejects.toThrow(ControlPlaneAway)
+    await expect(keys.findPublicKey('a')).rejects.toThrow(ControlPlaneUnreachable)
     control.status = 200
     vi.advanceTimersByTime(1001)
     expect(await keys.findPublicKey('a')).toBeDefined()
-    expect(lines).toEqual(['control_plane.away', 'control_plane.back'])
+    expect(lines).toEqual(['control_plane.unreachable', 'control_plane.reachable'])
   })
 
-  it('are kept in a file that only this user can change', async () => {
+  it('are saved in a file that only this user can read and write', async () => {
     await using control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
     await keys.findPublicKey('a')
@@ -139,13 +135,13 @@ describe('published keys', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ source: control.url, keys: [{ kid: 'a' }] })
   })
 
-  it('are served although the file is broken, or cannot be written', async () => {
+  it('are used although their file is invalid or cannot be written', async () => {
     await using control = await startControlPlane([await newKey('a')])
     await writeFile(file, '{"source":')
     const keys = await open(control.url)
     expect(await keys.findPublicKey('a')).toBeDefined()
     const blocked = await openPublishedKeys({ controlPlaneUrl: control.url, file: `${file}/below`, log })
     expect(await blocked.findPublicKey('a')).toBeDefined()
-    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.unsaved')
+    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.save_failed')
   })
 })

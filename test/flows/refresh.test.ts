@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TokenSet } from '../../generated/sdk/index.js'
 import { people } from '../support/people.ts'
-import { json, outcomeOf } from '../support/requests.ts'
+import { expectJson, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -12,20 +13,18 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-type Pair = { readonly accessToken: string; readonly refreshToken: string }
-
-/** A device that can refresh with any token that it ever had. */
-async function device() {
+/** A signed-in device; `refresh` rejects when it is refused, `ask` does not. */
+async function signedInDevice() {
   const email = persons.next()
   const first = await service.signIn(email)
   const ask = (refreshToken: string, headers: Record<string, string> = {}) =>
     service.fetch('/v1/auth/token/refresh', json({ account: email, refreshToken }, headers))
-  const refresh = async (refreshToken: string) => (await (await ask(refreshToken)).json()) as Pair
+  const refresh = async (refreshToken: string) => expectJson<TokenSet>('The refresh', ask(refreshToken))
   return { email, first, ask, refresh }
 }
 
-/** Whether anything of the session still works: its newest token, its access token at the control plane and at the gateway. */
-async function isAlive(newest: Pair, ask: (refreshToken: string) => Promise<Response>): Promise<boolean[]> {
+/** Whether a session works: its access token at the control plane and at the gateway, and its newest refresh token. */
+async function whatWorks(newest: TokenSet, ask: (refreshToken: string) => Promise<Response>): Promise<boolean[]> {
   const client = service.clientOf(newest.accessToken)
   const statuses = [
     (await client.GET('/device')).response.status,
@@ -35,77 +34,75 @@ async function isAlive(newest: Pair, ask: (refreshToken: string) => Promise<Resp
   return statuses.map((status) => status === 200)
 }
 
-const DEAD = [false, false, false]
-const ALIVE = [true, true, true]
+const NOTHING = [false, false, false]
+const EVERYTHING = [true, true, true]
 
-describe('a token that somebody uses a second time', () => {
-  it('ends the family when half a minute has passed', async () => {
-    const { first, ask, refresh } = await device()
+describe('a refresh token that is used again', () => {
+  it('ends the session after the replay window of 30 seconds', async () => {
+    const { first, ask, refresh } = await signedInDevice()
     const second = await refresh(first.refreshToken)
     service.clock.advance({ seconds: 30, ms: 1 })
     expect(await outcomeOf(await ask(first.refreshToken))).toBe('401 unauthorized')
-    expect(await isAlive(second, ask)).toEqual(DEAD)
+    expect(await whatWorks(second, ask)).toEqual(NOTHING)
   })
 
-  it('ends the family when it is not the one before the newest', async () => {
-    const { first, ask, refresh } = await device()
+  it('ends the session when its successor was used too', async () => {
+    const { first, ask, refresh } = await signedInDevice()
     const second = await refresh(first.refreshToken)
     const third = await refresh(second.refreshToken)
     expect(await outcomeOf(await ask(first.refreshToken))).toBe('401 unauthorized')
-    expect(await isAlive(third, ask)).toEqual(DEAD)
+    expect(await whatWorks(third, ask)).toEqual(NOTHING)
   })
 
-  it('ends the family when another client uses it, however soon', async () => {
-    const { first, ask, refresh } = await device()
+  it('ends the session when another client uses it, also within the replay window', async () => {
+    const { first, ask, refresh } = await signedInDevice()
     const second = await refresh(first.refreshToken)
-    expect(await outcomeOf(await ask(first.refreshToken, { 'user-agent': 'somebody else' }))).toBe('401 unauthorized')
-    expect(await isAlive(second, ask)).toEqual(DEAD)
+    expect(await outcomeOf(await ask(first.refreshToken, { 'user-agent': 'another client' }))).toBe('401 unauthorized')
+    expect(await whatWorks(second, ask)).toEqual(NOTHING)
   })
 
-  it('is in the audit and in the log', async () => {
-    const { first, ask, refresh } = await device()
+  it('is written to the audit and to the log', async () => {
+    const { first, ask, refresh } = await signedInDevice()
     await refresh(first.refreshToken)
     service.clock.advance({ seconds: 31 })
-    await ask(first.refreshToken)
+    expect(await outcomeOf(await ask(first.refreshToken))).toBe('401 unauthorized')
     const row = await service.database.prisma.auditEvent.findFirst({ orderBy: { id: 'desc' } })
     expect(row).toMatchObject({ kind: 'device_session.revoked', details: { reason: 'refresh_reuse' } })
-    expect(service.log.at(-1)?.event === 'refresh_token.reused' || hasEvent('refresh_token.reused')).toBe(true)
+    expect(service.log.map(({ event }) => event)).toContain('refresh_token.reused')
   })
-
-  const hasEvent = (name: string) => service.log.some(({ event }) => event === name)
 })
 
-it('a forged token ends nothing', async () => {
-  const { first, ask } = await device()
+it('ends no session by a forged refresh token', async () => {
+  const { first, ask } = await signedInDevice()
   for (const forged of forgeries(first.refreshToken))
     expect(await outcomeOf(await ask(forged))).toBe('401 unauthorized')
-  expect(await isAlive(first, ask)).toEqual(ALIVE)
+  expect(await whatWorks(first, ask)).toEqual(EVERYTHING)
 })
 
-it('a token that is ahead of a database restored from a copy is refused, and ends nothing', async () => {
-  const { first, ask, refresh } = await device()
+it('refuses a token that is newer than a restored database, and keeps the session', async () => {
+  const { first, ask, refresh } = await signedInDevice()
   const ahead = await refresh(first.refreshToken)
   await service.database.prisma.deviceSession.updateMany({ where: { generation: 1 }, data: { generation: 0 } })
   expect(await outcomeOf(await ask(ahead.refreshToken))).toBe('401 unauthorized')
-  expect(await isAlive(first, ask)).toEqual(ALIVE)
+  expect(await whatWorks(first, ask)).toEqual(EVERYTHING)
 })
 
-it('a device that keeps refreshing stays signed in for ninety days and not longer', async () => {
-  const { first, ask } = await device()
-  let current: Pair = first
+it('keeps a device that refreshes signed in for 90 days and not longer', async () => {
+  const { first, ask } = await signedInDevice()
+  let current: TokenSet = first
   for (let month = 1; month <= 4; month += 1) {
     service.clock.advance({ days: 22, seconds: 43_000 })
     const response = await ask(current.refreshToken)
     if (month === 4) {
       expect(response.status).toBe(200)
       service.clock.advance({ days: 1 })
-      current = (await response.json()) as Pair
+      current = (await response.json()) as TokenSet
       expect(await outcomeOf(await ask(current.refreshToken))).toBe('410 expired')
-    } else current = (await response.json()) as Pair
+    } else current = await expectJson<TokenSet>('The refresh', response)
   }
 })
 
-/** The same session: another generation, another MAC, another key. */
+/** Changes of a refresh token: another generation, MAC, key or session, and a truncated one. */
 function forgeries(token: string): string[] {
   const changed = (change: (bytes: Buffer) => void) => {
     const bytes = Buffer.from(token.slice('svcr_'.length), 'base64url')

@@ -28,7 +28,7 @@ const HANDSHAKE = {
 
 describe('a WebSocket handshake', () => {
   it.each(['/v1/responses', '/codex/v1/responses', '/v1/responses?x=1', '/vendorb/v1/messages'])(
-    'on %s is answered 426 at once, with a credential and without',
+    'on %s is answered 426, with and without a credential',
     async (path) => {
       for (const headers of [HANDSHAKE, { ...HANDSHAKE, authorization: `Bearer ${TOKEN}` }]) {
         const { status, body, headers: answered } = await ask(path, { headers })
@@ -41,11 +41,11 @@ describe('a WebSocket handshake', () => {
     },
   )
 
-  it('on a path that is none is not found', async () => {
+  it('on an unknown path is answered 404', async () => {
     expect((await ask('/v1/realtime', { headers: HANDSHAKE })).status).toBe(404)
   })
 
-  it('leaves the connection fit for the call that follows on it', async () => {
+  it('leaves the connection usable for the next call', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const refused = await ask('/codex/v1/responses', { agent, headers: HANDSHAKE })
     const body = JSON.stringify({ model: 'vendora/large', input: 'hi' })
@@ -56,7 +56,7 @@ describe('a WebSocket handshake', () => {
   })
 })
 
-it('an offer of another protocol is passed over, as HTTP asks', async () => {
+it('ignores an upgrade to another protocol (RFC 9110, section 7.8)', async () => {
   const body = JSON.stringify({ model: 'vendora/large', input: 'hi' })
   const headers = {
     authorization: `Bearer ${TOKEN}`,
@@ -68,13 +68,14 @@ it('an offer of another protocol is passed over, as HTTP asks', async () => {
   expect((await ask('/v1/responses', { method: 'POST', headers, body })).status).toBe(200)
 })
 
-it('a question whether the gateway is there is answered fast, and not by an error of the server', async () => {
+it('answers 404 to the HEAD request by which a client checks whether the gateway is there', async () => {
   expect((await ask('/vendorb/api/hello', { method: 'HEAD' })).status).toBe(404)
 })
 
-type Asked = { agent?: Agent; method?: string; headers?: Record<string, string>; body?: string }
+type RequestOptions = { agent?: Agent; method?: string; headers?: Record<string, string>; body?: string }
 
-function ask(path: string, { body, ...options }: Asked) {
+/** Sends a request with Node's client, because `fetch` does not send upgrades. */
+function ask(path: string, { body, ...options }: RequestOptions) {
   return new Promise<{ status: number; body: string; headers: IncomingMessage['headers'] }>((resolve, reject) => {
     const asking = request(gateway.url + path, options, (answer) => {
       const chunks: Buffer[] = []

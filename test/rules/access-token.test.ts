@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { signAccessToken, verifyAccessToken, verifyEndedToken } from '../../src/kernel/access-token.ts'
-import type { AccessClaims } from '../../src/kernel/access-token.ts'
+import { signAccessToken, verifyAccessToken, verifyEndedToken } from '../../src/access/access-token.ts'
+import type { AccessClaims } from '../../src/access/access-token.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
 const ISSUER = 'https://svc.example.com'

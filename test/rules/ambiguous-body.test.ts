@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findAmbiguous } from '../../src/gateway/calls/body.ts'
 
-describe('a body that two readers may read differently', () => {
+describe('the member that makes a body ambiguous', () => {
   it.each<[string, string, string | null]>([
     ['a name once', '{"model":"a","stream":true}', null],
     ['no name at all', '{}', null],

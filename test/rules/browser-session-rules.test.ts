@@ -8,26 +8,26 @@ const begun = beginTimes(at(0))
 
 describe('isOver', () => {
   it.each([
-    ['new', 0, false],
-    ['a millisecond before eight idle hours', 8 * HOUR - 0.001, false],
-    ['after eight idle hours', 8 * HOUR, true],
+    ['a new session is not over', 0, false],
+    ['a session 1 ms before eight idle hours is not over', 8 * HOUR - 0.001, false],
+    ['a session after eight idle hours is over', 8 * HOUR, true],
   ])('%s', (_, seconds, over) => {
     expect(isOver(begun, at(seconds))).toBe(over)
   })
 
   it.each([
-    ['a millisecond before a day', 24 * HOUR - 0.001, false],
-    ['after a day, however it was used', 24 * HOUR, true],
+    ['a used session 1 ms before a day is not over', 24 * HOUR - 0.001, false],
+    ['a used session after a day is over', 24 * HOUR, true],
   ])('%s', (_, seconds, over) => {
     expect(isOver({ ...begun, idleExpiresAt: at(30 * HOUR) }, at(seconds))).toBe(over)
   })
 })
 
 describe('touchTimes', () => {
-  it('writes nothing for a use within a minute of the last', () => {
+  it('is null for a use within a minute of the last one', () => {
     expect(touchTimes(begun, at(59.999))).toBeNull()
   })
-  it('begins the idle hours again after that', () => {
+  it('starts the idle hours again after a minute', () => {
     expect(touchTimes(begun, at(60))).toEqual({ lastSeenAt: at(60), idleExpiresAt: at(60 + 8 * HOUR) })
   })
 })

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { NO_USAGE } from '../../src/gateway/usage/reader.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/usage-scanner.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
 
-const AWAY = new Error('the database is away')
+const UNREACHABLE = new Error('the database cannot be reached')
 
-function setUp({ mostWaiting = 10_000 } = {}) {
+function setUp({ maxWaiting = 10_000 } = {}) {
   const saved: string[][] = []
   const tried: string[] = []
   const lines: { fields: object; event: string }[] = []
@@ -18,10 +18,10 @@ function setUp({ mostWaiting = 10_000 } = {}) {
         if (database.fault) throw database.fault
         saved.push(events.map(({ call }) => call.requestId))
       },
-      isDatabaseUnavailable: (error) => error === AWAY,
+      isDatabaseUnavailable: (error) => error === UNREACHABLE,
       log: { debug: note, info: note, warn: note, error: note },
     },
-    mostWaiting,
+    maxWaiting,
   )
   const record = (from: number, count: number) => {
     for (let n = from; n < from + count; n++) recorder.record(eventOf(`req_${n}`))
@@ -33,7 +33,7 @@ describe('the recorder of call events', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('saves what came within a second in one batch, in order', async () => {
+  it('saves the events of one second in one batch, in order', async () => {
     const { saved, record } = setUp()
     record(1, 3)
     await vi.advanceTimersByTimeAsync(999)
@@ -42,7 +42,7 @@ describe('the recorder of call events', () => {
     expect(saved).toEqual([['req_1', 'req_2', 'req_3']])
   })
 
-  it('saves a full batch at once, and none twice', async () => {
+  it('saves a full batch at once, and no event twice', async () => {
     const { saved, record } = setUp()
     record(1, 1100)
     await vi.advanceTimersByTimeAsync(0)
@@ -52,9 +52,9 @@ describe('the recorder of call events', () => {
     expect(new Set(saved.flat()).size).toBe(1100)
   })
 
-  it('keeps events while the database is away, and saves them when it is back: the same batch under the same name', async () => {
+  it('keeps events while the database cannot be reached, and then saves the same batch under the same id', async () => {
     const { saved, tried, lines, database, record } = setUp()
-    database.fault = AWAY
+    database.fault = UNREACHABLE
     record(1, 2)
     await vi.advanceTimersByTimeAsync(5000)
     record(3, 1)
@@ -66,9 +66,9 @@ describe('the recorder of call events', () => {
     expect(lines).toEqual([])
   })
 
-  it('drops the oldest beyond its bound, and says how many', async () => {
-    const { saved, lines, database, record, recorder } = setUp({ mostWaiting: 100 })
-    database.fault = AWAY
+  it('drops the oldest events beyond its limit, and logs how many', async () => {
+    const { saved, lines, database, record, recorder } = setUp({ maxWaiting: 100 })
+    database.fault = UNREACHABLE
     record(1, 115)
     await vi.advanceTimersByTimeAsync(1000)
     database.fault = null
@@ -80,7 +80,7 @@ describe('the recorder of call events', () => {
     expect(kept.length).toBeLessThanOrEqual(100)
   })
 
-  it('gives up a batch that the database refuses, so that the next ones are saved', async () => {
+  it('drops a batch that the database refuses, so that the next ones are saved', async () => {
     const { saved, lines, database, record } = setUp()
     database.fault = new Error('a value out of range')
     record(1, 2)
@@ -99,9 +99,9 @@ describe('the recorder of call events', () => {
     expect(saved.flat()).toHaveLength(1200)
   })
 
-  it('closes while the database is away, and says what is lost', async () => {
+  it('closes while the database cannot be reached, and logs how many events are lost', async () => {
     const { lines, database, record, recorder } = setUp()
-    database.fault = AWAY
+    database.fault = UNREACHABLE
     record(1, 7)
     await recorder.close()
     expect(lines).toEqual([{ fields: { events: 7 }, event: 'call_events.dropped' }])
@@ -122,7 +122,7 @@ function eventOf(requestId: string): CallEvent {
   return {
     kind: 'finished',
     at: new Date('2026-11-21T10:00:00Z'),
-    call: { requestId, caller, sessionId: null, style: 'chat', model: 'svc/fast', servedBy: 'vendora' },
+    call: { requestId, caller, sessionId: null, dialect: 'chat', model: 'svc/fast', servedBy: 'vendora' },
     result: { outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, usage: NO_USAGE },
   }
 }

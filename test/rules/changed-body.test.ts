@@ -7,7 +7,7 @@ type Body = Record<string, unknown>
 const changed = (text: string, changes: Parameters<typeof withChanges>[2]) =>
   withChanges(Buffer.from(text), JSON.parse(text) as Body, changes).toString()
 
-describe('the body of a call with another model', () => {
+describe('a body with another model', () => {
   it.each([
     ['named first', '{"model":"a","x":1}', '{"model":"b","x":1}'],
     ['named last, between spaces', ' { "x" : 1.0 , "model" : "a" } ', ' { "x" : 1.0 , "model" : "b" } '],
@@ -15,21 +15,21 @@ describe('the body of a call with another model', () => {
     ['not named in an empty body', '{ }', '{"model":"b" }'],
     ['named deeper only', '{"x":{"model":"a"}}', '{"model":"b","x":{"model":"a"}}'],
     ['named deeper too', '{"x":{"model":"a"},"model":"a"}', '{"x":{"model":"a"},"model":"b"}'],
-    ['named in escaped letters', '{"mod\\u0065l":"a","x":"model"}', '{"mod\\u0065l":"b","x":"model"}'],
-    ['told of in a text', '{"x":"\\"model\\":","model":"a"}', '{"x":"\\"model\\":","model":"b"}'],
+    ['named with an escaped letter', '{"mod\\u0065l":"a","x":"model"}', '{"mod\\u0065l":"b","x":"model"}'],
+    ['mentioned in a text', '{"x":"\\"model\\":","model":"a"}', '{"x":"\\"model\\":","model":"b"}'],
     ['null', '{"model":null,"x":1}', '{"model":"b","x":1}'],
   ])('which was %s', (_name, text, expected) => {
     expect(changed(text, { model: 'b' })).toBe(expected)
   })
 
-  it('changes a limit beside it, wherever each is, and nothing that is undefined', () => {
+  it('has another limit too, wherever each of them is, and nothing for undefined', () => {
     const text = '{"max_tokens":9999,"stream":true,"model":"a"}'
     expect(changed(text, { model: 'b', max_tokens: 5, stream: undefined })).toBe(
       '{"max_tokens":5,"stream":true,"model":"b"}',
     )
   })
 
-  it('reads like the body with these members set, whatever else is in it', () => {
+  it('parses to the body with these members set, whatever else is in it', () => {
     const name = fc.constantFrom('model', 'stream', 'max_tokens', 'x', 'mod\u0065l', '"model"')
     const value = fc.letrec<{ value: unknown }>((tie) => ({
       value: fc.oneof(

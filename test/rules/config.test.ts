@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, isLoopback, readConfig, SETTING_NAMES, warningsOf } from '../../src/config.ts'
+import { ConfigError, readConfig, warningsOf } from '../../src/config.ts'
+import { isLoopback } from '../../src/config/fields.ts'
+import { SETTING_NAMES } from '../../src/config/settings.ts'
 
 type Environment = Record<string, string>
 
-/** Every mistake that readConfig finds; none where it is content. */
+/** The mistakes that readConfig reports; empty when there are none. */
 function mistakesOf(env: Environment): readonly string[] {
   try {
     readConfig(env)
@@ -15,7 +17,7 @@ function mistakesOf(env: Environment): readonly string[] {
 }
 
 describe('readConfig', () => {
-  it('needs nothing: everything that is not configured is null', () => {
+  it('has a default for every setting, and null for what is not configured', () => {
     expect(readConfig({})).toMatchObject({
       role: 'all',
       host: '127.0.0.1',
@@ -32,37 +34,41 @@ describe('readConfig', () => {
     })
   })
 
-  it('takes an empty setting for one that is not set', () => {
+  it('treats an empty setting as unset', () => {
     expect(readConfig({ SVC_MAIL_URL: '', SVC_PORT: '' })).toMatchObject({ mail: null, port: 8787 })
   })
 
   it.each<[string, Environment, object]>([
-    ['a gateway has no database unless it is given one', { SVC_ROLE: 'gateway' }, { database: null }],
+    ['a gateway has no database by default', { SVC_ROLE: 'gateway' }, { database: null }],
     [
-      'a gateway asks the control plane at its public address for keys',
+      'a gateway loads keys from the public address of the control plane',
       { SVC_ROLE: 'gateway', SVC_BASE_URL: 'https://a.example/' },
       { verification: { controlPlaneUrl: 'https://a.example', keysFile: '.data/gateway-keys.json' } },
     ],
     [
-      'model calls are limited, and nobody counts them for metrics',
+      'model calls are limited, and metrics are off',
       {},
       { callLimits: { requestsPerMinute: 600, streams: 64 }, metricsPort: null },
     ],
     ['a limit of 0 is off', { SVC_LIMIT_STREAMS: '0' }, { callLimits: { requestsPerMinute: 600, streams: 0 } }],
-    ['a base URL loses its slashes', { SVC_BASE_URL: 'https://a.example/x//' }, { baseUrl: 'https://a.example/x' }],
-    ['a base URL follows the port', { SVC_PORT: '9000' }, { baseUrl: 'http://localhost:9000' }],
     [
-      'the gateway is where the control plane is',
+      'the base URL has no slashes at its end',
+      { SVC_BASE_URL: 'https://a.example/x//' },
+      { baseUrl: 'https://a.example/x' },
+    ],
+    ['the default base URL has the configured port', { SVC_PORT: '9000' }, { baseUrl: 'http://localhost:9000' }],
+    [
+      'the address of the gateway is that of the control plane by default',
       { SVC_BASE_URL: 'https://a.example' },
       { gatewayUrl: 'https://a.example' },
     ],
     [
-      'mail comes from the base URL’s host',
+      'the sender of email is at the host of the base URL by default',
       { SVC_BASE_URL: 'https://a.example', SVC_MAIL_URL: 'smtp://mail:25' },
       { mail: { kind: 'smtp', from: 'svc@a.example' } },
     ],
     [
-      'origins are a list',
+      'allowed origins are separated by commas',
       { SVC_ALLOWED_ORIGINS: 'https://a.example, http://b.example:81' },
       { allowedOrigins: ['https://a.example', 'http://b.example:81'] },
     ],
@@ -104,13 +110,32 @@ describe('readConfig', () => {
     ['SVC_VENDORA_UPSTREAM_URL', 'vendor'],
     ['SVC_LOCAL_ENGINE_URL', 'file:///etc/passwd'],
     ['SVC_LOG_LEVEL', 'loud'],
+    ['SVC_TRUST_PROXY', 'maybe'],
+    ['SVC_TRUST_PROXY', '-1'],
+    ['SVC_TRUST_PROXY', '10.0.0.0/33'],
+    ['SVC_TRUST_PROXY', '10.0.0.1,'],
   ])('refuses %s=%s, naming the setting', (name, value) => {
     const mistakes = mistakesOf({ [name]: value })
     expect(mistakes).toHaveLength(1)
     expect(mistakes[0]).toMatch(new RegExp(`^${name}: `))
   })
 
-  it('names every mistake at once', () => {
+  it.each([
+    ['-1', 'SVC_PORT: must be a whole number between 0 and 65535'],
+    ['1e3', 'SVC_PORT: must be a whole number between 0 and 65535'],
+    ['70000', 'SVC_PORT: must be a whole number between 0 and 65535'],
+  ])('says what is allowed when a number is %s', (value, mistake) => {
+    expect(mistakesOf({ SVC_PORT: value })).toEqual([mistake])
+  })
+
+  it.each(['1', 'true', 'loopback', '10.0.0.0/8, 192.168.1.1', 'uniquelocal,::1', 'fd00::/8'])(
+    'accepts SVC_TRUST_PROXY=%s',
+    (value) => {
+      expect(readConfig({ SVC_TRUST_PROXY: value }).trustProxy).toBe(value)
+    },
+  )
+
+  it('reports all mistakes together', () => {
     const mistakes = mistakesOf({
       SVC_PORT: 'x',
       SVC_BASE_URL: 'x',
@@ -121,20 +146,20 @@ describe('readConfig', () => {
     expect(mistakes.map((mistake) => mistake.split(':')[0])).toEqual([
       'SVC_PORT',
       'SVC_BASE_URL',
+      'SVC_LOG_LEVEL',
       'SVC_MAIL_URL',
       'SVC_REFRESH_IDLE_DAYS',
-      'SVC_LOG_LEVEL',
     ])
   })
 
-  it('repeats no value: it may be a secret', () => {
+  it('never repeats a value, because it may be a secret', () => {
     const env = Object.fromEntries(SETTING_NAMES.map((name) => [name, '\t~hunter2~\t']))
     const text = mistakesOf(env).join('\n')
     expect(text).not.toBe('')
     expect(text).not.toContain('hunter2')
   })
 
-  it('keeps secrets from being printed', () => {
+  it('prints secrets as [secret]', () => {
     const config = readConfig({
       SVC_DATABASE_URL: 'postgresql://u:hunter2@db/x',
       SVC_MAIL_URL: 'smtp://u:hunter2@mail:25',
@@ -147,7 +172,7 @@ describe('readConfig', () => {
     expect(String(config.database && 'url' in config.database && config.database.url)).toBe('[secret]')
   })
 
-  describe('settings that are right one by one and wrong together', () => {
+  describe('settings that are valid one by one and contradict each other', () => {
     it.each<[string, Environment, string]>([
       ['a control plane without a database', { SVC_DATABASE_URL: 'none' }, 'SVC_DATABASE_URL'],
       [
@@ -155,12 +180,12 @@ describe('readConfig', () => {
         { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'embedded:x' },
         'SVC_DATABASE_URL',
       ],
-      ['idle longer than absolute', { SVC_REFRESH_IDLE_DAYS: '91' }, 'SVC_REFRESH_IDLE_DAYS'],
+      ['an idle time that is longer than the absolute time', { SVC_REFRESH_IDLE_DAYS: '91' }, 'SVC_REFRESH_IDLE_DAYS'],
     ])('%s', (_, env, name) => {
       expect(mistakesOf(env)).toEqual([expect.stringMatching(new RegExp(`^${name}: `))])
     })
 
-    it('are all named', () => {
+    it('are all reported', () => {
       const mistakes = mistakesOf({
         SVC_DATABASE_URL: 'none',
         SVC_REFRESH_IDLE_DAYS: '91',
@@ -175,7 +200,7 @@ describe('readConfig', () => {
     })
   })
 
-  it('names a contradiction beside settings that are wrong by themselves, unless it is about one of those', () => {
+  it('reports contradictions beside invalid settings, except contradictions that involve an invalid one', () => {
     const env = { SVC_PORT: 'high', SVC_REFRESH_IDLE_DAYS: '91', SVC_DATABASE_URL: 'none' }
     const names = (more: Environment) => mistakesOf({ ...env, ...more }).map((mistake) => mistake.split(':')[0])
     expect(names({})).toEqual(['SVC_PORT', 'SVC_DATABASE_URL', 'SVC_REFRESH_IDLE_DAYS'])
@@ -184,8 +209,8 @@ describe('readConfig', () => {
 
   describe('in production', () => {
     it.each<[string, Environment, string]>([
-      ['links that approve in the start response', { SVC_DEV_LINKS: '1' }, 'SVC_DEV_LINKS'],
-      ['mail that is not sent', { SVC_MAIL_URL: 'outbox:mails' }, 'SVC_MAIL_URL'],
+      ['start responses with links that approve the login', { SVC_DEV_LINKS: '1' }, 'SVC_DEV_LINKS'],
+      ['an outbox, which sends no email', { SVC_MAIL_URL: 'outbox:mails' }, 'SVC_MAIL_URL'],
     ])('refuses %s', (_, env, name) => {
       expect(mistakesOf(env)).toEqual([])
       expect(mistakesOf({ ...env, NODE_ENV: 'production' })).toEqual([
@@ -194,15 +219,15 @@ describe('readConfig', () => {
     })
   })
 
-  describe('the start response approves by itself', () => {
+  describe('the start response carries the link that approves the login', () => {
     const outbox = { SVC_MAIL_URL: 'outbox:mails' }
     it.each<[string, Environment, boolean]>([
-      ['not with a mail server', { SVC_MAIL_URL: 'smtp://127.0.0.1:25' }, false],
-      ['not without mail', {}, false],
+      ['not with an SMTP server', { SVC_MAIL_URL: 'smtp://127.0.0.1:25' }, false],
+      ['not without email', {}, false],
       ['with an outbox on this machine', outbox, true],
       ['not with an outbox behind a public address', { ...outbox, SVC_BASE_URL: 'https://a.example' }, false],
-      ['not with an outbox that others reach', { ...outbox, SVC_HOST: '0.0.0.0' }, false],
-      ['where it is set by hand', { SVC_MAIL_URL: 'smtp://mail:25', SVC_HOST: '0.0.0.0', SVC_DEV_LINKS: '1' }, true],
+      ['not with an outbox when other machines can connect', { ...outbox, SVC_HOST: '0.0.0.0' }, false],
+      ['with SVC_DEV_LINKS=1', { SVC_MAIL_URL: 'smtp://mail:25', SVC_HOST: '0.0.0.0', SVC_DEV_LINKS: '1' }, true],
     ])('%s', (_, env, devLinks) => {
       const config = readConfig(env)
       expect(config.login.devLinks).toBe(devLinks)
@@ -212,7 +237,7 @@ describe('readConfig', () => {
 })
 
 describe('warningsOf', () => {
-  it('names a setting that has no effect', () => {
+  it('names unknown settings', () => {
     expect(warningsOf(readConfig({}), { SVC_PROT: '80' })).toEqual([expect.stringContaining('SVC_PROT')])
   })
 })

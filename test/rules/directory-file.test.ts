@@ -129,7 +129,7 @@ describe('a mistake is named with its line and its field', () => {
       'a model that is not declared',
       '[svc/fast, vendora/large]',
       '[svc/fast, vendora/huge]',
-      'line 7, organizations[0].teams[0].models[1]: there is no model "vendora/huge" under models',
+      'line 7, organizations[0].teams[0].models[1]: names a model "vendora/huge" that is not listed under models',
     ],
     [
       'a model listed twice',
@@ -153,7 +153,7 @@ describe('a mistake is named with its line and its field', () => {
       'an address that is none',
       'bob@example.com',
       'bob',
-      'line 10, organizations[0].teams[0].members[1].email: "bob" is not an e-mail address',
+      'line 10, organizations[0].teams[0].members[1].email: "bob" is not an email address',
     ],
     [
       'one person twice, whatever the case',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { approveLoginMail } from '../../src/control/mails/approve-login.ts'
-import type { Mail } from '../../src/control/mails/letter.ts'
+import type { ComposedMail } from '../../src/control/mails/compose.ts'
 import { deviceSignedInMail, passkeyChangedMail, refreshReusedMail } from '../../src/control/mails/notices.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
@@ -9,46 +9,46 @@ const DEVICE_PAGE = 'https://svc.example.org/device'
 const AT = new Date('2026-11-21T09:00:12Z')
 const UNTIL = new Date('2026-11-21T09:10:12Z')
 
-/** Every mail, with `name` wherever somebody chooses words. */
-function mailsWith(name: string): [string, Mail][] {
-  const happening = { at: AT, ip: '203.0.113.7', devicePage: DEVICE_PAGE }
+/** Every email, with `name` wherever a caller's text is shown. */
+function mailsWith(name: string): [string, ComposedMail][] {
+  const occurrence = { at: AT, ip: '203.0.113.7', devicePage: DEVICE_PAGE }
   return [
     ['approve this sign-in', approval(name, 'BCDF-GHJK')],
-    ['approve this sign-in, code to be typed', approval(name, null)],
+    ['approve this sign-in, with a code to type', approval(name, null)],
     [
       'new device',
-      deviceSignedInMail({ ...happening, deviceName: name, approvedVia: 'user_code', team: '@acme/core' }),
+      deviceSignedInMail({ ...occurrence, deviceName: name, approvedVia: 'user_code', team: '@acme/core' }),
     ],
-    ['passkey added', passkeyChangedMail({ ...happening, change: 'added', passkeyName: name })],
-    ['passkey removed', passkeyChangedMail({ ...happening, change: 'removed', passkeyName: name })],
-    ['refresh token reused', refreshReusedMail({ ...happening, deviceName: name })],
+    ['passkey added', passkeyChangedMail({ ...occurrence, change: 'added', passkeyName: name })],
+    ['passkey removed', passkeyChangedMail({ ...occurrence, change: 'removed', passkeyName: name })],
+    ['refresh token reused', refreshReusedMail({ ...occurrence, deviceName: name })],
   ]
 }
 
-function approval(deviceName: string, userCode: string | null): Mail {
+function approval(deviceName: string, userCode: string | null): ComposedMail {
   const place = { startIp: '203.0.113.7', startedAt: AT, expiresAt: UNTIL, team: '@acme/core' }
   return approveLoginMail({ ...place, link: new Secret(LINK), userCode, deviceName })
 }
 
 describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] as const))('%s', (_name, index) => {
-  const mailWith = (name: string): Mail => {
+  const mailWith = (name: string): ComposedMail => {
     const mail = mailsWith(name)[index]?.[1]
-    if (!mail) throw new Error('no such mail')
+    if (!mail) throw new Error('There is no such email.')
     return mail
   }
   const plain = mailWith('Ada’s laptop')
 
-  it('has the same subject whatever the device is called', () => {
+  it('has a subject that does not depend on the name', () => {
     expect(mailWith('Free money\r\nBcc: x@y.test').subject).toBe(plain.subject)
     expect(plain.subject).toMatch(/^[\x20-\x7E]{5,60}$/)
   })
 
-  it('keeps its text within 76 columns but for addresses', () => {
+  it('has text of at most 76 columns except for addresses', () => {
     const lines = mailWith('W'.repeat(64)).text.split('\n')
     expect(lines.filter((line) => line.length > 76 && !line.startsWith('https://'))).toEqual([])
   })
 
-  it('says in the text all that it says in HTML', () => {
+  it('contains in its text form everything that is in its HTML form', () => {
     const said = plain.html
       .replace(/<head>.*<\/head>/s, '')
       .replace(/<[^>]*>/g, '\n')
@@ -66,7 +66,7 @@ describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] a
     expect(hostile.html).not.toMatch(/<(script|img)/)
   })
 
-  it('leaves nothing in a name that a mail client would make a link of', () => {
+  it('contains no part of a name that an email client would turn into a link', () => {
     const { text, html } = mailWith('Visit http://evil.test or www.evil.test or a@evil.test')
     for (const part of [text, html]) {
       expect(part).not.toMatch(/https?:\/\/(?!svc\.example\.org)|evil\.test|www\.evil|@evil/)
@@ -77,18 +77,18 @@ describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] a
     expect([LINK, DEVICE_PAGE]).toContain(links[0])
   })
 
-  it('loads nothing', () => {
+  it('loads nothing from the network', () => {
     expect(plain.html).not.toMatch(/\ssrc=|url\(|@import|<link|<style|<script/)
   })
 
-  it('says when and where', () => {
+  it('says when it happened and from which address', () => {
     expect(plain.text).toContain('21 Nov 2026, 09:00 UTC')
     expect(plain.text).toContain('203.0.113.7')
   })
 })
 
 describe('approve this sign-in', () => {
-  it('holds the link once on a line of its own, the code, the end of the link and the warning', () => {
+  it('contains the link alone on a line, the code, the expiry and the warning', () => {
     const { text } = approval('Ada’s laptop', 'BCDF-GHJK')
     expect(text.split('\n').filter((line) => line.includes('svcm_'))).toEqual([LINK])
     expect(text).toContain('BCDF-GHJK')
@@ -98,8 +98,8 @@ describe('approve this sign-in', () => {
     )
   })
 
-  it('does not give the code away where it has to be typed', () => {
+  it('does not contain the code when the person has to type it', () => {
     const { text, html } = approval('Ada’s laptop', null)
-    for (const part of [text, html]) expect(part.replace(/\s+/g, ' ')).toContain('It is not in this mail.')
+    for (const part of [text, html]) expect(part.replace(/\s+/g, ' ')).toContain('It is not in this email.')
   })
 })

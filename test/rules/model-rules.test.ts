@@ -13,7 +13,7 @@ const DRAFT = model('svc/draft', { certified: false })
 const HIDDEN = model('svc/hidden', { published: false })
 const TEAM = { defaultModel: 'svc/fast', models: [FAST, DRAFT, HIDDEN] }
 
-describe('the model that a call means', () => {
+describe('the model of a call', () => {
   it.each([
     ['the one it names', 'svc/fast', TEAM, { model: FAST }],
     ["the team's default, where it names none", undefined, TEAM, { model: FAST }],
@@ -33,11 +33,11 @@ describe('the model that a call means', () => {
 describe('the lists of models', () => {
   const visible = visibleModels(TEAM)
 
-  it('show what is published, certified or not', () => {
+  it('show the published models, certified or not', () => {
     expect(visible.map(({ id }) => id)).toEqual(['svc/fast', 'svc/draft'])
   })
 
-  it("are in vendor A's shape", () => {
+  it("have vendor A's shape", () => {
     expect(toModelList([FAST])).toEqual({
       object: 'list',
       data: [
@@ -52,7 +52,7 @@ describe('the lists of models', () => {
     })
   })
 
-  it("are in vendor B's shape", () => {
+  it("have vendor B's shape", () => {
     expect(toMessagesModelList(visible)).toEqual({
       data: [
         { id: 'svc/fast', type: 'model', display_name: 'Svc/fast', created_at: '2026-11-21T10:00:00.900Z' },
@@ -64,11 +64,11 @@ describe('the lists of models', () => {
     })
   })
 
-  it('are empty without a first and a last', () => {
+  it('have no first and last id when they are empty', () => {
     expect(toMessagesModelList([])).toEqual({ data: [], has_more: false, first_id: null, last_id: null })
   })
 
-  it('have for Codex every member that it refuses to do without, for the models that can be called', () => {
+  it('have every member that Codex requires, for the models that can be called', () => {
     const { object, data, models } = toCodexModelList(visible)
     expect([object, data.length]).toEqual(['list', 2])
     expect(models.map(({ slug }) => slug)).toEqual(['svc/fast'])

@@ -25,18 +25,18 @@ describe('judgeRefresh', () => {
   ]
   it.each<Case>([
     ['the newest token', {}, { generation: 3 }, 110, 'rotate'],
-    ['the newest token of another client', {}, { generation: 3, fingerprint: 'other' }, 110, 'rotate'],
+    ['the newest token from another client', {}, { generation: 3, fingerprint: 'other' }, 110, 'rotate'],
     ['the first token of a new session', { generation: 0, rotatedAt: null }, { generation: 0 }, 1, 'rotate'],
-    ['the token before, at once', {}, { generation: 2 }, 100, 'repeat'],
-    ['the token before, at the end of the window', {}, { generation: 2 }, 130, 'repeat'],
-    ['the token before, a millisecond after the window', {}, { generation: 2 }, 130.001, 'reuse'],
-    ['the token before, of another client', {}, { generation: 2, fingerprint: 'other' }, 101, 'reuse'],
-    ['the token before that, in the window', {}, { generation: 1 }, 101, 'reuse'],
-    ['the very first token, in the window', {}, { generation: 0 }, 101, 'reuse'],
-    ['a token ahead of its session: the database is an older copy', {}, { generation: 4 }, 101, 'unauthorized'],
-    ['the newest token of an ended session', { revoked: true }, { generation: 3 }, 110, 'unauthorized'],
-    ['an old token of an ended session', { revoked: true }, { generation: 0 }, 110, 'unauthorized'],
-    ['the newest token a millisecond before the idle end', {}, { generation: 3 }, 30 * DAY - 0.001, 'rotate'],
+    ['the previous token at once', {}, { generation: 2 }, 100, 'repeat'],
+    ['the previous token at the end of the window', {}, { generation: 2 }, 130, 'repeat'],
+    ['the previous token 1 ms after the window', {}, { generation: 2 }, 130.001, 'reuse'],
+    ['the previous token from another client', {}, { generation: 2, fingerprint: 'other' }, 101, 'reuse'],
+    ['the token two generations back within the window', {}, { generation: 1 }, 101, 'reuse'],
+    ['the first token within the window', {}, { generation: 0 }, 101, 'reuse'],
+    ['a token ahead of its session, after the database was restored', {}, { generation: 4 }, 101, 'unauthorized'],
+    ['the newest token of a revoked session', { revoked: true }, { generation: 3 }, 110, 'unauthorized'],
+    ['an old token of a revoked session', { revoked: true }, { generation: 0 }, 110, 'unauthorized'],
+    ['the newest token 1 ms before the idle end', {}, { generation: 3 }, 30 * DAY - 0.001, 'rotate'],
     ['the newest token at the idle end', {}, { generation: 3 }, 30 * DAY, 'expired'],
     ['the newest token at the absolute end', { idleExpiresAt: at(91 * DAY) }, { generation: 3 }, 90 * DAY, 'expired'],
     ['an old token at the idle end', {}, { generation: 0 }, 30 * DAY, 'expired'],
@@ -44,21 +44,21 @@ describe('judgeRefresh', () => {
     expect(judgeRefresh({ ...SESSION, ...session }, { fingerprint: 'same', ...token }, 30, at(seconds))).toBe(verdict)
   })
 
-  it('repeats nothing when the window is off', () => {
+  it('treats a repeated token as reuse when the replay window is 0', () => {
     expect(judgeRefresh(SESSION, { generation: 2, fingerprint: 'same' }, 0, at(100.001))).toBe('reuse')
   })
 })
 
-describe('lifetimes', () => {
+describe('the lifetimes of a session', () => {
   const lifetimes = { refreshIdleDays: 30, refreshAbsoluteDays: 90 }
 
-  it('ends without use after the idle days', () => {
+  it('end after the idle days without use', () => {
     expect(idleEnd(at(0), lifetimes, at(90 * DAY))).toEqual(at(30 * DAY))
   })
-  it('never lives longer by being used', () => {
+  it('never end after the absolute end, however often the session is used', () => {
     expect(idleEnd(at(80 * DAY), lifetimes, at(90 * DAY))).toEqual(at(90 * DAY))
   })
-  it('ends in any case after the absolute days', () => {
+  it('end after the absolute days in any case', () => {
     expect(absoluteEnd(at(0), lifetimes)).toEqual(at(90 * DAY))
   })
 })

@@ -14,7 +14,10 @@ beforeAll(async () => {
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-/** A login whose waits move the service's clock instead of lasting; `during` happens in the wait of that number. */
+/**
+ * Starts a login whose waits advance the clock of the service instead of taking time. `during[n]` runs in the n-th
+ * wait.
+ */
 function login(given: Partial<DeviceLoginOptions> & { during?: Record<number, () => Promise<unknown>> } = {}) {
   const { during = {}, ...options } = given
   const email = options.email ?? team.next()
@@ -37,7 +40,7 @@ function login(given: Partial<DeviceLoginOptions> & { during?: Record<number, ()
 }
 
 describe('deviceLogin', () => {
-  it('shows the code, polls a little slower than told, and keeps the tokens once the mail is answered', async () => {
+  it('shows the code, polls slower than required, and stores the tokens after the approval by email', async () => {
     const tokens = memoryTokenStore()
     const email = team.next()
     const { done, waits, codes } = login({ email, tokens, during: { 3: () => service.approveByMail(email) } })
@@ -49,32 +52,38 @@ describe('deviceLogin', () => {
     expect(await tokens.load()).toEqual(stored)
   })
 
-  it('rejects with the contract code when the person says no', async () => {
+  it('rejects with access_denied when the person denies the login', async () => {
     const email = team.next()
-    const deny = () =>
-      service.fetch('/v1/auth/magic/consume', form({ token: mailTokenOf(service, email), action: 'deny' }))
+    const deny = async () => {
+      const denial = form({ token: mailTokenOf(service, email), action: 'deny' })
+      const response = await service.fetch('/v1/auth/magic/consume', denial)
+      if (!response.ok) throw new Error(`The denial failed: ${response.status} ${await response.text()}`)
+    }
     const { done } = login({ email, during: { 1: deny } })
     await expect(done).rejects.toMatchObject({ name: 'NotAllowedError', code: 'access_denied', status: 403 })
   })
 
-  it('rejects at once for an address that is not invited', async () => {
+  it('rejects without polling when the address is not invited', async () => {
     const { done, waits } = login({ email: 'nobody@example.com' })
     await expect(done).rejects.toMatchObject({ code: 'not_invited', requestId: expect.stringMatching(/^req_/) })
     expect(waits).toEqual([])
   })
 
-  it('rejects when nobody approved in time', async () => {
+  it('rejects with expired when the login is not approved in time', async () => {
     const { done } = login({ during: { 2: async () => service.clock.advance({ seconds: 600 }) } })
     await expect(done).rejects.toMatchObject({ name: 'ExpiredError', code: 'expired' })
   })
 
-  it.each(['while it waits', 'before it began'])('gives up %s when it is cancelled', async (when) => {
-    const cancel = new AbortController()
-    const onCode = () => cancel.abort(new Error('no longer'))
-    if (when === 'before it began') onCode()
-    const { done } = login({ wait: undefined, signal: cancel.signal, onCode })
-    await expect(done).rejects.toThrow('no longer')
-  })
+  it.each(['while it waits', 'before it starts'])(
+    'rejects with the reason of the signal that is aborted %s',
+    async (when) => {
+      const cancel = new AbortController()
+      const onCode = () => cancel.abort(new Error('cancelled by the test'))
+      if (when === 'before it starts') onCode()
+      const { done } = login({ wait: undefined, signal: cancel.signal, onCode })
+      await expect(done).rejects.toThrow('cancelled by the test')
+    },
+  )
 })
 
 describe('polling', () => {
@@ -89,7 +98,7 @@ describe('polling', () => {
   const refusal = (status: number, code: string, headers: Record<string, string> = {}) =>
     Response.json({ type: 'error', error: { type: 'x', code, message: code } }, { status, headers })
 
-  /** The waits of a login whose polls are answered like this. */
+  /** The waits of a login whose polls get these answers. */
   async function waitsOf(answers: (() => Response)[]): Promise<number[]> {
     const waits: number[] = []
     const queue = [() => Response.json(started, { status: 202 }), ...answers]
@@ -103,20 +112,20 @@ describe('polling', () => {
     })
     return waits
   }
-  const breaks = () => {
+  const failToConnect = () => {
     throw new TypeError('fetch failed')
   }
 
-  it('waits as long as a refusal asks', async () => {
+  it('waits as long as Retry-After says', async () => {
     expect(await waitsOf([() => refusal(429, 'rate_limited', { 'retry-after': '30' })])).toEqual([6, 36])
   })
 
-  it('asks ever more slowly while the service is out of reach, and as before once it is back', async () => {
+  it('doubles the wait with each failure in a row, and returns to the interval after an answer', async () => {
     const pending = () => refusal(428, 'authorization_pending')
-    expect(await waitsOf([breaks, () => refusal(503, 'service_unavailable'), pending])).toEqual([6, 12, 24, 6])
+    expect(await waitsOf([failToConnect, () => refusal(503, 'service_unavailable'), pending])).toEqual([6, 12, 24, 6])
   })
 
-  it('does not ask for ever', async () => {
-    await expect(waitsOf(Array.from({ length: 9 }, () => breaks))).rejects.toThrow('fetch failed')
+  it('gives up after six failures in a row', async () => {
+    await expect(waitsOf(Array.from({ length: 9 }, () => failToConnect))).rejects.toThrow('fetch failed')
   })
 })

@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }))
 
 describe('fileTokenStore', () => {
-  it('has no tokens before any were saved, and none after they were forgotten', async () => {
+  it('loads null before tokens are saved and after they are removed', async () => {
     const store = fileTokenStore(file)
     expect(await store.load()).toBeNull()
     await store.save(TOKENS)
@@ -33,7 +33,7 @@ describe('fileTokenStore', () => {
     expect(await store.load()).toBeNull()
   })
 
-  it('lets nobody but the owner read the file, and leaves nothing else behind', async () => {
+  it('makes the file readable for its owner only, and leaves no other file behind', async () => {
     const store = fileTokenStore(file)
     await store.exclusively(() => store.save(TOKENS))
     expect((await stat(file)).mode & 0o777).toBe(0o600)
@@ -41,7 +41,7 @@ describe('fileTokenStore', () => {
     expect(await readdir(path.dirname(file))).toEqual(['tokens.json'])
   })
 
-  it('makes a file that was readable for all private again', async () => {
+  it('makes a file private again that others could read', async () => {
     const store = fileTokenStore(file)
     await store.save(TOKENS)
     await writeFile(file, '{}', { mode: 0o644 })
@@ -50,7 +50,7 @@ describe('fileTokenStore', () => {
   })
 
   it.each(['', '{"accessToken":', '[]', 'null', '{"accessToken":"a"}'])(
-    'says which file is damaged when it holds %j',
+    'names the file when it is damaged: %j',
     async (text) => {
       const store = fileTokenStore(file)
       await store.save(TOKENS)
@@ -59,7 +59,7 @@ describe('fileTokenStore', () => {
     },
   )
 
-  it('runs one task at a time, and goes on after one that failed', async () => {
+  it('runs one task at a time, also after a task has failed', async () => {
     const store = fileTokenStore(file)
     let running = 0
     let most = 0
@@ -78,10 +78,10 @@ describe('fileTokenStore', () => {
     expect(results.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 'failed'])
   })
 
-  it('takes over the lock of a process that died, once', async () => {
+  it('lets one process at a time take over the lock of a dead process', async () => {
     const store = fileTokenStore(file)
     await store.save(TOKENS)
-    await writeFile(`${file}.lock`, 'somebody')
+    await writeFile(`${file}.lock`, 'a process that died')
     const longAgo = new Date(Date.now() - 60_000)
     await utimes(`${file}.lock`, longAgo, longAgo)
     let running = 0

@@ -7,8 +7,10 @@ import { gzipSync } from 'node:zlib'
 import { publint } from 'publint'
 import { build } from 'vite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sdkExample } from '../../src/docs/getting-started.ts'
 import { startEngine } from '../support/engine.ts'
 import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
 
 const run = promisify(execFile)
 const root = path.join(import.meta.dirname, '../..')
@@ -17,7 +19,7 @@ const bin = (name: string) => path.join(root, 'node_modules/.bin', name)
 let project: string
 let tarball: string
 
-/** An empty project with nothing but the packed SDK. */
+// An empty project in which only the packed SDK is installed.
 beforeAll(async () => {
   project = await mkdtemp(path.join(tmpdir(), 'svc-package-'))
   const packed = await run('npm', ['run', '--silent', 'pack', '--', 'client', '--out', path.join(project, 'packed')], {
@@ -32,31 +34,31 @@ afterAll(() => rm(project, { recursive: true }))
 const installed = () => path.join(project, 'node_modules/@svc/client')
 
 describe('the packed SDK', () => {
-  it('is under 12 kB without types', async () => {
+  it('is smaller than 12 kB compressed, without types', async () => {
     const files = (await readdir(installed())).filter((name) => !name.endsWith('.d.ts'))
     const texts = await Promise.all(files.map((name) => readFile(path.join(installed(), name))))
     expect(files).toContain('README.md')
     expect(gzipSync(Buffer.concat(texts)).length).toBeLessThan(12_000)
   })
 
-  it('has nothing that publint would change', async () => {
+  it('has no problem that publint reports', async () => {
     const { messages } = await publint({ pkgDir: installed(), pack: false, level: 'suggestion' })
     expect(messages).toEqual([])
   })
 
-  it('resolves with its types wherever ES modules do', async () => {
-    // It ends with another status than 0, and says why, when there is a problem.
+  it('resolves with its types under every module resolution for ES modules', async () => {
+    // When there is a problem, the command fails and prints the reason.
     await run(bin('attw'), ['--profile', 'esm-only', '--format', 'ascii', '--no-emoji', tarball])
   })
 
-  it('needs nothing of Node.js but in the file store', async () => {
+  it('imports modules of Node.js only in the file store', async () => {
     const files = (await readdir(installed())).filter((name) => name.endsWith('.js') && name !== 'node.js')
     for (const file of files) {
       expect(await readFile(path.join(installed(), file), 'utf8'), file).not.toMatch(/['"]node:|\.\/node\.js/)
     }
   })
 
-  it('leaves out of a bundle what is not used', async () => {
+  it('is tree-shakable: a bundle contains only the functions that are used', async () => {
     const entry = path.join(project, 'entry.js')
     await writeFile(entry, `import { events } from '@svc/client'; globalThis.events = events`)
     const built = await build({
@@ -65,7 +67,7 @@ describe('the packed SDK', () => {
       logLevel: 'silent',
       build: { write: false, rolldownOptions: { input: entry } },
     })
-    // Of one input without a watcher there is one output.
+    // One input without a watcher has one output.
     const { output } = built as Extract<typeof built, { output: unknown }>
     const code = output.map((part) => ('code' in part ? part.code : '')).join('')
     expect(code).not.toMatch(/auth\/device|Retry-After|retry-after/)
@@ -79,7 +81,7 @@ const RESOLUTIONS = [
   { module: 'esnext', moduleResolution: 'bundler' },
 ]
 
-describe('its types', () => {
+describe('the types of the packed SDK', () => {
   const options = { strict: true, noEmit: true, target: 'es2022', exactOptionalPropertyTypes: true }
 
   async function check(name: string, code: string, compilerOptions: object): Promise<string> {
@@ -90,19 +92,19 @@ describe('its types', () => {
     await writeFile(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['code.ts'] }))
     return run(bin('tsc'), ['-p', folder]).then(
       () => '',
-      // A failed command is an error with what it printed.
+      // The error of a failed command has its output.
       (failed: unknown) => (failed as { stdout: string }).stdout,
     )
   }
 
-  it.each(RESOLUTIONS)('fit the example of the README under $moduleResolution', async (resolution) => {
-    // The declarations themselves are checked in the browser project below.
+  it.each(RESOLUTIONS)('accept the example of the README under $moduleResolution', async (resolution) => {
+    // The declarations are checked in the browser project below.
     const node = { skipLibCheck: true, types: ['node'], typeRoots: [path.join(root, 'node_modules/@types')] }
     const code = await readmeExample()
     expect(await check(resolution.module, code, { ...options, ...resolution, ...node })).toBe('')
   })
 
-  it('work in a browser project, and refuse what the contract does not have', async () => {
+  it('accept valid calls in a browser project, and reject what is not in the contract', async () => {
     const code = `
       import { createClient, streamMessage, SvcError, unwrap } from '@svc/client'
       import type { ErrorCode, StoredTokens, TokenSet } from '@svc/client'
@@ -115,11 +117,11 @@ describe('its types', () => {
       export const pending: ErrorCode = 'authorization_pending'
       export const isOver = (thrown: unknown) => thrown instanceof SvcError && thrown.code === 'expired'
       export const stored = (tokens: TokenSet): StoredTokens => tokens
-      // @ts-expect-error: there is no such route.
+      // @ts-expect-error: the contract has no such route.
       await client.GET('/v1/nothing')
-      // @ts-expect-error: there is no such code.
+      // @ts-expect-error: the contract has no such code.
       export const wrong: ErrorCode = 'no_such_code'
-      // @ts-expect-error: the contract asks for a device code.
+      // @ts-expect-error: the device code is missing.
       await client.POST('/v1/auth/device/poll', { body: {} })
     `
     const browser = { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom', 'dom.iterable'], types: [] }
@@ -127,29 +129,40 @@ describe('its types', () => {
   })
 })
 
-describe('the example of the README', () => {
-  it('has fifteen lines at most', async () => {
+describe('the example program', () => {
+  it('of the README has at most fifteen lines', async () => {
     expect((await readmeExample()).trim().split('\n').length).toBeLessThanOrEqual(15)
   })
 
-  it('logs in, streams, and the next time streams without a login', async () => {
+  it('of the README logs in and streams an answer, and streams without a login when it runs again', async () => {
     await using engine = await startEngine()
     await using service = await startService({
       env: { SVC_LOCAL_ENGINE_URL: engine.url.href, SVC_POLL_INTERVAL_SECONDS: '1' },
     })
     await writeFile(path.join(project, 'example.ts'), await readmeExample())
 
-    const first = await example(service.origin, async (printed) => {
-      if (printed.includes('compare the code')) await service.approveByMail('ada@example.com')
-    })
+    const first = await runExample(service)
     expect(first).toMatch(/compare the code: [A-Z]{4}-[A-Z]{4}\nHello!$/)
     expect((await stat(path.join(project, '.svc-tokens.json'))).mode & 0o777).toBe(0o600)
-    expect(await example(service.origin)).toBe('Hello!')
+    expect(await runExample(service)).toBe('Hello!')
   })
 
-  /** What it prints; rejects when it fails. */
-  function example(baseUrl: string, onPrint: (printed: string) => Promise<void> = async () => {}): Promise<string> {
-    const env = { ...process.env, SVC_BASE_URL: baseUrl, SVC_EMAIL: 'ada@example.com' }
+  it('of /docs logs in and streams an answer', async () => {
+    await using engine = await startEngine()
+    await using service = await startService({
+      env: { SVC_LOCAL_ENGINE_URL: engine.url.href, SVC_POLL_INTERVAL_SECONDS: '1' },
+    })
+    await rm(path.join(project, '.svc-tokens.json'), { force: true })
+    await writeFile(path.join(project, 'example.ts'), sdkExample({ baseUrl: service.origin, gatewayUrl: '' }))
+    expect(await runExample(service)).toMatch(/Open the link in the email: [A-Z]{4}-[A-Z]{4}\nHello!$/)
+  })
+
+  /**
+   * Runs the example, approves its login by email, and returns what it prints. Rejects with its error output when it
+   * fails.
+   */
+  function runExample(service: TestService): Promise<string> {
+    const env = { ...process.env, SVC_BASE_URL: service.origin, SVC_EMAIL: 'ada@example.com' }
     const child = spawn(process.execPath, ['example.ts'], { cwd: project, env })
     let printed = ''
     let failed = ''
@@ -157,7 +170,7 @@ describe('the example of the README', () => {
     return new Promise((resolve, reject) => {
       child.stdout.on('data', (text: Buffer) => {
         printed += text.toString()
-        onPrint(text.toString()).catch(reject)
+        if (text.includes('Open the link')) service.approveByMail('ada@example.com').catch(reject)
       })
       child.on('error', reject)
       child.on('close', (code) => (code === 0 ? resolve(printed) : reject(new Error(failed))))

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { createClient } from '../../generated/sdk/index.js'
-import { retrying } from '../../src/sdk/fetch.ts'
+import { withRetries } from '../../src/sdk/fetch.ts'
 
 type Refusal = { status: number; headers?: Record<string, string> }
 
-/** What a call sees and waits for when the service answers like this first, and 200 afterwards. */
+/**
+ * Sends a request to a service that first gives these answers, and then 200. Returns the last status, the waits and the
+ * bodies that were sent.
+ */
 async function sent(refusals: Refusal[], { retries = 2, longestWaitSeconds = 60 } = {}) {
   const waits: number[] = []
   const bodies: string[] = []
-  const send = retrying(
+  const send = withRetries(
     async (request) => {
       bodies.push(await request.text())
       const refusal = refusals.shift()
@@ -22,26 +25,31 @@ async function sent(refusals: Refusal[], { retries = 2, longestWaitSeconds = 60 
 
 const busy = (seconds = '7', status = 429) => ({ status, headers: { 'retry-after': seconds } })
 
-describe('a request that is refused', () => {
+describe('a request that gets 429 or 503', () => {
   it.each<[string, Refusal[], number, number[]]>([
-    ['waits as told after 429', [busy()], 200, [7]],
-    ['waits as told after 503', [busy('1', 503)], 200, [1]],
-    ['is handed on after the last try', [busy('1'), busy('2'), busy('3')], 429, [1, 2]],
+    ['is sent again after Retry-After of a 429', [busy()], 200, [7]],
+    ['is sent again after Retry-After of a 503', [busy('1', 503)], 200, [1]],
+    ['returns the last answer after the last retry', [busy('1'), busy('2'), busy('3')], 429, [1, 2]],
     ['is not sent again without Retry-After', [{ status: 503 }], 503, []],
     [
-      'is not sent again when that is no cure',
+      'is not sent again with x-should-retry: false',
       [{ status: 503, headers: { 'retry-after': '1', 'x-should-retry': 'false' } }],
       503,
       [],
     ],
-    ['is not sent again after another error', [{ status: 500, headers: { 'retry-after': '1' } }], 500, []],
-    ['is not sent again when the wait is too long', [busy('61')], 429, []],
-    ['is not sent again for a date', [busy('Sat, 21 Nov 2026 09:00:00 GMT')], 429, []],
+    [
+      'is not sent again after a status other than 429 and 503',
+      [{ status: 500, headers: { 'retry-after': '1' } }],
+      500,
+      [],
+    ],
+    ['is not sent again when Retry-After is longer than the limit', [busy('61')], 429, []],
+    ['is not sent again when Retry-After is a date', [busy('Sat, 21 Nov 2026 09:00:00 GMT')], 429, []],
   ])('%s', async (_name, refusals, status, waits) => {
     expect(await sent(refusals)).toMatchObject({ status, waits })
   })
 
-  it('carries its body each time', async () => {
+  it('is sent again with its body', async () => {
     expect((await sent([busy(), busy()])).bodies).toEqual(['again', 'again', 'again'])
   })
 
@@ -49,15 +57,15 @@ describe('a request that is refused', () => {
     expect((await sent([busy()], { retries: 0 })).status).toBe(429)
   })
 
-  it('stops waiting when it is cancelled', async () => {
+  it('stops waiting when its signal is aborted', async () => {
     const cancel = new AbortController()
     const client = createClient({
       baseUrl: 'http://svc.test',
       async fetch() {
-        setImmediate(() => cancel.abort(new Error('no longer')))
+        setImmediate(() => cancel.abort(new Error('cancelled by the test')))
         return Response.json({}, busy('50'))
       },
     })
-    await expect(client.GET('/v1/models', { signal: cancel.signal })).rejects.toThrow('no longer')
+    await expect(client.GET('/v1/models', { signal: cancel.signal })).rejects.toThrow('cancelled by the test')
   })
 })

@@ -41,7 +41,7 @@ const clientOf = (tokens: ReturnType<typeof memoryTokenStore>) =>
   })
 
 describe('a client with a token store', () => {
-  it('refreshes once for any number of requests that are refused at once, and all of them succeed', async () => {
+  it('refreshes once when 20 requests find the token expired at the same time', async () => {
     const tokens = await signedIn()
     const client = clientOf(tokens)
     service.clock.advance({ seconds: 901 })
@@ -51,14 +51,14 @@ describe('a client with a token store', () => {
     expect(refreshes() - before).toBe(1)
   })
 
-  it('sends the body again with the new token', async () => {
+  it('sends the body again after a refresh', async () => {
     const tokens = await signedIn()
     service.clock.advance({ seconds: 901 })
     const { error, response } = await clientOf(tokens).POST('/device', { body: { userCode: 'ZZZZ-ZZZZ' } })
     expect([response.status, error?.error.code]).toEqual([404, 'not_found'])
   })
 
-  it('does not refresh for a token that somebody else has replaced already', async () => {
+  it('does not refresh again when the stored token is new', async () => {
     const tokens = await signedIn()
     service.clock.advance({ seconds: 901 })
     await unwrap(clientOf(tokens).GET('/v1/models'))
@@ -67,7 +67,7 @@ describe('a client with a token store', () => {
     expect(refreshes() - before).toBe(0)
   })
 
-  it('forgets the tokens of a session that is over, and fails as not signed in', async () => {
+  it('removes the tokens of an ended session and rejects with NotSignedInError', async () => {
     const tokens = await signedIn()
     const client = clientOf(tokens)
     await unwrap(client.POST('/v1/auth/logout'))
@@ -80,7 +80,7 @@ describe('a client with a token store', () => {
     expect(await tokens.load()).toBeNull()
   })
 
-  it('keeps the tokens when the refresh cannot be answered', async () => {
+  it('keeps the tokens when the refresh is answered with 503', async () => {
     const kept = { account: 'a@example.com', team: '@a/b', deviceId: 'd', accessToken: 'old', refreshToken: 'r' }
     const tokens = memoryTokenStore({ ...kept, expiresAt: '2026-11-21T09:15:00Z' })
     const client = createClient({
@@ -95,7 +95,7 @@ describe('a client with a token store', () => {
     expect(await tokens.load()).toMatchObject(kept)
   })
 
-  it('asks again when the answer of a refresh is lost', async () => {
+  it('repeats a refresh whose answer was lost', async () => {
     const tokens = await signedIn()
     let lost = 0
     const client = createClient({
@@ -112,20 +112,20 @@ describe('a client with a token store', () => {
     expect(lost).toBe(2)
   })
 
-  it('leaves 401 about a code in the body alone', async () => {
+  it('does not refresh after a 401 about a code in the body', async () => {
     const before = refreshes()
     const { response } = await clientOf(await signedIn()).POST('/v1/auth/device/poll', { body: { deviceCode: 'x' } })
     expect([response.status, refreshes() - before]).toEqual([401, 0])
   })
 })
 
-describe('the file store', () => {
-  it('lets processes that share it refresh once, all of them succeeding', async () => {
+describe('a file store', () => {
+  it('refreshes once when three processes that share it find the token expired', async () => {
     const file = path.join(folder, 'shared.json')
     await fileTokenStore(file).save(await service.signIn(team.next()))
     service.clock.advance({ seconds: 901 })
     const before = refreshes()
-    const sdk = new URL('../../generated/sdk', import.meta.url)
+    const sdk = new URL('../../generated/sdk/', import.meta.url)
     const script = `
       import { createClient, unwrap } from '${new URL('index.js', sdk)}'
       import { fileTokenStore } from '${new URL('node.js', sdk)}'

@@ -45,7 +45,7 @@ describe('events', () => {
   const text =
     ': hi\r\n\r\nevent: a\r\ndata: {"n":\r\ndata: 1}\r\n\r\ndata:{"t":"ü€😀"}\n\nid: 7\n\ndata: {"n":3}\r\rdata: [DONE]\n\ndata: {"n":4}\n\n'
 
-  it('are the same wherever the bytes are cut', async () => {
+  it('are the same for every way to cut the bytes into chunks', async () => {
     const bytes = bytesOf(text)
     for (let at = 0; at <= bytes.length; at++) {
       const found = await all(events(stream([bytes.slice(0, at), bytes.slice(at)])))
@@ -55,13 +55,13 @@ describe('events', () => {
     expect(single).toEqual([{ n: 1 }, { t: 'ü€😀' }, { n: 3 }])
   })
 
-  it('leave out an event that was cut off', async () => {
+  it('drop an event that was cut off', async () => {
     expect(await all(events(stream([bytesOf('data: {"n":1}\n\ndata: {"n":')])))).toEqual([{ n: 1 }])
   })
 })
 
-describe('the three styles', () => {
-  it('yield what they name, up to their own end', async () => {
+describe('the stream functions', () => {
+  it('yield the events of their dialect up to its last event', async () => {
     const done = { type: 'response.completed' }
     const stop = { type: 'message_stop' }
     expect(await all(streamChatCompletion(streaming(`${block(chunk)}data: [DONE]\n\n`), { messages: [] }))).toEqual([
@@ -74,7 +74,7 @@ describe('the three styles', () => {
     ])
   })
 
-  it('ask for a stream, on the route that was named', async () => {
+  it('set stream: true and call the given route', async () => {
     const seen: Request[] = []
     const client = clientOf(() => new Response(stream([bytesOf(block({ type: 'response.failed' }))]), SSE), seen)
     await all(streamResponse(client, { input: 'x', stream: false }, { path: '/codex/v1/responses' }))
@@ -86,7 +86,7 @@ describe('the three styles', () => {
     ['chat completions', (text: string) => streamChatCompletion(streaming(text), { messages: [] })],
     ['responses', (text: string) => streamResponse(streaming(text), { input: '' })],
     ['messages', (text: string) => streamMessage(streaming(text), { messages: [] })],
-  ])('tell a stream of %s that stopped short from a whole one', async (_style, call) => {
+  ])('throw a StreamError when a stream of %s is cut off', async (_dialect, call) => {
     await expect(all<unknown>(call(block({ ...chunk, type: 'ping' })))).rejects.toMatchObject({
       name: 'StreamError',
       code: 'stream_cut',
@@ -98,29 +98,29 @@ describe('the three styles', () => {
     [{ error: { code: 'upstream_failed', message: 'It broke.' } }, 'upstream_failed'],
     [{ type: 'error', error: { type: 'overloaded_error', message: 'It broke.' } }, 'overloaded_error'],
     [{ type: 'error', code: 'server_error', message: 'It broke.' }, 'server_error'],
-  ])('throw the error that a stream carries: %j', async (event, code) => {
+  ])('throw an error event of the stream: %j', async (event, code) => {
     const call = all<unknown>(streamMessage(streaming(block(event, 'error')), { messages: [] }))
     await expect(call).rejects.toMatchObject({ name: 'StreamError', code, message: 'It broke.' })
   })
 
-  it('hang up when the loop is left', async () => {
-    let hungUp = false
-    const body = () => stream([bytesOf(block(chunk)), bytesOf(block(chunk))], () => (hungUp = true))
+  it('cancel the call when the loop is left', async () => {
+    let cancelled = false
+    const body = () => stream([bytesOf(block(chunk)), bytesOf(block(chunk))], () => (cancelled = true))
     for await (const _ of streamChatCompletion(
       clientOf(() => new Response(body(), SSE)),
       { messages: [] },
     ))
       break
-    expect(hungUp).toBe(true)
+    expect(cancelled).toBe(true)
   })
 
-  it('throw the refusal of a call that never streamed', async () => {
-    const refusal = () =>
+  it('throw the error answer of a call that did not stream', async () => {
+    const forbidden = () =>
       Response.json(
         { type: 'error', error: { type: 'permission_error', code: 'model_not_allowed', message: 'No.' } },
         { status: 403, headers: { 'x-request-id': 'req_8' } },
       )
-    const call = all(streamChatCompletion(clientOf(refusal), { messages: [] }))
+    const call = all(streamChatCompletion(clientOf(forbidden), { messages: [] }))
     await expect(call).rejects.toMatchObject({
       name: 'NotAllowedError',
       code: 'model_not_allowed',
@@ -146,7 +146,7 @@ describe('unwrap', () => {
     expect(error).toMatchObject({ name, status, code: 'some_code', message: 'Words.', retryAfterSeconds: 70, body })
   })
 
-  it('makes an error of an answer that is no JSON', async () => {
+  it('throws an error for an answer that is not JSON', async () => {
     const client = clientOf(() => new Response('<h1>Bad gateway</h1>', { status: 502 }))
     await expect(unwrap(client.GET('/v1/models'))).rejects.toMatchObject({ code: 'http_502', requestId: null })
   })

@@ -8,21 +8,21 @@ type Bounds = {
   readonly minItems?: number
   readonly maxItems?: number
 }
-type Full = Schema & Bounds
+type BoundedSchema = Schema & Bounds
 
-/** How deep generated values go. */
+/** The nesting depth of generated values. */
 const DEPTH = 4
 
-/** Any one character. Made once: the package's own way to make them is slow to set up. */
+/** Any one Unicode character. Made once, because the package's own arbitrary is slow to set up. */
 export const character: Arbitrary<string> = fc.oneof(
   fc.integer({ min: 0, max: 0x7f }).map((code) => String.fromCodePoint(code)),
-  // Halves of surrogate pairs are no characters.
+  // Halves of surrogate pairs are not characters.
   fc.integer({ min: 0x80, max: 0x10f7ff }).map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800)),
 )
 
-/** Values that a schema of the document allows; the examples that it gives are among them. */
+/** Values that a schema of the document allows. */
 export function valuesOf(document: Document, given: Schema, depth = DEPTH): Arbitrary<unknown> {
-  const schema: Full = resolve(document, given)
+  const schema: BoundedSchema = resolve(document, given)
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...schema.enum)
   const choices = schema.anyOf ?? schema.oneOf
@@ -36,7 +36,7 @@ export function valuesOf(document: Document, given: Schema, depth = DEPTH): Arbi
   return scalars(schema)
 }
 
-function objectsOf(document: Document, schema: Full, depth: number): Arbitrary<object> {
+function objectsOf(document: Document, schema: BoundedSchema, depth: number): Arbitrary<object> {
   const known = Object.fromEntries(
     Object.entries(schema.properties ?? {}).map(([name, property]) => [name, valuesOf(document, property, depth - 1)]),
   )
@@ -47,7 +47,7 @@ function objectsOf(document: Document, schema: Full, depth: number): Arbitrary<o
   return fc.tuple(declared, more).map(([fields, others]) => ({ ...others, ...fields }))
 }
 
-function scalars(schema: Full): Arbitrary<unknown> {
+function scalars(schema: BoundedSchema): Arbitrary<unknown> {
   const { type, format, pattern, minimum, maximum } = schema
   if (type === 'boolean') return fc.boolean()
   if (type === 'null') return fc.constant(null)
@@ -62,7 +62,10 @@ function scalars(schema: Full): Arbitrary<unknown> {
   return fc.string({ unit: character, minLength, maxLength: Math.max(minLength, Math.min(maxLength, 40)) })
 }
 
-/** Bodies that the schema does not allow: a field is missing, of another type, or one too many. */
+/**
+ * Bodies that the schema does not allow: a required field is missing, a field has another type, or a field is
+ * undeclared.
+ */
 export function brokenBodies(document: Document, given: Schema, valid: Arbitrary<unknown>): Arbitrary<unknown> {
   const schema = resolve(document, given)
   const required = schema.required ?? []
@@ -85,11 +88,12 @@ function without(body: unknown, name: string): object {
   return Object.fromEntries(Object.entries(body as object).filter(([key]) => key !== name))
 }
 
-/** A value that is of another type, and that nothing makes this one of. */
+/** A value of another type that no coercion turns into this type. */
 function notOf(type: string | undefined): unknown {
   return type === 'object' ? ['x'] : { not: 'this' }
 }
 
+/** The schema that a `$ref` stands for, or the schema itself. */
 export function resolve(document: Document, schema: Schema): Schema {
   const name = schema.$ref?.split('/').at(-1)
   return name === undefined ? schema : resolve(document, document.components.schemas[name] ?? {})

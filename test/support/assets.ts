@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { startService } from './service.ts'
 
-/** A case for each status of an operation that gives a file to browsers. */
+/** The tests of an operation that serves a static file: one for each documented status. */
 export function describeAsset(operationId: string, path: string, type: RegExp, content: RegExp): void {
   describe(operationId, () => {
     describe('200', () => {
-      it('gives the file, to keep for a while and for this site alone', async () => {
+      it('serves the file with a cache lifetime, for use by the same origin only', async () => {
         await using service = await startService()
         const response = await service.fetch(`${path}?v=1`)
         expect(response.status).toBe(200)
@@ -18,7 +18,7 @@ export function describeAsset(operationId: string, path: string, type: RegExp, c
     })
 
     describe('304', () => {
-      it('sends no file to a browser that has it, and the file to one that has another', async () => {
+      it('sends no body when If-None-Match has the current ETag, and the file when it has another', async () => {
         await using service = await startService()
         const etag = (await service.fetch(path)).headers.get('etag') ?? ''
         const again = await service.fetch(path, { headers: { 'if-none-match': `"other", W/${etag}` } })

@@ -3,7 +3,7 @@ import axe from 'axe-core'
 import type { AxeResults, RunOptions } from 'axe-core'
 import { chromium as playwright, type Browser, type Page } from 'playwright-core'
 
-/** How a page is looked at. Scripts run unless `javaScript` is false. */
+/** The window in which a page is shown. Scripts run unless `javaScript` is false. */
 export type View = {
   readonly width: number
   readonly scheme: 'light' | 'dark'
@@ -14,12 +14,12 @@ export const SCHEMES = ['light', 'dark'] as const
 
 export type TestBrowser = AsyncDisposable & {
   readonly browser: Browser
-  /** A page in a profile of its own: no cookie, cache or passkey of another one. */
+  /** Opens a page in a new profile, which shares no cookie, cache or passkey with another. */
   newPage(view: View): Promise<Page>
 }
 
-// The package's list is made for functions in a cloud: it turns the same-origin policy off, which is what tests are about.
-const UNWANTED = [
+// The package's arguments are made for cloud functions. These turn off the same-origin policy, which the tests rely on.
+const UNSAFE_ARGS = [
   '--disable-web-security',
   '--disable-site-isolation-trials',
   '--allow-running-insecure-content',
@@ -27,11 +27,11 @@ const UNWANTED = [
   '--no-zygote',
 ]
 
-/** Starts Chromium, as it comes from npm. Close it with `await using` or `[Symbol.asyncDispose]()`. */
+/** Starts the Chromium of the npm package. Close it with `await using` or `[Symbol.asyncDispose]()`. */
 export async function startBrowser(): Promise<TestBrowser> {
   const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
-    args: chromium.args.filter((arg) => !UNWANTED.includes(arg)),
+    args: chromium.args.filter((arg) => !UNSAFE_ARGS.includes(arg)),
     headless: true,
   })
   return {
@@ -45,7 +45,7 @@ async function openPage(browser: Browser, { width, scheme, javaScript = true }: 
   const context = await browser.newContext({
     viewport: { width, height: heightFor(width) },
     colorScheme: scheme,
-    // A colour on its way to another one is nobody's colour.
+    // Colours are measured, and must not be in transition.
     reducedMotion: 'reduce',
     javaScriptEnabled: javaScript,
     deviceScaleFactor: 1,
@@ -57,9 +57,12 @@ function heightFor(width: number): number {
   return width < 600 ? 760 : 860
 }
 
-/** What axe finds serious or critical on the page as it stands, by all its rules or these, one line each; none is what a test wants. */
-export async function findSeriousFlaws(page: Page, rules?: readonly string[]): Promise<string[]> {
-  // Through the debugger, not by a script tag: the pages' own policy would refuse that.
+/**
+ * The serious and critical violations that axe finds on the page now, one line each; `rules` limits the check to some
+ * of its rules.
+ */
+export async function findSeriousViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
+  // Evaluated through the debugger, because the Content-Security-Policy of the pages refuses a script tag.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
   const options = {
     resultTypes: ['violations'],
@@ -71,18 +74,18 @@ export async function findSeriousFlaws(page: Page, rules?: readonly string[]): P
     .map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ html }) => html).join(' | ')})`)
 }
 
-/** Shows a page that is open already at another width and in another colour scheme. */
+/** Changes the width and the colour scheme of an open page. */
 export async function changeView(page: Page, { width, scheme }: Pick<View, 'width' | 'scheme'>): Promise<void> {
   await page.setViewportSize({ width, height: heightFor(width) })
   await page.emulateMedia({ colorScheme: scheme })
 }
 
-/** By how many pixels the page is wider than its window. */
+/** The number of pixels by which the page is wider than its window. */
 export function findOverflow(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 }
 
 declare global {
-  // What the evaluated source puts there.
+  // Set by the evaluated source of axe.
   var axe: { run(options: RunOptions): Promise<AxeResults> }
 }

@@ -22,13 +22,13 @@ type CallOperation = {
     | '/vendorb/v1/messages'
     | '/vendorb/v1/messages/count_tokens'
   readonly servedBy: string
-  /** Without a model. */
+  /** A valid body without a model. */
   readonly body: object
-  /** A whole answer of this style, as the contract has it. */
+  /** A whole answer in this dialect that matches the contract. */
   readonly answer: object
-  /** The data of the events of a stream of this style; without them it has none. */
+  /** The data of the events of a stream in this dialect; absent for an operation without streams. */
   readonly events?: readonly object[]
-  /** A local worker may not know it. */
+  /** The local worker may not support it. */
   readonly mayBeUnsupported?: boolean
 }
 
@@ -47,7 +47,7 @@ models:
   - { id: svc/others, displayName: Others, owner: svc }
 `
 
-/** A case for each status that a model call can have, through the generated SDK against the whole service. */
+/** The tests of a model call: one for each documented status, through the generated SDK against the whole service. */
 export function describeCallOperation({
   operationId,
   path,
@@ -88,7 +88,7 @@ export function describeCallOperation({
       await upstream[Symbol.asyncDispose]()
     })
 
-    // The bodies of the operations differ; each is one that its own operation takes.
+    // Each operation has its own type of body, so the type of this one cannot be stated here.
     const call = (given: object = {}) => client.POST(path, { body: { ...body, ...given } as never })
     const send = (text: string, headers: Record<string, string> = {}) =>
       service.fetch(path, {
@@ -98,7 +98,7 @@ export function describeCallOperation({
       })
 
     describe('200', () => {
-      it("answers with the upstream's answer, and says who served it", async () => {
+      it("forwards the upstream's answer and names the backend in x-svc-served-by", async () => {
         const { data: received, response } = await call()
         expect(received).toEqual(answer)
         expect(response.headers.get('x-svc-served-by')).toBe(servedBy)
@@ -106,7 +106,7 @@ export function describeCallOperation({
         expect(JSON.parse(upstream.last().body.toString())).toEqual({ model: 'vendora/large', ...body })
       })
 
-      it.runIf(data)('streams the events as they came', async () => {
+      it.runIf(data)('forwards the events of a stream unchanged', async () => {
         upstream.restart(
           streams([...(data ?? []).map((event) => `data: ${JSON.stringify(event)}\n\n`), 'data: [DONE]\n\n']),
         )
@@ -121,14 +121,17 @@ export function describeCallOperation({
 
     describe('400', () => {
       it.each([
-        ['a model that is no text', JSON.stringify({ ...body, model: 7 })],
+        ['a model that is not a string', JSON.stringify({ ...body, model: 7 })],
         [
-          data ? 'a stream that is no boolean' : 'a model that is a list',
+          data ? 'a stream that is not a boolean' : 'a model that is an array',
           JSON.stringify({ ...body, ...(data ? { stream: 'yes' } : { model: [] }) }),
         ],
-        ['a list', '[]'],
-        ['no JSON', '{"model":'],
-        ['a model twice', `{"model":"vendora/large",${JSON.stringify({ ...body, model: 'svc/draft' }).slice(1)}`],
+        ['an array', '[]'],
+        ['invalid JSON', '{"model":'],
+        [
+          'two members named model',
+          `{"model":"vendora/large",${JSON.stringify({ ...body, model: 'svc/draft' }).slice(1)}`,
+        ],
       ])('refuses %s', async (_name, text) => {
         expect(await outcomeOf(await send(text))).toBe('400 invalid_request')
         expect(upstream.calls).toEqual([])
@@ -145,21 +148,18 @@ export function describeCallOperation({
     })
 
     describe('403', () => {
-      it.each(['svc/none', 'svc/others', 'svc/draft'])(
-        'refuses the model %s, always in the same words',
-        async (model) => {
-          const { error, response } = await call({ model })
-          expect(response.status).toBe(403)
-          expect(error).toEqual({
-            type: 'error',
-            error: {
-              type: 'permission_error',
-              code: 'model_not_allowed',
-              message: 'Your team may not call this model. GET /v1/models lists those it may.',
-            },
-          })
-        },
-      )
+      it.each(['svc/none', 'svc/others', 'svc/draft'])('refuses the model %s with the same message', async (model) => {
+        const { error, response } = await call({ model })
+        expect(response.status).toBe(403)
+        expect(error).toEqual({
+          type: 'error',
+          error: {
+            type: 'permission_error',
+            code: 'model_not_allowed',
+            message: 'Your team may not call this model. GET /v1/models lists those it may.',
+          },
+        })
+      })
     })
 
     describe('413', () => {
@@ -171,15 +171,15 @@ export function describeCallOperation({
 
     describe('415', () => {
       it.each([
-        ['a type', { 'content-type': 'text/plain' }],
-        ['an encoding', { 'content-encoding': 'compress' }],
-      ])('refuses %s that nobody reads', async (_name, headers) => {
+        ['an unknown content type', { 'content-type': 'text/plain' }],
+        ['an unknown encoding', { 'content-encoding': 'compress' }],
+      ])('refuses %s', async (_name, headers) => {
         expect(await outcomeOf(await send(JSON.stringify(body), headers))).toBe('415 unsupported_media_type')
       })
     })
 
     describe.runIf(mayBeUnsupported)('501', () => {
-      it('says that the local worker does not know the operation, and that waiting is no cure', async () => {
+      it('refuses an operation that the local worker does not support, without Retry-After', async () => {
         await using engine = await startEngine()
         const model = servedModel('svc/local', { backendModel: 'qwen3:8b' })
         await using gateway = await startGateway({ engine: engine.url, team: { models: [model] } })
@@ -191,16 +191,16 @@ export function describeCallOperation({
     })
 
     describe('502', () => {
-      it('says that the upstream broke off', async () => {
+      it('answers upstream_failed when the upstream closes the connection', async () => {
         upstream.restart(({ socket }) => socket.destroySoon())
         expect(await outcomeOf(await send(JSON.stringify(body)))).toBe('502 upstream_failed')
       })
     })
 
     describe('503', () => {
-      it('says that nothing serves an allowed model, and that waiting is no cure', async () => {
+      it('answers model_unavailable without Retry-After when no backend serves an allowed model', async () => {
         const response = await send(JSON.stringify({ ...body, model: 'svc/local' }))
-        // What no worker can do is not a matter of its state.
+        // No worker supports compaction, whatever its state.
         if (path.endsWith('/compact')) return expect(await outcomeOf(response)).toBe('501 not_supported')
         expect(await outcomeOf(response)).toBe('503 model_unavailable')
         expect([response.headers.get('x-should-retry'), response.headers.get('retry-after')]).toEqual(['false', null])
@@ -208,14 +208,14 @@ export function describeCallOperation({
     })
 
     describe('504', () => {
-      it('says that the upstream was silent', async () => {
+      it('answers upstream_timeout when the upstream sends nothing', async () => {
         upstream.restart(neverAnswers)
         expect(await outcomeOf(await send(JSON.stringify(body)))).toBe('504 upstream_timeout')
       })
     })
 
     describe('default', () => {
-      it("hands on the upstream's own error unchanged", async () => {
+      it("forwards the upstream's own error unchanged", async () => {
         const error = { error: { type: 'overloaded_error', message: 'Overloaded' } }
         upstream.restart(answersJson(error, { status: 529, headers: { 'retry-after': '9', 'request-id': 'req_up' } }))
         const response = await send(JSON.stringify(body))

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/kernel/clock.ts'
 /** A clock that stands still until a test moves it. */
 export type TestClock = Clock & { advance(by: { days?: number; seconds?: number; ms?: number }): void }
 
-/** It starts at the machine's time: drivers and cookie jars read that one. */
+/** It starts at the machine's time, which database drivers and cookie jars use. */
 export function testClock(start = new Date()): TestClock {
   let nowMs = start.getTime()
   return {

@@ -6,7 +6,7 @@ import addFormats from 'ajv-formats'
 import { readContract, routesOf } from '../../src/http/contract.ts'
 import type { Route } from '../../src/http/contract.ts'
 
-/** Where the statuses are noted that tests have seen; read when all tests are over. */
+/** Where tests note the statuses that they have received; `seen.ts` reads it after all tests. */
 export const SEEN_DIRECTORY = path.join(import.meta.dirname, '../../node_modules/.cache/svc-seen')
 
 const contract = readContract()
@@ -14,15 +14,15 @@ const routes = routesOf(contract).map((route) => ({ ...route, pattern: patternOf
 const ajv = openAjv()
 const validators = new Map<string, ValidateFunction>()
 
-/** The operation that a request is for; undefined when the contract has none there. */
-export function findRoute(method: string, pathname: string): Route | undefined {
+/** The operation of the contract that a request matches; undefined when there is none. */
+function findRoute(method: string, pathname: string): Route | undefined {
   const wanted = method === 'HEAD' ? 'get' : method.toLowerCase()
   return routes.find((route) => route.method === wanted && route.pattern.test(pathname))
 }
 
 /**
- * Throws when an answer is not what the contract says of its operation: an undocumented status, another content type, a body that does not
- * match or that has a field nobody declared. Notes the status as seen.
+ * Throws when an answer does not match its operation in the contract: an undocumented status or content type, a body
+ * that does not match its schema, or an undeclared field. Notes the status as received.
  */
 export async function checkAnswer(method: string, url: URL, response: Response): Promise<void> {
   const route = findRoute(method, url.pathname)
@@ -35,8 +35,9 @@ export async function checkAnswer(method: string, url: URL, response: Response):
 
   const type = response.headers.get('content-type')?.split(';')[0] ?? ''
   const { content = {} } = documented as { content?: Record<string, unknown> }
-  const isUpstreams = !(response.status in route.operation.responses)
-  if (isUpstreams || method === 'HEAD' || response.status === 304) return
+  // Statuses under `default` are those of upstreams, whose bodies are forwarded unchanged.
+  const isFromUpstream = !(response.status in route.operation.responses)
+  if (isFromUpstream || method === 'HEAD' || response.status === 304) return
   if (!(type in content)) throw new Error(`${name} has the content type "${type}", which is not in the contract.`)
   if (type === 'application/json') checkBody(route, response.status, await response.clone().json())
 }
@@ -71,7 +72,7 @@ function openAjv(): Ajv2020 {
   const checker = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
   addFormats.default(checker)
   checker.addFormat('uri', true)
-  // A field that the contract does not declare is a leak; vendors' shapes say themselves that they are open.
+  // An undeclared field is a leak. The schemas of vendors allow additional properties themselves.
   const closed = JSON.parse(JSON.stringify(contract), (_key, value: unknown) => closedSchema(value)) as object
   checker.addSchema({ $id: 'contract', ...closed })
   return checker
@@ -89,7 +90,7 @@ function patternOf(template: string): RegExp {
 
 const noted = new Set<string>()
 
-/** Once each: the answers of a run are many, and the statuses few. */
+/** Notes each status once per process. */
 function note(route: Route, status: number): void {
   const line = `${route.id} ${status in route.operation.responses ? status : 'default'}\n`
   if (noted.has(line)) return

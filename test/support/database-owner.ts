@@ -1,19 +1,20 @@
-// A process of its own that opens the embedded database in the directory given, says what it does line by line, and with
-// `write` goes on writing rows, telling each one once it is acknowledged. It ends when it is killed, or when stdin closes.
-import { openDatabase } from '../../src/database/client.ts'
+// A separate process that opens the embedded database in the given directory and prints one line per event: `open`,
+// or `refused: <reason>`. With the argument `write` it keeps inserting rows and prints the name of each row after its
+// insert was acknowledged. It ends when it is killed or when its stdin closes.
+import { openDatabase } from '../../src/database/open.ts'
 
-const say = (line: string) => process.stdout.write(`${line}\n`)
+const print = (line: string) => process.stdout.write(`${line}\n`)
 const [directory = '', mode] = process.argv.slice(2)
 
 try {
   const database = await openDatabase({ kind: 'embedded', directory })
-  say('open')
+  print('open')
   process.stdin.on('end', () => void database.close().then(() => process.exit(0))).resume()
   for (let i = 0; mode === 'write'; i++) {
     await database.prisma.organization.create({ data: { name: `row-${i}` } })
-    say(`row-${i}`)
+    print(`row-${i}`)
   }
 } catch (error) {
-  say(`refused: ${error instanceof Error ? error.message : String(error)}`)
+  print(`refused: ${error instanceof Error ? error.message : String(error)}`)
   process.exit(1)
 }

@@ -3,20 +3,22 @@ import { existsSync, openAsBlob } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
-import { openPGlite } from '../../src/database/client.ts'
+import { openPGlite } from '../../src/database/pglite.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
 
 export type TestDatabase = Database & AsyncDisposable
 
-/** Databases of this worker that no test is using, empty. */
+/** The empty databases of this worker that no test uses now. */
 const idle: PGlite[] = []
 
 /**
- * An empty, migrated database in memory, of the caller's own until it closes it: then the next test in this worker gets it,
- * emptied. Costs milliseconds but for the first of a worker, which is loaded from a dump (half a second) that the first
- * worker of all makes (some seconds).
+ * An empty, migrated database in memory that only the caller uses until it is closed. Then it is emptied for the next
+ * test of this worker.
+ *
+ * This takes milliseconds, except for the first database of a worker, which is loaded from a dump in half a second. The
+ * first worker of all makes the dump, in some seconds.
  */
 export async function freshDatabase(): Promise<TestDatabase> {
   const pglite = idle.pop() ?? (await loadMigrated())
@@ -30,7 +32,7 @@ export async function freshDatabase(): Promise<TestDatabase> {
   return { ...database, close: closeOnce, [Symbol.asyncDispose]: closeOnce }
 }
 
-/** The same database, except that closing it only ends this loan: what still asks afterwards is refused. */
+/** The same database, except that closing it ends only this loan: later queries of the loan are refused. */
 function lend(pglite: PGlite): PGlite {
   let ended = false
   const check = () => {
@@ -42,16 +44,19 @@ function lend(pglite: PGlite): PGlite {
     exec: async (...given) => (check(), pglite.exec(...given)),
     transaction: async (run) => (check(), pglite.transaction(run)),
     close: async () => {
-      // After everything that was asked before.
+      // Waits for the queries that were sent before.
       await pglite.query('SELECT 1')
       ended = true
     },
   }
-  // What is left out, nobody behind a Database asks for.
+  // The code behind `Database` uses only these members.
   return loan as PGlite
 }
 
-/** DELETE, because TRUNCATE costs twenty times as much on small tables; without triggers, so that order does not matter. */
+/**
+ * Uses DELETE, because TRUNCATE takes twenty times as long on small tables; without triggers, so that the order of
+ * tables does not matter.
+ */
 async function empty(pglite: PGlite): Promise<void> {
   const { rows } = await pglite.query<{ name: string }>(
     `SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations'`,
@@ -62,7 +67,7 @@ async function empty(pglite: PGlite): Promise<void> {
 
 const cache = fileURLToPath(new URL('../../node_modules/.cache/svc/', import.meta.url))
 
-/** A PGlite in memory, migrated and empty; whoever takes one closes it. */
+/** A PGlite in memory, migrated and empty. The caller closes it. */
 export async function loadMigrated(): Promise<PGlite> {
   const dump = `${cache}database-${await schemaKey()}.tar`
   if (existsSync(dump)) return PGlite.create({ loadDataDir: await openAsBlob(dump) })
@@ -71,14 +76,14 @@ export async function loadMigrated(): Promise<PGlite> {
   await openPGlite(lend(pglite))
   const blob = await pglite.dumpDataDir('none')
   await mkdir(cache, { recursive: true })
-  // Whole or not at all: several workers may do this at once.
+  // Renamed when complete, because several workers may write the dump at once.
   const part = `${dump}.${process.pid}`
   await writeFile(part, Buffer.from(await blob.arrayBuffer()))
   await rename(part, dump)
   return pglite
 }
 
-/** Changes with whatever the dump depends on. */
+/** A key that changes when the engine or a migration changes. */
 async function schemaKey(): Promise<string> {
   const engine = packageLock.packages['node_modules/@electric-sql/pglite'].version
   const checksums = (await readMigrations()).map(({ checksum }) => checksum)

@@ -1,25 +1,28 @@
 import { startUpstream } from './upstream.ts'
 import type { Script, SeenCall, TestUpstream } from './upstream.ts'
 
-/** A loopback inference server that speaks the chat style only. */
+/** An inference server on loopback that speaks only the chat dialect. */
 export type TestEngine = TestUpstream & {
-  /** What it lists; `answer` takes precedence. */
+  /** The models that it lists, unless `listing` is set. */
   models: string[]
-  /** Replaces the answer to the list of models. */
+  /** Replaces the answer to `GET /v1/models`. */
   listing: Script | null
-  /** Replaces the answer to a chat completion. */
+  /** Replaces the answer to chat completions. */
   chat: Script | null
-  /** What it does on other paths, by path: `/v1/messages`. */
+  /** The scripts of other paths, by path, such as `/v1/messages`. */
   routes: Record<string, Script>
-  /** What it does on every other path. */
+  /** The script of all remaining paths; 404 by default. */
   elsewhere: Script
-  /** How often it was asked for its models. */
+  /** The number of requests for the list of models. */
   probes(): number
-  /** The last chat completion; fails when there was none. */
+  /** The last chat completion; throws when there was none. */
   lastChat(): SeenCall
 }
 
-/** Starts an engine that lists these models and answers every chat completion with a greeting, as its request asks: whole or as a stream. */
+/**
+ * Starts an engine that lists these models and answers each chat completion with a greeting, whole or as a stream as
+ * the request asks.
+ */
 export async function startEngine(models: string[] = ['qwen3:8b']): Promise<TestEngine> {
   const upstream = await startUpstream((call) => {
     const path = call.url.split('?')[0] ?? ''
@@ -37,14 +40,14 @@ export async function startEngine(models: string[] = ['qwen3:8b']): Promise<Test
     probes: () => upstream.calls.filter(({ url }) => url.endsWith('/v1/models')).length,
     lastChat() {
       const call = upstream.calls.findLast(({ url }) => url.endsWith('/v1/chat/completions'))
-      if (!call) throw new Error('The engine has seen no chat completion.')
+      if (!call) throw new Error('The engine has received no chat completion.')
       return call
     },
   })
   return engine
 }
 
-/** The list as common servers give it. */
+/** Answers with a list of models in the form that common servers use. */
 export function lists(models: readonly string[]): Script {
   const data = models.map((id) => ({ id, object: 'model', created: 1, owned_by: 'library' }))
   return ({ res }) =>
@@ -70,8 +73,8 @@ const greets: Script = ({ body, res }) => {
   res.end()
 }
 
-/** The events of a short chat completion. */
-export function greeting(model: string): string[] {
+/** The events of a short chat completion stream. */
+function greeting(model: string): string[] {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model, choices: [{ index: 0, delta, finish_reason }] })}\n\n`
   return [

@@ -1,16 +1,17 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { gatewayHandlers, openGateway } from '../../src/gateway/app.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
-import { streamSlots } from '../../src/gateway/limits.ts'
-import { noteCalls } from '../../src/gateway/usage/events.ts'
-import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import type { ModelTeam } from '../../src/gateway/models/rules.ts'
 import { docsRoutes } from '../../src/docs/routes.ts'
+import { openGateway } from '../../src/gateway/app.ts'
+import { UPSTREAM_NAMES } from '../../src/gateway/backends/table.ts'
+import type { UpstreamName } from '../../src/gateway/backends/table.ts'
+import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
+import type { Deployment } from '../../src/gateway/deployment.ts'
+import type { ModelTeam } from '../../src/gateway/models/rules.ts'
+import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { createApp } from '../../src/http/app.ts'
-import { securitySchemes } from '../../src/http/authenticate.ts'
-import { callBody } from '../../src/http/body.ts'
-import { contractOf, readContract } from '../../src/http/contract.ts'
+import { readContract } from '../../src/http/contract.ts'
+import { rateLimits } from '../../src/http/rate-limit.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { Secret } from '../../src/kernel/secret.ts'
@@ -21,11 +22,8 @@ type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, s
 
 export type TestGateway = Awaited<ReturnType<typeof startGateway>>
 
-type Given = {
+type Given = Partial<Record<UpstreamName, URL>> & {
   readonly team?: Partial<ModelTeam>
-  readonly vendora?: URL
-  readonly vendorb?: URL
-  readonly vendorc?: URL
   readonly engine?: URL
   readonly idleTimeoutMs?: number
   readonly keepAliveMs?: number
@@ -33,7 +31,10 @@ type Given = {
   readonly token?: string
 }
 
-/** The gateway alone, as its app is built, for one caller whose token is `TOKEN`; teams and upstreams are given. Dispose of it at the end. */
+/**
+ * Starts the gateway alone, with the product's own composition, for one caller whose token is `TOKEN`. The test says
+ * which teams, upstreams and engine there are. Dispose of it at the end.
+ */
 export async function startGateway({
   team = {},
   engine,
@@ -47,44 +48,41 @@ export async function startGateway({
   const note = (fields: object, event: string) => void lines.push({ fields, event })
   const events: CallEvent[] = []
   const log = { debug: note, info: note, warn: note, error: note }
-  const to = (url: URL | undefined) => (url ? { url, bearer: new Secret('upstream-token'), apiKey: null } : null)
+  const known: { team: ModelTeam | null } = { team: { defaultModel: null, models: [], ...team } }
+  const deployment: Deployment = {
+    identify: (token) => (token.reveal() === good ? CALLER : null),
+    watchSession(_sessionId, onEnd) {
+      watchers.add(onEnd)
+      return () => void watchers.delete(onEnd)
+    },
+    findTeam: () => known.team,
+    database: null,
+    recordEvent: (event) => void events.push(event),
+    applyDirectory: async () => {},
+    close: async () => {},
+  }
+  const contract = readContract()
   const gateway = openGateway({
-    upstreams: { vendora: to(upstreams.vendora), vendorb: to(upstreams.vendorb), vendorc: to(upstreams.vendorc) },
-    upstreamConnectTimeoutMs: 2_000,
-    upstreamIdleTimeoutMs: idleTimeoutMs,
-    engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
+    settings: {
+      upstreams: toSettings(upstreams),
+      upstreamConnectTimeoutMs: 2_000,
+      upstreamIdleTimeoutMs: idleTimeoutMs,
+      engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
+      callLimits: { requestsPerMinute: 0, streams: 0 },
+      maxBodyBytes: 32 * 1024 * 1024,
+      allowedOrigins: [],
+    },
+    contract,
+    deployment,
+    openRateLimit: rateLimits(null),
+    metrics: null,
     keepAliveMs,
     clock: systemClock,
     log,
   })
-  const known: { team: ModelTeam | null } = { team: { defaultModel: null, models: [], ...team } }
-  const identify = (token: Secret) => (token.reveal() === good ? CALLER : null)
+  const docs = docsRoutes({ contract, baseUrl: '', gatewayUrl: '', secure: false })
   const app = await createApp({
-    parts: [
-      {
-        contract: contractOf(readContract(), 'gateway'),
-        handlers: {
-          ...docsRoutes({ contract: readContract(), baseUrl: '', gatewayUrl: '', secure: false }),
-          ...gatewayHandlers({
-            ...gateway,
-            findTeam: () => known.team,
-            watchSession(_sessionId, onEnd) {
-              watchers.add(onEnd)
-              return () => void watchers.delete(onEnd)
-            },
-            noteCall: noteCalls({ clock: systemClock, record: (event) => void events.push(event) }),
-            streams: streamSlots(0),
-            database: null,
-            clock: systemClock,
-            log,
-          }),
-        },
-        schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null }),
-        parseBody: callBody(32 * 1024 * 1024),
-        nameAllMistakes: false,
-        before: [],
-      },
-    ],
+    roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...docs } }],
     log,
     trustProxy: undefined,
     secure: false,
@@ -99,17 +97,17 @@ export async function startGateway({
   return {
     url,
     log: lines,
-    /** What was told of calls. */
+    /** The events of calls. */
     events,
-    /** The caller's team; null: it is gone. May be replaced. */
+    /** The caller's team; null: it no longer exists. May be replaced. */
     known,
-    /** Sessions that are watched because a call is under way. */
+    /** How many calls watch the caller's session. */
     watched: () => watchers.size,
-    /** The caller's access ends. */
+    /** Ends the caller's session. */
     endSession: () => watchers.forEach((onEnd) => onEnd()),
     get: (path: string, init: Init = {}) =>
       fetch(url + path, { ...init, headers: { authorization: `Bearer ${TOKEN}`, ...init.headers } }),
-    /** Posts JSON; a string goes as it is. */
+    /** Posts JSON; a string is sent unchanged. */
     post: (path: string, body: unknown, init: Init = {}) =>
       fetch(url + path, {
         method: 'POST',
@@ -125,6 +123,15 @@ export async function startGateway({
   }
 }
 
+function toSettings(urls: Partial<Record<UpstreamName, URL>>) {
+  const settings = UPSTREAM_NAMES.map((name) => {
+    const url = urls[name]
+    return [name, url ? { url, bearer: new Secret('upstream-token'), apiKey: null } : null]
+  })
+  // One entry for each name.
+  return Object.fromEntries(settings) as Record<UpstreamName, UpstreamSettings | null>
+}
+
 const CALLER: Caller = {
   accountId: 'account-1',
   sessionId: 'session-1',
@@ -136,7 +143,7 @@ const CALLER: Caller = {
   authenticatedAt: null,
 }
 
-/** A model that can be called, with what the test says about it. */
+/** A model that may be called, with the members that the test gives. */
 export function servedModel(id: string, given: Partial<SnapshotModel> = {}): SnapshotModel {
   return {
     id,

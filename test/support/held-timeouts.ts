@@ -1,12 +1,14 @@
-/** Timeouts that come when a test says so. */
+/** Timeouts of one length that end only when a test says so. */
 export type HeldTimeouts = Disposable & {
-  /** How many are waited for. */
+  /** The number of timeouts that are set and have neither ended nor been cleared. */
   waiting(): number
-  /** Lets the time of all of them be over. */
+  /** Ends all of them now. */
   fire(): void
 }
 
-/** Holds the timeouts of exactly this length that this process sets from now on; all others come by themselves. */
+/**
+ * Holds the timeouts of exactly `ms` milliseconds that this process sets from now on. Other timeouts are not changed.
+ */
 export function holdTimeouts(ms: number): HeldTimeouts {
   const held = new Map<NodeJS.Timeout | undefined, () => void>()
   const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout }
@@ -20,7 +22,8 @@ export function holdTimeouts(ms: number): HeldTimeouts {
     real.clearTimeout(timer)
   }
   Object.assign(globalThis, { setTimeout: set, clearTimeout: clear })
-  // On a busy machine they would come by themselves before the test has got so far. Afterwards they are ordinary timeouts again.
+  // Refreshed, so that they do not end by themselves on a busy machine. After disposal they are ordinary timeouts
+  // again.
   const holding = setInterval(() => held.forEach((_, timer) => timer?.refresh()), ms / 10)
   return {
     waiting: () => held.size,

@@ -3,33 +3,28 @@ import fc from 'fast-check'
 import type { Arbitrary } from 'fast-check'
 import type { Content, Document } from '../../src/docs/document.ts'
 import { character, resolve, valuesOf } from './arbitraries.ts'
+import { changedCeremonies } from './hostile-ceremonies.ts'
+import type { Ceremony } from './hostile-ceremonies.ts'
+import { hostileTexts, hostileValues, toText } from './hostile-values.ts'
+import { withReplaced } from './json-places.ts'
 
 const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** Real values by the name of the field that takes them: codes, tokens and ids that the service has given out. */
+/** Codes, tokens and ids that the service has issued, by the name of the field that accepts them. */
 export type Live = Readonly<Record<string, readonly string[]>>
 
-/** A change to a ceremony of WebAuthn: one of its places gets another value, or one of its encoded fields other bytes. */
-export type Change =
-  | { readonly at: number; readonly value: unknown }
-  | { readonly at: number; readonly flips: readonly (readonly [number, number])[] }
-  | { readonly said: string; readonly value: unknown }
-
-/** A real ceremony, begun for this body or long over, with changes; none leaves it good. */
-export type Ceremony = { readonly begun: boolean; readonly fields: object; readonly changes: readonly Change[] }
-
-/** A body and what its request says of it, as it is printed when it fails. */
+/** A body and the headers that describe it, in a form that a failed test can print. */
 export type HostileBody = {
   /** Text is sent as UTF-8. */
   readonly body: string | Uint8Array | Ceremony
   readonly type: string | null
   readonly encoding?: string
-  /** Sent without its length. */
+  /** Sent without Content-Length. */
   readonly chunked?: boolean
 }
 
-/** What somebody might send to an operation: what it takes, and everything from nearly that to noise. */
+/** Bodies for an operation: valid ones, valid ones with a few changes, and random bytes. */
 export function hostileBodies(document: Document, content: Content, live: Live): Arbitrary<HostileBody> {
   const types = Object.keys(content)
   const bodies = Object.entries(content).map(([type, { schema = {}, example }]) => {
@@ -58,57 +53,24 @@ export function hostileBodies(document: Document, content: Content, live: Live):
     .map(({ encoding, chunked, ...sent }) => ({ ...sent, ...(encoding && { encoding }), ...(chunked && { chunked }) }))
 }
 
-/** Bodies with a passkey that was really made, or that really signed, and then was changed. */
+/** Bodies with a passkey that was really created, or that really signed, with changes. */
 export function ceremonies(): Arbitrary<HostileBody> {
-  const at = fc.nat(1000)
-  const change: Arbitrary<Change> = fc.oneof(
-    fc.record({ at, value: hostileValues }),
-    fc.record({
-      at,
-      flips: fc.array(fc.tuple(fc.nat(1000), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 }),
-    }),
-    fc.record({
-      said: fc.constantFrom('type', 'challenge', 'origin', 'crossOrigin', '__proto__'),
-      value: hostileValues,
-    }),
-  )
-  const fields = fc.record(
-    {
-      name: hostileValues,
-      email: hostileValues,
-      team: hostileValues,
-      deviceId: hostileValues,
-      deviceName: hostileValues,
-    },
-    { requiredKeys: [] },
-  )
-  const body = fc.record({
-    begun: fc.boolean(),
-    fields: fc.oneof({ weight: 4, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: fields }),
-    changes: fc.array(change, { maxLength: 3 }),
-  })
-  return body.map((ceremony) => ({ body: ceremony, type: JSON_TYPE }))
+  return changedCeremonies().map((ceremony) => ({ body: ceremony, type: JSON_TYPE }))
 }
 
-/** The text of a ceremony after its changes. */
-export function changed(whole: object, { fields, changes }: Ceremony): string {
-  const body = changes.reduce<unknown>(afterChange, { ...whole, ...fields })
-  return toText(body)
-}
-
-/** The bytes that go out. */
+/** The bytes that are sent: gzip is applied, other encodings are only declared. */
 export function bytesOf(body: string | Uint8Array, encoding: string | undefined): Uint8Array {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   return encoding === 'gzip' ? gzipSync(bytes) : bytes
 }
 
-// ---- JSON ----------------------------------------------------------------------------------------------------------
+// ---- JSON
 
 function jsonTexts(valid: Arbitrary<unknown>): Arbitrary<string | Uint8Array> {
   const places = fc.array(fc.tuple(fc.nat(1000), hostileValues), { minLength: 1, maxLength: 3 })
   const mutated = fc
     .tuple(valid, places)
-    .map(([body, changes]) => toText(changes.reduce<unknown>((value, [at, by]) => replaced(value, at, by), body)))
+    .map(([body, changes]) => toText(changes.reduce<unknown>((value, [at, by]) => withReplaced(value, at, by), body)))
   const text = valid.map(toText)
   return fc.oneof(
     { weight: 2, arbitrary: text },
@@ -125,30 +87,7 @@ function jsonTexts(valid: Arbitrary<unknown>): Arbitrary<string | Uint8Array> {
   )
 }
 
-/** Numbers that JSON can write and `JSON.stringify` does not, and words that only look like JSON. */
-const RAW = [
-  '1e999',
-  '-1e999',
-  '-0',
-  '9007199254740993',
-  '1E+2',
-  '0.1e-999',
-  '01',
-  'NaN',
-  'Infinity',
-  'undefined',
-  "'x'",
-]
-
-const RAW_MARK = '"raw:'
-
-/** As JSON, in which what is marked as raw stands as it is. */
-function toText(value: unknown): string {
-  const [first = '', ...others] = JSON.stringify([value]).slice(1, -1).split(RAW_MARK)
-  return first + others.map((text) => text.replace('"', '')).join('')
-}
-
-/** One more member, at the front or the end: a name that means something to JavaScript, or one that is there already. */
+/** One more member at the front or the end: a name with a meaning in JavaScript, or a duplicate of a member. */
 function withMember(text: Arbitrary<string>): Arbitrary<string> {
   const names = [
     '__proto__',
@@ -174,7 +113,7 @@ function withMember(text: Arbitrary<string>): Arbitrary<string> {
     })
 }
 
-/** Bytes that are changed, added, repeated or cut off. */
+/** Bytes that are changed, inserted, removed, repeated or cut off. */
 function withOtherBytes(text: Arbitrary<string>): Arbitrary<Uint8Array> {
   const edit = fc.record({
     how: fc.constantFrom('set', 'insert', 'remove', 'repeat', 'cut'),
@@ -196,7 +135,7 @@ function withOtherBytes(text: Arbitrary<string>): Arbitrary<Uint8Array> {
   )
 }
 
-// ---- Forms ---------------------------------------------------------------------------------------------------------
+// ---- Forms
 
 function forms(valid: Arbitrary<unknown>): Arbitrary<string | Uint8Array> {
   const entries = valid.map((body) =>
@@ -233,7 +172,7 @@ function plain(value: unknown): string {
   return typeof value === 'string' ? value : toText(value)
 }
 
-// ---- Values --------------------------------------------------------------------------------------------------------
+// ---- Types, encodings, noise
 
 const ODD_TYPES = [
   ...['text/plain', 'multipart/form-data; boundary=x', 'application/json; charset=utf-16', 'application/json;charset'],
@@ -241,128 +180,7 @@ const ODD_TYPES = [
   ...['application/x-www-form-urlencoded; charset=latin1', '*/*', 'json', ';', ''],
 ]
 
-/** `gzip` is told and done; the others are told only. */
 const ENCODINGS = fc.constantFrom('gzip', 'deflate', 'br', 'zstd', 'compress', 'x-gzip', 'gzip, gzip', 'identity')
-
-const TEXTS = [
-  ...[
-    '',
-    ' ',
-    '\0',
-    'a\0b',
-    '\ud800',
-    'a\udfffb',
-    '\udc00\ud800',
-    '\u202eevil',
-    '\u200b',
-    '\u0000\u0001\u001f',
-    '\ufffe\uffff',
-  ],
-  ...[
-    'ada@example.com\r\nBcc: x@example.com',
-    'ada@example.com,bob@example.com',
-    'a@b',
-    '@',
-    'ada@example.com\0',
-    '"a b"@example.com',
-  ],
-  ...[
-    'ada@\ud800.com',
-    'ADA@EXAMPLE.COM',
-    'ada@xn--a.com',
-    'ada@[127.0.0.1]',
-    `${'a'.repeat(300)}@example.com`,
-    'İ@example.com',
-  ],
-  ...[
-    "' OR 1=1 --",
-    '%00',
-    '../../etc/passwd',
-    '<script>alert(1)</script>',
-    '{{7*7}}',
-    '${7*7}',
-    '__proto__',
-    'constructor',
-  ],
-  ...[
-    '@acme/core',
-    '@acme/core\0',
-    '@acme/',
-    '@/',
-    '@acme/core/x',
-    'ＡＤＡ',
-    'svcd_',
-    'svcm_x',
-    'svcr_',
-    'svcs_',
-    'svca_',
-  ],
-  ...[
-    'eyJhbGciOiJub25lIn0.e30.',
-    'a.b.c',
-    'BCDF-GHJK',
-    'bcdfghjk',
-    '00000000-0000-0000-0000-000000000000',
-    'null',
-    '1e999',
-  ],
-]
-
-/** Texts that are anything but plain. */
-const hostileTexts: Arbitrary<string> = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom(...TEXTS) },
-  { weight: 2, arbitrary: fc.string({ unit: character, maxLength: 60 }) },
-  // Code units alone: halves of pairs among them.
-  {
-    weight: 1,
-    arbitrary: fc
-      .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 })
-      .map((units) => String.fromCharCode(...units)),
-  },
-  { weight: 2, arbitrary: fc.uint8Array({ maxLength: 90 }).map((bytes) => Buffer.from(bytes).toString('base64url')) },
-  {
-    weight: 1,
-    arbitrary: fc
-      .tuple(fc.constantFrom('svcd_', 'svcm_', 'svcr_', 'svcs_', ''), fc.uint8Array({ minLength: 32, maxLength: 48 }))
-      .map(([prefix, bytes]) => prefix + Buffer.from(bytes).toString('base64url')),
-  },
-  {
-    weight: 1,
-    arbitrary: fc
-      .tuple(
-        fc.constantFrom('x', 'é', '\0', '\u{1f600}', '\ud800', ' ', '('),
-        fc.constantFrom(65, 256, 1025, 5000, 17_000),
-      )
-      .map(([unit, count]) => unit.repeat(count)),
-  },
-)
-
-/** Values of every type and none of a schema. */
-const hostileValues: Arbitrary<unknown> = fc.oneof(
-  { weight: 5, arbitrary: hostileTexts },
-  { weight: 2, arbitrary: fc.constantFrom<unknown>(null, true, false, 0, -1, 1.5, 2 ** 31, 2 ** 53, 1e308, 5e-324) },
-  { weight: 1, arbitrary: fc.constantFrom(...RAW).map((text) => `raw:${text}`) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom<unknown>(
-      [],
-      {},
-      [[]],
-      [null],
-      { length: -1 },
-      { toString: 1 },
-      { $ne: null },
-      { toJSON: 'x' },
-    ),
-  },
-  { weight: 1, arbitrary: fc.array(hostileTexts, { maxLength: 3 }) },
-  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(10, 1000, 2500).map((depth) => `raw:${'['.repeat(depth)}${']'.repeat(depth)}`),
-  },
-  { weight: 1, arbitrary: fc.constant(`raw:${'{"a":'.repeat(2000).replaceAll('"', '')}`) },
-)
 
 const noise: Arbitrary<string | Uint8Array> = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
@@ -383,60 +201,3 @@ const noise: Arbitrary<string | Uint8Array> = fc.oneof(
     '{"a":'.repeat(3000),
   ),
 )
-
-// ---- Places in a value ---------------------------------------------------------------------------------------------
-
-type Place = readonly (string | number)[]
-
-function placesOf(value: unknown, here: Place = []): Place[] {
-  if (typeof value !== 'object' || value === null) return [here]
-  return [here, ...Object.entries(value).flatMap(([name, inner]) => placesOf(inner, [...here, name]))]
-}
-
-/** The same with one of its places replaced, which is counted off. */
-function replaced(value: unknown, at: number, by: unknown): unknown {
-  const places = placesOf(value)
-  return put(value, places[at % places.length] ?? [], by)
-}
-
-function put(value: unknown, [name, ...rest]: Place, by: unknown): unknown {
-  if (name === undefined) return by
-  const copy = Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }
-  const inner: unknown = Reflect.get(copy, name)
-  Object.defineProperty(copy, name, {
-    value: put(inner, rest, by),
-    enumerable: true,
-    configurable: true,
-    writable: true,
-  })
-  return copy
-}
-
-function afterChange(body: unknown, change: Change): unknown {
-  if ('value' in change && 'at' in change) return replaced(body, change.at, change.value)
-  const texts = placesOf(body).filter((place) => typeof valueAt(body, place) === 'string')
-  const clientData = texts.find((place) => place.at(-1) === 'clientDataJSON')
-  if ('said' in change) {
-    if (!clientData) return body
-    const said: unknown = parse(Buffer.from(String(valueAt(body, clientData)), 'base64url').toString())
-    const text = toText(put(said, [change.said], change.value))
-    return put(body, clientData, Buffer.from(text).toString('base64url'))
-  }
-  const place = texts[change.at % Math.max(texts.length, 1)]
-  if (!place) return body
-  const bytes = Buffer.from(String(valueAt(body, place)), 'base64url')
-  for (const [index, byte] of change.flips) if (bytes.length > 0) bytes[index % bytes.length] = byte
-  return put(body, place, bytes.toString('base64url'))
-}
-
-function valueAt(value: unknown, place: Place): unknown {
-  return place.reduce<unknown>((inner, name) => Reflect.get(inner as object, name), value)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return {}
-  }
-}

@@ -1,10 +1,10 @@
-import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { SMTPServer } from 'smtp-server'
+import { listenOnLoopback } from './loopback.ts'
+import { waitUntil } from './wait.ts'
 
 export type ReceivedMail = { readonly to: readonly string[]; readonly raw: string; readonly text: string }
 
-/** At which step of a mail the listener misbehaves, and how. */
+/** The step of an email at which the server refuses or stops answering. */
 export type MailFault = 'none' | 'refuse-recipient' | 'refuse-data' | 'hang-at-recipient' | 'hang-after-data'
 
 export type Mailbox = AsyncDisposable & {
@@ -12,13 +12,16 @@ export type Mailbox = AsyncDisposable & {
   readonly url: string
   readonly mails: readonly ReceivedMail[]
   fault: MailFault
-  /** The newest mail to an address with this subject: an approval link unless given. */
+  /**
+   * The newest email to an address with this subject, by default the one with the approval link; throws when there is
+   * none.
+   */
   newest(to: string, subject?: string): ReceivedMail
-  /** The mails to an address with this subject, once there are so many; rejects when they do not come. */
+  /** The emails to an address with this subject, once there are `count` of them; rejects when they do not arrive. */
   waitFor(to: string, subject: string, count?: number): Promise<readonly ReceivedMail[]>
 }
 
-/** A real SMTP listener on loopback. It keeps what arrives. */
+/** Starts a real SMTP server on loopback that keeps the emails it receives. */
 export async function openMailbox(): Promise<Mailbox> {
   const mails: ReceivedMail[] = []
   const state = { fault: 'none' as MailFault }
@@ -41,9 +44,7 @@ export async function openMailbox(): Promise<Mailbox> {
     },
   })
   server.on('error', () => {})
-  const listener = server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => listener.once('listening', resolve))
-  const { port } = listener.address() as AddressInfo
+  const port = await listenOnLoopback(server)
   return {
     url: `smtp://127.0.0.1:${port}`,
     mails,
@@ -55,15 +56,12 @@ export async function openMailbox(): Promise<Mailbox> {
     },
     newest(to, subject = APPROVAL_SUBJECT) {
       const mail = mails.findLast(isOf(to, subject))
-      if (!mail) throw new Error(`No mail "${subject}" came for ${to}.`)
+      if (!mail) throw new Error(`No email "${subject}" to ${to} arrived. ${listOf(mails)}`)
       return mail
     },
-    async waitFor(to, subject, count = 1) {
-      for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(5)) {
-        const found = mails.filter(isOf(to, subject))
-        if (found.length >= count) return found
-      }
-      throw new Error(`${count} mails "${subject}" for ${to} did not come.`)
+    waitFor(to, subject, count = 1) {
+      const find = () => mails.filter(isOf(to, subject))
+      return waitUntil(`${count} emails "${subject}" to ${to}`, find, (found) => found.length >= count)
     },
     [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())),
   }
@@ -71,25 +69,33 @@ export async function openMailbox(): Promise<Mailbox> {
 
 const APPROVAL_SUBJECT = 'Approve this sign-in'
 
-/** Mails in the background come when they come. */
-const PATIENCE_MS = 5000
-
 function isOf(to: string, subject: string): (mail: ReceivedMail) => boolean {
   return (mail) => mail.to.includes(to) && mail.raw.includes(`Subject: ${subject}\r\n`)
 }
 
-/** The link of a mail that points to the service. */
+/** What arrived, for messages of failed tests. */
+function listOf(mails: readonly ReceivedMail[]): string {
+  const lines = mails.map(({ to, raw }) => `"${/^Subject: (.*)\r$/m.exec(raw)?.[1] ?? ''}" to ${to.join()}`)
+  return `Arrived: ${lines.join(', ') || 'none'}.`
+}
+
+/** The link in an email that points to the service. */
 export function linkOf(mail: ReceivedMail): URL {
   const link = /https?:\/\/\S+\/v1\/auth\/magic\/consume\?token=[\w-]+/.exec(mail.text)?.[0]
-  if (!link) throw new Error('The mail has no link.')
+  if (!link) throw new Error(`The email has no link: ${mail.text}`)
   return new URL(link)
+}
+
+/** The token of the link in an email. */
+export function mailToken(mail: ReceivedMail): string {
+  return linkOf(mail).searchParams.get('token') ?? ''
 }
 
 function refusal(responseCode: number): Error {
   return Object.assign(new Error('refused by the test'), { responseCode })
 }
 
-/** The text part, decoded from quoted-printable. */
+/** The text part of an email, decoded from quoted-printable. */
 function textOf(raw: string): string {
   const part = raw.split(/^--\S+\r?\n/m).find((candidate) => /^content-type: text\/plain/im.test(candidate)) ?? raw
   const body = part.slice(part.search(/\r?\n\r?\n/)).trim()

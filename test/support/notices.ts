@@ -3,10 +3,12 @@ import type { TestService } from './service.ts'
 const SUBJECT = 'A new device signed in'
 
 /**
- * How many mails told somebody of a new device so far, whichever of these services sent them. Each then signs another device in and
- * waits for that mail: mails leave in the order of their coming, so none is on its way any more.
+ * The number of emails about new devices that these services have sent to an address so far.
+ *
+ * A service sends its emails in order. So each signs in one more device and waits for the email about it; then no
+ * earlier email can still be on its way.
  */
-export async function newDeviceMails(services: readonly TestService[], email: string): Promise<number> {
+export async function countNewDeviceMails(services: readonly TestService[], email: string): Promise<number> {
   const ofEach = services.map(async (service, index) => {
     const deviceName = `After ${index}`
     await service.signIn(email, { deviceId: `after-${index}`, deviceName })

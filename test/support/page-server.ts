@@ -1,16 +1,17 @@
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import express from 'express'
 import { sendPage } from '../../src/http/page.ts'
+import { closeHttpServer, listenOnLoopback } from './loopback.ts'
 import type { SamplePage } from './sample-pages.ts'
 
 export type PageServer = AsyncDisposable & { readonly url: string }
 
 const ASSETS = new URL('../../src/control/pages/assets/', import.meta.url)
 
-/** Serves pages by name on a free loopback port, with the headers and the assets that they have in the service. */
+/** Serves sample pages by name on a free loopback port, with the headers and assets of the service. */
 export async function servePages(pages: ReadonlyMap<string, SamplePage>): Promise<PageServer> {
   const app = express()
   app.get(
@@ -27,12 +28,12 @@ export async function servePages(pages: ReadonlyMap<string, SamplePage>): Promis
     if (sample) sendPage(res, 200, sample.page, { scripts: sample.scripts })
     else next()
   })
-  const server = app.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
+  const server = createServer(app)
+  const port = await listenOnLoopback(server)
   return {
-    // By name: WebAuthn knows no IP addresses.
-    url: `http://localhost:${(server.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve()).closeAllConnections()),
+    // WebAuthn does not accept an IP address.
+    url: `http://localhost:${port}`,
+    [Symbol.asyncDispose]: () => closeHttpServer(server),
   }
 }
 

@@ -5,19 +5,19 @@ import type {
   PasskeyRequestOptions,
   RegistrationCredential,
 } from '../../generated/sdk/index.js'
-import { json } from './requests.ts'
+import { expectJson, json } from './requests.ts'
 import { BASE_URL } from './service.ts'
 import type { TestService } from './service.ts'
 
 type AuthenticatorOptions = {
-  /** What it says about the person: verified, and there at all. */
+  /** The flags that it sets: user verified, user present (WebAuthn, section 6.1). */
   readonly uv?: boolean
   readonly up?: boolean
-  /** By how much its counter moves with each use; a synced passkey has none. */
+  /** How much its signature counter grows with each use; 0 for a synced passkey, which has no counter. */
   readonly signCounterIncrement?: number
 }
 
-/** An authenticator in a browser at the service's address; it says yes to everything that it is asked. */
+/** An authenticator in a browser at the service's address. It consents to every request. */
 export type Authenticator = {
   create(options: PasskeyCreationOptions, origin?: string): RegistrationCredential
   get(options: PasskeyRequestOptions, origin?: string): AuthenticationCredential
@@ -25,36 +25,34 @@ export type Authenticator = {
 
 export function newAuthenticator(given: AuthenticatorOptions = {}): Authenticator {
   const { signCounterIncrement = 1 } = given
-  // Read at each use: a test may change its mind between two ceremonies.
+  // Read at each use, because a test may change the options between two ceremonies.
   const interaction = () => ({ options: { uv: given.uv ?? true, up: given.up ?? true } })
   const emulator = new WebAuthnEmulator(
     new AuthenticatorEmulator({
       signCounterIncrement,
       userMakeCredentialInteraction: interaction,
       userGetAssertionInteraction: interaction,
-      // Its own: the package's default is one for all authenticators.
+      // The package's default is one store that all authenticators share.
       credentialsRepository: new PasskeysCredentialsMemoryRepository(),
     }),
   )
   return {
-    // The emulator has types of its own for the same JSON.
+    // The emulator declares its own types for the same JSON.
     create: (options, origin = BASE_URL) => emulator.createJSON(origin, options) as unknown as RegistrationCredential,
     get: (options, origin = BASE_URL) => emulator.getJSON(origin, options) as unknown as AuthenticationCredential,
   }
 }
 
-/** How somebody is known: by a token or by cookies. */
+/** What a request authenticates with: a bearer token or cookies. */
 export type Credential = { readonly authorization: string } | { readonly cookie: string }
 
 export function bearer(accessToken: string): Credential {
   return { authorization: `Bearer ${accessToken}` }
 }
 
-/** Begins to add a passkey; the options that the service gives. */
+/** Starts to add a passkey; returns the options for the authenticator. */
 export async function startRegistration(service: TestService, by: Credential): Promise<PasskeyCreationOptions> {
-  const response = await service.fetch('/v1/auth/passkeys/register/start', json({}, by))
-  if (!response.ok) throw new Error(`The registration did not start: ${await response.text()}`)
-  return (await response.json()) as PasskeyCreationOptions
+  return expectJson('The start of a registration', service.fetch('/v1/auth/passkeys/register/start', json({}, by)))
 }
 
 export function finishRegistration(
@@ -66,7 +64,7 @@ export function finishRegistration(
   return service.fetch('/v1/auth/passkeys/register/finish', json({ credential, ...(name && { name }) }, by))
 }
 
-/** Adds a passkey to the account; its id. */
+/** Adds a passkey to the account; returns its id. */
 export async function addPasskey(
   service: TestService,
   by: Credential,
@@ -74,16 +72,14 @@ export async function addPasskey(
   name?: string,
 ): Promise<string> {
   const credential = authenticator.create(await startRegistration(service, by))
-  const response = await finishRegistration(service, by, credential, name)
-  if (!response.ok) throw new Error(`The passkey was not added: ${await response.text()}`)
-  return ((await response.json()) as { id: string }).id
+  const added = finishRegistration(service, by, credential, name)
+  return (await expectJson<{ id: string }>('Adding a passkey', added)).id
 }
 
-/** Begins a sign-in; the options that the service gives. */
+/** Starts a sign-in by passkey; returns the options for the authenticator. */
 export async function startSignIn(service: TestService, email?: string): Promise<PasskeyRequestOptions> {
-  const response = await service.fetch('/v1/auth/passkeys/login/start', json(email ? { email } : {}))
-  if (!response.ok) throw new Error(`The sign-in did not start: ${await response.text()}`)
-  return (await response.json()) as PasskeyRequestOptions
+  const started = service.fetch('/v1/auth/passkeys/login/start', json(email ? { email } : {}))
+  return expectJson('The start of a sign-in by passkey', started)
 }
 
 export function finishSignIn(
@@ -95,7 +91,7 @@ export function finishSignIn(
   return service.fetch('/v1/auth/passkeys/login/finish', json({ credential, ...fields }, headers))
 }
 
-/** The whole ceremony of a sign-in. */
+/** Signs in by passkey: start, authenticator, finish. Returns the last answer, whatever it is. */
 export async function signInWithPasskey(
   service: TestService,
   authenticator: Authenticator,

@@ -1,14 +1,14 @@
-import { linkOf } from './mailbox.ts'
+import { mailToken } from './mailbox.ts'
 import type { TestService } from './service.ts'
 
 export type People = {
-  /** For `startService({ directory })`: one team with all of them. */
+  /** A directory file, for `startService({ directory })`, with one team of all these people. */
   readonly directory: string
-  /** The address of somebody whom no case has used yet. */
+  /** An address that no other test has used; throws when all are used. */
   next(): string
 }
 
-/** Members of `@acme/core`, so that each case of a shared service has a person of its own. */
+/** Members of `@acme/core`, so that tests that share a service do not share a person. */
 export function people(count = 60): People {
   const emails = Array.from({ length: count }, (_, index) => `person-${index + 1}@example.com`)
   let used = 0
@@ -16,13 +16,13 @@ export function people(count = 60): People {
     directory: directoryOf(emails),
     next() {
       const email = emails[used++]
-      if (email === undefined) throw new Error(`There are only ${count} people.`)
+      if (email === undefined) throw new Error(`All ${count} people are used; ask people() for more.`)
       return email
     },
   }
 }
 
-/** A directory file with these members of `@acme/core`, and `@acme/other` with one stranger. */
+/** A directory file with these members of `@acme/core`, and one other person in `@acme/other`. */
 export function directoryOf(emails: readonly string[]): string {
   return `
 organizations:
@@ -40,9 +40,9 @@ models:
 `
 }
 
-/** The token of the newest mail to an address. */
+/** The token in the newest approval email to an address. */
 export function mailTokenOf(service: TestService, email: string): string {
-  return tokenOf(linkOf(service.mailbox.newest(email)))
+  return mailToken(service.mailbox.newest(email))
 }
 
 /** The token of a link to the confirmation page. */
@@ -50,13 +50,13 @@ export function tokenOf(link: string | URL): string {
   return new URL(link).searchParams.get('token') ?? ''
 }
 
-/** Signs a browser in by mail; the value of its `Cookie` header. */
+/** Signs a browser in by the link of an email; returns the value of its `Cookie` header. */
 export async function signInBrowser(service: TestService, email: string): Promise<string> {
   await service.startLogin(email, { deviceId: 'browser-login' })
   return cookiesOf(await service.approveByMail(email))
 }
 
-/** What a browser would send back of the cookies of an answer. */
+/** The `Cookie` header that a browser would send after this answer. */
 export function cookiesOf(response: Response): string {
   return response.headers
     .getSetCookie()

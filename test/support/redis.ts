@@ -1,59 +1,69 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { createConnection, createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createConnection } from 'node:net'
+import { freePort } from './loopback.ts'
+import { waitUntil } from './wait.ts'
 
-/** A real Redis server of this suite's own. */
-export type TestRedis = AsyncDisposable & { readonly url: string; stop(): Promise<void>; restart(): Promise<void> }
+/** A real Redis server that only this test uses. */
+export type TestRedis = AsyncDisposable & {
+  /** For SVC_REDIS_URL. */
+  readonly url: string
+  readonly port: number
+  /** Ends it with SIGKILL, so that connections are refused until `restart`. */
+  stop(): Promise<void>
+  /** Starts it again on the same port, empty. */
+  restart(): Promise<void>
+  /** Stops it with SIGSTOP: connections stay open and answer nothing until `thaw`. */
+  freeze(): void
+  thaw(): void
+}
 
-/** Whether this machine has one to start. */
+/** Whether `redis-server` is installed on this machine. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
 
-/** Starts a server on a free port; it keeps nothing. */
+/** Starts a server on a free port, without persistence. */
 export async function startRedis(): Promise<TestRedis> {
   const port = await freePort()
-  let stopRunning = await run(port)
-  const stop = () => stopRunning()
+  let child = await run(port)
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'close')
+    // SIGKILL also ends a process that is frozen.
+    child.kill('SIGKILL')
+    await ended
+  }
   return {
     url: `redis://127.0.0.1:${port}`,
+    port,
     stop,
     async restart() {
-      stopRunning = await run(port)
+      child = await run(port)
     },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
     [Symbol.asyncDispose]: stop,
   }
 }
 
-async function run(port: number): Promise<() => Promise<void>> {
+async function run(port: number): Promise<ChildProcess> {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
   const child = spawn('redis-server', args, { stdio: 'ignore' })
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  while (!(await answers(port))) {
-    if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}.`)
-    await sleep(20)
-  }
-  return () => {
-    child.kill('SIGKILL')
-    return ended
-  }
+  const state = await waitUntil(
+    'redis-server to listen',
+    async () => (child.exitCode === null ? canConnect(port) : 'ended'),
+    (seen) => seen !== false,
+  )
+  if (state === 'ended') throw new Error(`redis-server ended with ${child.exitCode}.`)
+  return child
 }
 
-function answers(port: number): Promise<boolean> {
+function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(port, '127.0.0.1', () => {
       socket.destroy()
       resolve(true)
     })
     socket.once('error', () => resolve(false))
-  })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
   })
 }

@@ -6,15 +6,17 @@ type Given = {
   readonly service: () => TestService
   readonly method: 'POST' | 'PATCH' | 'DELETE'
   readonly path: string | (() => string)
-  /** Who may do it; null where nobody need be known. */
+  /** Headers that authenticate an allowed caller; null for an operation without authentication. */
   readonly by: (() => Record<string, string>) | null
-  /** A body that is taken; none where the operation has none. */
+  /** A valid body; absent for an operation without a body. */
   readonly body?: object
-  /** How large a body may be. */
+  /** The largest allowed body. */
   readonly limitBytes?: number
 }
 
-/** The cases that every operation of the control plane with a body or a credential has: what is wrong before anybody looks at it. */
+/**
+ * The refusals that all operations of the control plane share: malformed bodies, a missing credential, another origin.
+ */
 export function describeRefusals({ service, method, path, by, body, limitBytes = 16 * 1024 }: Given): void {
   const pathOf = () => (typeof path === 'string' ? path : path())
   const send = (init: RequestInit) => service().fetch(pathOf(), { ...init, method })
@@ -23,10 +25,10 @@ export function describeRefusals({ service, method, path, by, body, limitBytes =
   if (body) {
     describe('400', () => {
       it.each([
-        ['a field that nobody declared', JSON.stringify({ ...body, surprise: 1 })],
-        ['a list', '[]'],
-        ['nothing', 'null'],
-        ['no JSON', '{"a":'],
+        ['an undeclared field', JSON.stringify({ ...body, surprise: 1 })],
+        ['an array', '[]'],
+        ['null', 'null'],
+        ['invalid JSON', '{"a":'],
       ])('refuses %s', async (_name, text) => {
         expect(await outcomeOf(await send(bytes(text, 'application/json', headers())))).toBe('400 invalid_request')
       })
@@ -49,7 +51,7 @@ export function describeRefusals({ service, method, path, by, body, limitBytes =
 
   if (by) {
     describe('401', () => {
-      it('refuses somebody who is not signed in', async () => {
+      it('refuses a request without a credential', async () => {
         const sent = send(body ? json(body) : {})
         expect(await outcomeOf(await sent)).toBe('401 unauthorized')
       })
@@ -57,7 +59,7 @@ export function describeRefusals({ service, method, path, by, body, limitBytes =
   }
 
   describe('403', () => {
-    it('refuses another site’s page', async () => {
+    it('refuses a request from another origin', async () => {
       const from = { ...headers(), origin: 'https://evil.example' }
       const sent = send(body ? json(body, from) : { headers: from })
       expect(await outcomeOf(await sent)).toBe('403 forbidden')

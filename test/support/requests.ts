@@ -8,32 +8,56 @@ export function json(body: unknown, headers: Headers = {}): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 
-/** A POST of a form, as a browser that shows a page sends it. */
+/** A POST of a form, as a browser sends it when it wants a page back. */
 export function form(fields: Record<string, string> | [string, string][], headers: Headers = {}): RequestInit {
   return { method: 'POST', headers: { accept: 'text/html', ...headers }, body: new URLSearchParams(fields) }
 }
 
-/** A POST with these bytes, whatever they are. */
+/** A POST with these bytes, unchanged. */
 export function bytes(body: BodyInit, contentType: string, headers: Headers = {}): RequestInit {
   return { method: 'POST', headers: { 'content-type': contentType, ...headers }, body }
 }
 
 type Envelope = { readonly error: { readonly code: string; readonly message: string } }
 
-/** `401 unauthorized`: status and code of an answer, or the status alone where it is no error. */
+/** Status and error code of an answer, such as `401 unauthorized`; the status alone where there is no code. */
 export async function outcomeOf(response: Response): Promise<string> {
   if (response.ok || !response.headers.get('content-type')?.startsWith('application/json'))
     return String(response.status)
-  // Under /oauth the code stands alone, as the standards have it.
+  // Under /oauth, `error` is the code itself (RFC 6749, section 5.2).
   const { error } = (await response.clone().json()) as Partial<Envelope> | { error?: string }
   const code = typeof error === 'string' ? error : error?.code
   return code ? `${response.status} ${code}` : String(response.status)
 }
 
-/** The message of an error. */
+/** The message of an error answer. */
 export async function messageOf(response: Response): Promise<string> {
   const { error } = (await response.clone().json()) as Envelope
   return error.message
+}
+
+/**
+ * The answer of a step of a test's preparation; rejects with the step's name, status and body when it is not a success.
+ */
+export async function expectOk(step: string, answer: Response | Promise<Response>): Promise<Response> {
+  const response = await answer
+  if (response.ok) return response
+  throw new Error(`${step} was refused: ${response.status} ${await response.text()}`)
+}
+
+/** The JSON body of a step of a test's preparation; rejects as `expectOk` does. */
+export async function expectJson<T>(step: string, answer: Response | Promise<Response>): Promise<T> {
+  return (await (await expectOk(step, answer)).json()) as T
+}
+
+type SdkResult<T> = { readonly data?: T; readonly error?: unknown; readonly response: Response }
+
+/**
+ * What the SDK read from the answer of a step of a test's preparation; rejects with the step's name, status and error.
+ */
+export function expectData<T>(step: string, { data, error, response }: SdkResult<T>): T {
+  if (data !== undefined) return data
+  throw new Error(`${step} was refused: ${response.status} ${JSON.stringify(error)}`)
 }
 
 export type RawAnswer = {
@@ -46,12 +70,14 @@ export type RawAnswer = {
 type RawRequest = {
   readonly method?: string
   readonly path: string
-  /** Name, value, name, value: repeated and odd ones too. */
+  /** Name, value, name, value; names may repeat. */
   readonly headers?: readonly string[]
   readonly body?: string | Buffer
 }
 
-/** A request that `fetch` would not send: repeated headers, another Host, a path as it is. */
+/**
+ * Sends a request that `fetch` would change or refuse: repeated headers, another Host, a path that is not normalised.
+ */
 export function ask(port: number, { method = 'GET', path, headers = [], body }: RawRequest): Promise<RawAnswer> {
   const named = headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
   const sent = [
@@ -78,12 +104,12 @@ export function ask(port: number, { method = 'GET', path, headers = [], body }: 
   })
 }
 
-/** `start` as often as said, all at once. */
+/** Calls `start` this many times without waiting in between; resolves when all have ended. */
 export function atOnce<T>(times: number, start: (index: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: times }, (_, index) => start(index)))
 }
 
-/** How often each outcome is among these. */
+/** The number of times that each outcome occurs. */
 export function tally(outcomes: readonly string[]): Record<string, number> {
   const counted: Record<string, number> = {}
   for (const outcome of outcomes) counted[outcome] = (counted[outcome] ?? 0) + 1

@@ -18,7 +18,7 @@ import { signInPage } from '../../src/control/pages/sign-in-page.ts'
 import { waitingPage } from '../../src/control/pages/waiting-page.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
-/** What other people may choose, and pages have to show. */
+/** Texts that other people choose and pages show. */
 export type Words = {
   readonly deviceName: string
   readonly otherDeviceName: string
@@ -43,7 +43,7 @@ export const FRIENDLY: Words = {
   requestId: 'req_01JD6Z8M3N',
 }
 
-/** Markup, attribute breaks, templates, writing that turns around, and everything as long as it may be. */
+/** Markup, quotes, templates, direction-changing characters, and texts of the maximum length. */
 export const HOSTILE: Words = {
   deviceName: '<img src=x onerror=globalThis.pwned=1>"\'><script>globalThis.pwned=1</script>',
   otherDeviceName: '\u202Etxt.exe\u202C \u05D0\u05D1\u05D2 {{7*7}} ${x} &amp; </q></p></main>',
@@ -55,7 +55,7 @@ export const HOSTILE: Words = {
   requestId: '<u>req_01JD6Z8M3N</u>',
 }
 
-/** Every page that a person can meet, by name, filled with these words. */
+/** All pages of the service, by name, filled with these texts. */
 export function samplePages(words: Words): Map<string, SamplePage> {
   return new Map(
     [...plainPages(words), ...scriptedPages(words)].map(([name, page, scripts]) => [name, { page, scripts }]),

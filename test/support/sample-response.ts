@@ -1,4 +1,4 @@
-/** A small exchange in the responses style. */
+/** A small request, answer and stream of the responses dialect. */
 export const sampleResponse = {
   body: { input: [{ type: 'message', role: 'user', content: 'Say hello.' }] },
   answer: {

@@ -1,4 +1,7 @@
-/** `npm run screenshots [DIRECTORY]`: every page at phone and desktop width, light and dark, for people to look at. */
+/**
+ * `npm run screenshots [DIRECTORY]`: takes a picture of each page at phone and desktop width, light and dark, for
+ * review.
+ */
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -31,7 +34,7 @@ for (const [kind, words] of [['friendly', FRIENDLY] as const, ['hostile', HOSTIL
   }
 }
 
-// The documentation is longer than a picture may be, so its first screen and one operation stand for it.
+// The documentation is longer than a picture can be, so it takes only its first screen and one operation.
 const docs = docsPage(documentOf(readContract(), { baseUrl: URL_SHOWN, gatewayUrl: URL_SHOWN, secure: true }))
 await using server = await servePages(new Map([['docs', { page: docs, scripts: false }]]))
 const page = await browser.newPage({ width: WIDTHS.phone, scheme: 'light' })

@@ -1,13 +1,15 @@
 /**
- * A language model for a real inference server that says what it is told to. Its one layer passes everything on, and its last matrix is a table of
- * which token follows which: with it a recording says the same every time, needs no download and takes milliseconds. What a server makes of the
- * tokens (chunks, tool calls, reasoning, counts, reasons to end) is the server's own.
+ * A language model for a real inference server whose output is scripted. Its one layer passes its input through, and
+ * its last matrix is a table of which token follows which. With it a recording is the same each time, needs no download
+ * and takes milliseconds. What the server makes of the tokens (chunks, tool calls, reasoning, counts, finish reasons)
+ * is the real behaviour of the server.
  */
+import { CHAT_TEMPLATE } from './scripted-model-template.ts'
 
-/** What it can say, in tokens. A token has one place only, because the last one is all that the model sees. */
-const SAYINGS = {
+/** The scripted outputs, in tokens. A token occurs only once, because the model sees nothing but the last token. */
+const SCRIPTS = {
   hello: ['Hello', ' from', ' the', ' engine', '.'],
-  // The bytes of some characters are tokens of their own, as in real vocabularies.
+  // Some characters are split into a token per byte, as in real vocabularies.
   greeting: [
     ...['Gr', '<0xC3>', '<0xBC>', 'ß', ' dich', ', ', '<0xE4>', '<0xB8>', '<0x96>', '界', '! '],
     ...['<0xF0>', '<0x9F>', '<0x91>', '<0x8B>'],
@@ -30,32 +32,36 @@ const SAYINGS = {
   endless: [' tick', ' tock'],
 } as const
 
-export type Saying = keyof typeof SAYINGS
+export type ScriptName = keyof typeof SCRIPTS
 
-/** The option of llama-server that makes the model begin with this saying, by making its first token likely. */
-export function beginWith(saying: Saying): string[] {
-  return ['--logit-bias', `${String(idOf(SAYINGS[saying][0]))}+${String(LIKELY)}`]
+/** The option of llama-server that makes the model start with this output, by making its first token likely. */
+export function startOption(script: ScriptName): string[] {
+  return ['--logit-bias', `${String(idOf(SCRIPTS[script][0]))}+${String(LIKELY)}`]
 }
 
-/** Weights of the table. A saying, once begun, goes on whatever is likely; where a grammar forbids that, the weak ones count. */
+/**
+ * Weights of the table. A script that has started continues whatever is likely; where a grammar forbids that, the weak
+ * ones count.
+ */
 const CERTAIN = 60
 const LIKELY = 42
 const WEAK = 25
 
 const END = '<|im_end|>'
 const WEAK_STEPS = [
-  // A prompt ends with a new line.
-  ['<0x0A>', SAYINGS.hello[0]],
-  ['.', SAYINGS.call[0]],
+  // A prompt ends with a line break.
+  ['<0x0A>', SCRIPTS.hello[0]],
+  ['.', SCRIPTS.call[0]],
 ] as const
 
 type Step = { readonly from: number; readonly to: number; readonly weight: number }
 
 function steps(): Step[] {
-  const certain = Object.entries(SAYINGS).flatMap(([name, says]) =>
+  const certain = Object.entries(SCRIPTS).flatMap(([name, says]) =>
     says.map((token, at) => [token, says[at + 1] ?? (name === 'endless' ? says[0] : END)] as const),
   )
-  if (new Set(certain.map(([from]) => from)).size < certain.length) throw new Error('A token has two places.')
+  if (new Set(certain.map(([from]) => from)).size < certain.length)
+    throw new Error('A token occurs twice in the scripts.')
   const toStep = (weight: number) => (pair: readonly [string, string]) => ({
     from: idOf(pair[0]),
     to: idOf(pair[1]),
@@ -80,7 +86,7 @@ const VOCABULARY: readonly Token[] = distinct([
     Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`),
   ),
   ...toTokens('marker', ['<think>', '</think>', '<tool_call>', '</tool_call>']),
-  ...toTokens('normal', [...Object.values(SAYINGS).flat(), ...Array.from(LETTERS)]),
+  ...toTokens('normal', [...Object.values(SCRIPTS).flat(), ...Array.from(LETTERS)]),
 ])
 
 const IDS: ReadonlyMap<string, number> = new Map(VOCABULARY.map(({ text }, id) => [text, id]))
@@ -95,7 +101,7 @@ function distinct(tokens: readonly Token[]): Token[] {
 
 function idOf(text: string): number {
   const id = IDS.get(text)
-  if (id === undefined) throw new Error(`There is no token ${text}.`)
+  if (id === undefined) throw new Error(`The vocabulary has no token ${text}.`)
   return id
 }
 
@@ -137,7 +143,7 @@ function tensors(): Tensor[] {
   ]
 }
 
-/** Nearly orthogonal vectors, the same ones every time (xorshift). */
+/** Nearly orthogonal vectors, the same in each run (xorshift). */
 function randomSigns(length: number): Float32Array<ArrayBuffer> {
   let state = 12_345
   return Float32Array.from({ length }, () => {
@@ -202,7 +208,7 @@ function metadata(): Buffer[] {
   ]
 }
 
-/** This kind of vocabulary writes a space as U+2581. */
+/** A vocabulary of this kind writes a space as U+2581. */
 function asWritten({ text, type }: Token): string {
   return type === 'normal' ? text.replaceAll(' ', '\u2581') : text
 }
@@ -249,66 +255,3 @@ function padded(length: number): number {
 function pad(bytes: Buffer): Buffer {
   return Buffer.concat([bytes, Buffer.alloc(padded(bytes.length) - bytes.length)])
 }
-
-/** ChatML with tools and reasoning, as the Hermes and Qwen families have it. */
-const CHAT_TEMPLATE = `{%- if tools %}
-    {{- '<|im_start|>system\\n' }}
-    {%- if messages[0].role == 'system' %}
-        {{- messages[0].content + '\\n\\n' }}
-    {%- endif %}
-    {{- "# Tools\\n\\nYou may call one or more functions.\\n<tools>" }}
-    {%- for tool in tools %}
-        {{- "\\n" }}
-        {{- tool | tojson }}
-    {%- endfor %}
-    {{- "\\n</tools>\\n\\nFor each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:\\n<tool_call>\\n{\\"name\\": <function-name>, \\"arguments\\": <args-json-object>}\\n</tool_call><|im_end|>\\n" }}
-{%- elif messages[0].role == 'system' %}
-    {{- '<|im_start|>system\\n' + messages[0].content + '<|im_end|>\\n' }}
-{%- endif %}
-{%- for message in messages %}
-    {%- if message.role == 'user' or (message.role == 'system' and not loop.first) %}
-        {{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
-    {%- elif message.role == 'assistant' %}
-        {{- '<|im_start|>assistant\\n' }}
-        {%- if message.reasoning_content %}
-            {{- '<think>\\n' + message.reasoning_content.strip('\\n') + '\\n</think>\\n\\n' }}
-        {%- endif %}
-        {%- if message.content %}
-            {{- message.content }}
-        {%- endif %}
-        {%- if message.tool_calls %}
-            {%- for tool_call in message.tool_calls %}
-                {%- if (loop.first and message.content) or (not loop.first) %}
-                    {{- '\\n' }}
-                {%- endif %}
-                {%- if tool_call.function %}
-                    {%- set tool_call = tool_call.function %}
-                {%- endif %}
-                {{- '<tool_call>\\n{"name": "' }}
-                {{- tool_call.name }}
-                {{- '", "arguments": ' }}
-                {%- if tool_call.arguments is string %}
-                    {{- tool_call.arguments }}
-                {%- else %}
-                    {{- tool_call.arguments | tojson }}
-                {%- endif %}
-                {{- '}\\n</tool_call>' }}
-            {%- endfor %}
-        {%- endif %}
-        {{- '<|im_end|>\\n' }}
-    {%- elif message.role == 'tool' %}
-        {%- if loop.first or (messages[loop.index0 - 1].role != 'tool') %}
-            {{- '<|im_start|>user' }}
-        {%- endif %}
-        {{- '\\n<tool_response>\\n' + message.content + '\\n</tool_response>' }}
-        {%- if loop.last or (messages[loop.index0 + 1].role != 'tool') %}
-            {{- '<|im_end|>\\n' }}
-        {%- endif %}
-    {%- endif %}
-{%- endfor %}
-{%- if add_generation_prompt %}
-    {{- '<|im_start|>assistant\\n' }}
-    {%- if enable_thinking is defined and enable_thinking is false %}
-        {{- '<think>\\n\\n</think>\\n\\n' }}
-    {%- endif %}
-{%- endif %}`

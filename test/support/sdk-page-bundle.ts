@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import type * as page from './sdk-page.ts'
 
-/** The source of a classic script that puts what `sdk-page.ts` exports into the variable `sdkPage`. */
+/** The source of a classic script that sets the global variable `sdkPage` to the exports of `sdk-page.ts`. */
 export async function bundleSdkPage(): Promise<string> {
   const input = fileURLToPath(new URL('sdk-page.ts', import.meta.url))
   const bundle = await rolldown({ input, platform: 'browser' })
@@ -12,6 +12,6 @@ export async function bundleSdkPage(): Promise<string> {
 }
 
 declare global {
-  // Where the script is loaded.
+  // Set where the script is loaded.
   var sdkPage: typeof page
 }

@@ -1,9 +1,9 @@
-// Runs in a page of a browser: `bundleSdkPage` makes one script of it, with the vendors' packages as npm has them.
+// Runs in a page of a browser. `bundleSdkPage` bundles it into one script, together with the vendors' npm packages.
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { createClient } from '../../generated/sdk/index.js'
 
-/** A deployment, and a token for it. */
+/** The address of a deployment, and an access token for it. */
 export type Given = { readonly origin: string; readonly token: string }
 
 const MODEL = 'svc/fast'
@@ -12,7 +12,7 @@ const BROWSER = { dangerouslyAllowBrowser: true, maxRetries: 0 }
 
 const NOT_REACHED = [OpenAI.APIConnectionError, Anthropic.APIConnectionError, TypeError]
 
-/** What a page gets of each call of each package: its answer in a line, or why there is none. */
+/** Makes each call with each package; returns one line per call: its result, or why it failed. */
 export async function callAll(given: Given): Promise<Record<string, string>> {
   const calls = { ...openaiCalls(given), ...anthropicCalls(given), ...ownCalls(given) }
   const answers = Object.entries(calls).map(async ([name, call]): Promise<[string, string]> => {
@@ -26,7 +26,7 @@ function describe(error: unknown): string {
 }
 
 function openaiCalls({ origin, token }: Given) {
-  // A header that the package does not know of: whoever uses it may add some, and so may its next version.
+  // A header that the package does not send by itself; users and later versions may add some.
   const defaultHeaders = { 'X-Session-Id': 'run-1' }
   const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey: token, defaultHeaders, ...BROWSER })
   const body = { model: MODEL, messages: MESSAGES }
@@ -78,7 +78,7 @@ function ownCalls({ origin, token }: Given) {
   }
 }
 
-/** Ids differ, their beginnings do not. */
+/** The prefix of an id, which is the same in each run. */
 function shorten(id: string | null | undefined): string {
   return String(id).slice(0, 4)
 }

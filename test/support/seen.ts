@@ -1,4 +1,4 @@
-/** After all tests: fails when a status that the contract documents was never seen by any of them. */
+/** Runs after all tests: fails when the contract documents a status that no test has received. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { readContract, routesOf } from '../../src/http/contract.ts'
@@ -12,6 +12,6 @@ const documented = routesOf(readContract()).flatMap(({ id, operation }) =>
 const unseen = documented.filter((status) => !seen.has(status))
 console.log(`${documented.length - unseen.length} of ${documented.length} documented statuses were seen by a test.`)
 if (unseen.length > 0) {
-  console.error(`Never seen: ${unseen.join(', ')}. Write the test, or take the status out of the contract.`)
+  console.error(`No test received: ${unseen.join(', ')}. Write the test, or remove the status from the contract.`)
   process.exitCode = 1
 }

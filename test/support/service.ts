@@ -3,22 +3,25 @@ import path from 'node:path'
 import { createClient } from '../../generated/sdk/index.js'
 import type { StartedDeviceLogin, SvcClient, TokenSet } from '../../generated/sdk/index.js'
 import { readConfig } from '../../src/config.ts'
-import type { Config } from '../../src/config.ts'
+import type { Config } from '../../src/config/values.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import { directoryStore } from '../../src/directory/store.ts'
 import type { Log } from '../../src/log.ts'
 import { openMailer } from '../../src/mail.ts'
-import { listen, SERVER_TIMEOUTS } from '../../src/server/serve.ts'
-import type { Running, ServerTimeouts } from '../../src/server/serve.ts'
+import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
+import type { ServerTimeouts } from '../../src/server/listener.ts'
+import { listen } from '../../src/server/serve.ts'
+import type { Running } from '../../src/server/serve.ts'
 import { testClock } from './clock.ts'
 import type { TestClock } from './clock.ts'
 import { checkAnswer } from './contract-check.ts'
 import { freshDatabase } from './database.ts'
-import { linkOf, openMailbox } from './mailbox.ts'
+import { mailToken, openMailbox } from './mailbox.ts'
 import type { Mailbox } from './mailbox.ts'
+import { expectData, expectOk } from './requests.ts'
 
-/** The public address in links; requests go to the port that the service really has. */
+/** The public address in links. Requests go to `TestService.origin`, where the service really listens. */
 export const BASE_URL = 'http://localhost:8787'
 
 export type LogLine = { readonly level: string; readonly event: string; readonly fields: object }
@@ -33,36 +36,36 @@ export type TestService = AsyncDisposable & {
   readonly database: Database
   readonly mailbox: Mailbox
   readonly log: readonly LogLine[]
-  /** The generated SDK without a credential. Every answer is checked against the contract. */
+  /** The generated SDK without a credential. Each answer is checked against the contract. */
   readonly client: SvcClient
-  /** The generated SDK of somebody who is signed in. */
+  /** The generated SDK with an access token. */
   clientOf(accessToken: string): SvcClient
-  /** `fetch` on a path of the service; every answer is checked against the contract. */
+  /** `fetch` on a path of the service. Each answer is checked against the contract. */
   fetch(path: string, init?: RequestInit): Promise<Response>
   startLogin(
     email: string,
     fields?: { deviceId?: string; deviceName?: string; team?: string },
   ): Promise<StartedDeviceLogin>
-  /** Opens the newest mail of an address and approves by its link. */
+  /** Approves by the link of the newest email to an address; rejects with status and body when that is refused. */
   approveByMail(email: string): Promise<Response>
-  /** The whole login: start, approve by mail, poll. */
+  /** The whole login: start, approve by email, poll; rejects with the status and body of a step that is refused. */
   signIn(email: string, fields?: { deviceId?: string; deviceName?: string; team?: string }): Promise<TokenSet>
   /** Replaces the directory. */
   applyDirectory(yaml: string): Promise<void>
 }
 
 type Given = {
-  /** Settings besides those that every test has. */
+  /** Settings, besides the defaults of all tests. */
   readonly env?: Readonly<Record<string, string>>
   readonly directory?: string
   readonly database?: Database
   readonly mail?: boolean
   readonly clock?: TestClock
-  /** How long it waits for callers, where that is not as ever. */
+  /** Timeouts of the HTTP server that differ from production. */
   readonly timeouts?: Partial<ServerTimeouts>
 }
 
-/** Starts the whole service on a free port, with a database, a mailbox and a clock of its own. */
+/** Starts the whole service on a free port, with its own database, mailbox and clock. */
 export async function startService({
   env = {},
   directory,
@@ -75,7 +78,7 @@ export async function startService({
   const config = readConfig({
     SVC_BASE_URL: BASE_URL,
     SVC_PORT: '0',
-    // Tests of the limits set them; others start as many logins as they like.
+    // No limits, so that tests may start any number of logins; tests of the limits set them.
     SVC_LIMIT_STARTS_PER_IP: '0',
     SVC_LIMIT_MAILS_PER_ADDRESS: '0',
     SVC_LIMIT_USER_CODES: '0',
@@ -104,19 +107,19 @@ type Parts = {
 
 function toService({ config, clock, database, mailbox, lines, running }: Parts): TestService {
   const origin = `http://127.0.0.1:${running.port}`
-  // No retries: tests look at each refusal.
+  // No retries, because tests assert each refusal.
   const client = createClient({ baseUrl: origin, fetch: checkedFetch, retries: 0 })
 
   const startLogin: TestService['startLogin'] = async (email, fields = {}) => {
-    const { data, error } = await client.POST('/v1/auth/device/start', {
+    const started = await client.POST('/v1/auth/device/start', {
       body: { email, deviceId: 'laptop-1', deviceName: 'Laptop', ...fields },
     })
-    if (!data) throw new Error(`The login did not start: ${JSON.stringify(error)}`)
-    return data
+    return expectData('The start of the login', started)
   }
   const approveByMail: TestService['approveByMail'] = (email) => {
-    const token = linkOf(mailbox.newest(email)).searchParams.get('token') ?? ''
-    return checkedFetch(`${origin}/v1/auth/magic/consume`, { method: 'POST', body: new URLSearchParams({ token }) })
+    const token = mailToken(mailbox.newest(email))
+    const consume = { method: 'POST', body: new URLSearchParams({ token }) }
+    return expectOk('The approval by email', checkedFetch(`${origin}/v1/auth/magic/consume`, consume))
   }
   return {
     config,
@@ -135,9 +138,7 @@ function toService({ config, clock, database, mailbox, lines, running }: Parts):
     async signIn(email, fields) {
       const { deviceCode } = await startLogin(email, fields)
       await approveByMail(email)
-      const { data, error } = await client.POST('/v1/auth/device/poll', { body: { deviceCode } })
-      if (!data) throw new Error(`The poll was refused: ${JSON.stringify(error)}`)
-      return data
+      return expectData('The poll', await client.POST('/v1/auth/device/poll', { body: { deviceCode } }))
     },
     applyDirectory: (yaml) => apply(database, yaml, clock),
     async [Symbol.asyncDispose]() {
@@ -147,7 +148,7 @@ function toService({ config, clock, database, mailbox, lines, running }: Parts):
   }
 }
 
-/** `fetch` that fails a test when an answer is not as the contract says. */
+/** `fetch` that rejects when an answer does not match the contract. */
 const checkedFetch: typeof fetch = async (input, init) => {
   const request = new Request(input, init)
   const response = await fetch(request)

@@ -1,15 +1,18 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** Connections that send a beginning and then a byte at a time, for as long as they are let. */
+/** Connections that send one small piece at a time, until they are closed. */
 export type SlowClients = Disposable & {
-  /** How many the other side has not closed. */
+  /** The number of connections that the server has not closed. */
   open(): number
-  /** What each was sent back so far. */
+  /** What each connection has received so far. */
   readonly answers: readonly string[]
 }
 
-/** Opens connections to a port of this machine; resolves when all have sent their beginning. */
+/**
+ * Opens connections to a port of this machine and resolves when each has sent its beginning. From then on each sends
+ * the text of `next` every `everyMs` milliseconds.
+ */
 export async function startSlowClients(
   port: number,
   count: number,
@@ -37,7 +40,7 @@ export async function startSlowClients(
 function begin(port: number, beginning: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(beginning, () => resolve(socket)))
-    // Hanging up on such a client, however rudely, is what is wanted of the other side.
+    // Once it has begun, a reset is what tests expect of the server, and the rejection has no effect.
     socket.on('error', (error) => reject(error))
   })
 }

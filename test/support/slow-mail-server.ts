@@ -1,28 +1,28 @@
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SMTPServer } from 'smtp-server'
+import { listenOnLoopback } from './loopback.ts'
 
-/** A real SMTP listener that takes its time with each mail. */
+/** A real SMTP server that delays its answer to each email. */
 export type SlowMailServer = AsyncDisposable & {
   /** For SVC_MAIL_URL. */
   readonly url: string
-  /** How long it thinks about a mail that it got, from the next one on. */
+  /** The delay of each email that arrives from now on, in milliseconds. */
   msPerMail: number
-  /** Whom it took a mail for, in the order of arrival. */
+  /** The recipients of the emails so far, in the order of arrival. */
   readonly taken: readonly string[]
-  /** The most connections that there were at once. */
-  mostConnections(): number
+  /** The largest number of connections that were open at once. */
+  maxConnections(): number
 }
 
 export async function startSlowMailServer(): Promise<SlowMailServer> {
   const taken: string[] = []
   const state = { msPerMail: 0 }
-  let [open, most] = [0, 0]
+  let [open, max] = [0, 0]
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
     onConnect(_session, done) {
-      most = Math.max(most, (open += 1))
+      max = Math.max(max, (open += 1))
       done()
     },
     onClose: () => void (open -= 1),
@@ -35,12 +35,11 @@ export async function startSlowMailServer(): Promise<SlowMailServer> {
     },
   })
   server.on('error', () => undefined)
-  const listener = server.listen(0, '127.0.0.1')
-  await new Promise((listening) => listener.once('listening', listening))
+  const port = await listenOnLoopback(server)
   return Object.assign(state, {
-    url: `smtp://127.0.0.1:${(listener.address() as AddressInfo).port}`,
+    url: `smtp://127.0.0.1:${port}`,
     taken,
-    mostConnections: () => most,
+    maxConnections: () => max,
     [Symbol.asyncDispose]: () => new Promise<void>((closed) => server.close(() => closed())),
   })
 }

@@ -1,14 +1,17 @@
 import pg from 'pg'
 import type { Secret } from '../../src/kernel/secret.ts'
 
-/** A table of a real Postgres that somebody else keeps for themselves. */
+/** A lock on a table of a real Postgres server, held by a connection of its own. */
 export type TableLock = {
-  /** How many statements wait for it. */
+  /** The number of statements that wait for it. */
   waiting(): Promise<number>
   release(): Promise<void>
 }
 
-/** Keeps others from changing a table, or with `ACCESS EXCLUSIVE` from reading it too (PostgreSQL, "Explicit Locking"). */
+/**
+ * Locks a table until `release`: `EXCLUSIVE` blocks writers, `ACCESS EXCLUSIVE` readers too (PostgreSQL, "Explicit
+ * Locking").
+ */
 export async function lockTable(
   url: Secret,
   table: string,

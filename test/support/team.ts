@@ -1,4 +1,4 @@
-import { json } from './requests.ts'
+import { expectJson, json } from './requests.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
 
@@ -19,14 +19,14 @@ models: []
 
 type Send = (path: string, init?: RequestInit) => Promise<Response>
 
-/** A service with an admin and a member of `@acme/core`, and an admin of another team, all signed in. */
+/** A service where an admin and a member of `@acme/core` and an admin of another team are signed in. */
 export type TestTeam = AsyncDisposable & {
   readonly service: TestService
   readonly admin: Record<string, string>
   asAdmin: Send
   asMember: Send
   asStranger: Send
-  /** Invites an address to `@acme/core`; the invitation's id. */
+  /** Invites an address to `@acme/core`; returns the invitation's id. */
   invite(email: string): Promise<string>
 }
 
@@ -49,9 +49,7 @@ export async function startTeam(): Promise<TestTeam> {
     asMember: as(member),
     asStranger: as(stranger),
     async invite(email) {
-      const response = await asAdmin(TEAM_PATH, json({ email }))
-      if (!response.ok) throw new Error(`Not invited: ${await response.text()}`)
-      return ((await response.json()) as { id: string }).id
+      return (await expectJson<{ id: string }>('The invitation', asAdmin(TEAM_PATH, json({ email })))).id
     },
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   }

@@ -1,12 +1,13 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import { setImmediate as turn } from 'node:timers/promises'
+import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { closeHttpServer, listenOnLoopback } from './loopback.ts'
 
-/** A request as the upstream saw it, and the means to answer or not. */
+/** A request as the upstream received it, and what a script needs to answer it. */
 export type SeenCall = {
   readonly method: string
-  /** Path and query as sent. */
+  /** Path and query, unchanged. */
   readonly url: string
   readonly rawHeaders: readonly string[]
   readonly headers: IncomingMessage['headers']
@@ -17,22 +18,22 @@ export type SeenCall = {
 
 export type Script = (call: SeenCall) => void | Promise<void>
 
-/** A loopback upstream: it records what it sees and does what the script says. */
+/** An upstream on loopback that records its calls and answers them with a script. */
 export type TestUpstream = AsyncDisposable & {
   readonly url: URL
-  /** Every call, in the order of arrival. */
+  /** All calls, in the order of arrival. */
   readonly calls: readonly SeenCall[]
-  /** Replaces what is done with the calls that follow. */
+  /** Answers the calls that arrive from now on. */
   script: Script
-  /** Calls whose answer is not finished and whose connection is open. */
+  /** The number of calls whose answer is not finished and whose connection is open. */
   openCalls(): number
-  /** The last call; fails when there was none. */
+  /** The last call; throws when there was none. */
   last(): SeenCall
-  /** Forgets the calls it has seen and follows another script. */
+  /** Forgets the recorded calls and sets another script. */
   restart(script: Script): void
 }
 
-/** Starts an upstream on a free port. Dispose of it to close every connection. */
+/** Starts an upstream on a free port. Disposal closes all connections. */
 export async function startUpstream(script: Script = answersJson({})): Promise<TestUpstream> {
   const calls: SeenCall[] = []
   let open = 0
@@ -47,12 +48,11 @@ export async function startUpstream(script: Script = answersJson({})): Promise<T
         calls.push(call)
         await upstream.script(call)
       },
-      // A caller that leaves in the middle of its own body.
+      // The caller disconnected before its body was complete.
       () => res.destroy(),
     )
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
+  const port = await listenOnLoopback(server)
 
   const upstream: TestUpstream = {
     url: new URL(`http://127.0.0.1:${port}`),
@@ -61,17 +61,14 @@ export async function startUpstream(script: Script = answersJson({})): Promise<T
     openCalls: () => open,
     last() {
       const call = calls.at(-1)
-      if (!call) throw new Error('The upstream has seen no call.')
+      if (!call) throw new Error('The upstream has received no call.')
       return call
     },
     restart(next) {
       calls.length = 0
       upstream.script = next
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise((closed) => server.close(closed))
-    },
+    [Symbol.asyncDispose]: () => closeHttpServer(server),
   }
   return upstream
 }
@@ -85,26 +82,29 @@ export function answersJson(
     void res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
-/** Answers with a stream of these pieces, one write each; `end` says how it stops. */
+/** Answers with a stream of these pieces, one write each, and then ends as `end` says. */
 export function streams(pieces: readonly (string | Buffer)[], { end = 'well' }: { end?: Ending } = {}): Script {
   return async ({ res, socket }) => {
     res.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
     res.flushHeaders()
     for (const piece of pieces) {
       res.write(piece)
-      await turn()
+      await nextTurn()
     }
     finish(res, socket, end)
   }
 }
 
-/** `breaks`: the connection closes in the middle; `resets`: with a TCP reset; `stalls`: nothing more ever comes. */
+/**
+ * `breaks`: closes the connection without the end of the answer; `resets`: with a TCP reset; `stalls`: keeps it open
+ * and sends nothing.
+ */
 export type Ending = 'well' | 'breaks' | 'resets' | 'stalls'
 
-/** Never answers. */
+/** Sends no answer and keeps the connection open. */
 export const neverAnswers: Script = () => {}
 
-/** Writes these bytes on the connection instead of an HTTP answer, and closes it. */
+/** Writes these bytes to the connection instead of an HTTP answer, and closes it. */
 export function writesRaw(bytes: string | Buffer): Script {
   return ({ socket }) => void socket.end(bytes)
 }

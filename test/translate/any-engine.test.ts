@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { chatStream } from '../../src/gateway/translate/chat-stream.ts'
+import { passChatStream } from '../../src/gateway/dialects/chat/pass-stream.ts'
 import { checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { chunks, delta, finalResponse, foldMessage, run, toMessages, toResponses } from './streams.ts'
-import { readList, readObject, readText } from '../../src/gateway/translate/read.ts'
+import { readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
 
 const text = fc.constantFrom('', ' ', '\n', 'a', 'ü ', '世界', '{', '"}')
 const piece = fc.record(
@@ -64,7 +64,7 @@ describe('whatever an engine sends', () => {
   it('the chat style ends with [DONE] or with an error, once', () => {
     fc.assert(
       fc.property(anyStream, (bodies) => {
-        const data = run(chatStream({ model: 'm' }), ...chunks(...bodies)).map((event) => event.data)
+        const data = run(passChatStream({ model: 'm' }), ...chunks(...bodies)).map((event) => event.data)
         expect(data.filter((one) => one === '[DONE]' || one.startsWith('{"error"'))).toEqual([data.at(-1)])
       }),
       { numRuns: 1000 },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { SseEvent } from '../../src/gateway/sse/decode.ts'
-import { encodeEvent } from '../../src/gateway/sse/encode.ts'
-import { chatStream } from '../../src/gateway/translate/chat-stream.ts'
-import type { StreamTranslator } from '../../src/gateway/translate/chat-answer.ts'
-import { type Json, readList, readObject } from '../../src/gateway/translate/read.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
+import { passChatStream } from '../../src/gateway/dialects/chat/pass-stream.ts'
+import type { StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
+import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import {
   ALL_FIXTURES,
@@ -25,7 +25,7 @@ const STYLES: Style[] = [
   // Chunks pass through this style as the engine wrote them, so only what we add is ours to answer for.
   {
     style: 'chat',
-    make: () => chatStream({ model: 'svc/fast' }),
+    make: () => passChatStream({ model: 'svc/fast' }),
     check: (events) => checkChatStream(events).filter(isOurs),
   },
 ]
@@ -55,7 +55,7 @@ describe.each(STYLES)('the $style style', ({ make, check }) => {
       const broken = make()
       const events = translate({ ...broken, end: () => broken.fail('The engine was cut off.') }, bytes.subarray(0, cut))
       expect(check(events)).toEqual([])
-      expect(broken.outcome().state).not.toBe('open')
+      expect(broken.state()).not.toBe('open')
     }
   })
 })
@@ -224,14 +224,14 @@ describe('what a client of the responses style ends up with', () => {
 
 describe('a chat stream through the chat style', () => {
   it.each(FIXTURES.whole)('%s goes by the service model id and ends with [DONE]', (name) => {
-    const events = translate(chatStream({ model: 'svc/fast' }), fixture(name))
+    const events = translate(passChatStream({ model: 'svc/fast' }), fixture(name))
     expect(events.at(-1)).toEqual({ event: null, data: '[DONE]' })
     const models = events.slice(0, -1).map(({ data }) => readObject(JSON.parse(data)).model)
     expect(new Set(models)).toEqual(new Set(['svc/fast']))
   })
 
   it.each(FIXTURES.broken)('%s ends with an error and without [DONE]', (name) => {
-    const last = translate(chatStream({ model: 'svc/fast' }), fixture(name)).at(-1)
+    const last = translate(passChatStream({ model: 'svc/fast' }), fixture(name)).at(-1)
     expect(readObject(JSON.parse(last?.data ?? ''))).toMatchObject({ error: { type: 'api_error' } })
   })
 
@@ -264,13 +264,13 @@ describe('a chat stream through the chat style', () => {
     ],
     ['nowhere', '{"choices":[]}', '{"model":"svc/fast","choices":[]}'],
   ])('changes nothing of a chunk but the model, %s', (_, sent, expected) => {
-    expect(chatStream({ model: 'svc/fast' }).push({ event: null, data: sent })).toEqual([
+    expect(passChatStream({ model: 'svc/fast' }).push({ event: null, data: sent })).toEqual([
       { event: null, data: expected },
     ])
   })
 
   it('is a failure when the engine only says that it is done', () => {
-    expect(chatStream({ model: 'm' }).push({ event: null, data: '[DONE]' })).toEqual([
+    expect(passChatStream({ model: 'm' }).push({ event: null, data: '[DONE]' })).toEqual([
       { event: null, data: expect.stringContaining('error') },
     ])
   })

@@ -1,31 +1,24 @@
 /** What a real engine answers in each style, as it was recorded (`fixtures/README.md`), and what becomes of it. */
 import { describe, expect, it } from 'vitest'
-import { readEngineError } from '../../src/gateway/translate/chat.ts'
-import { toErrorAnswer } from '../../src/gateway/translate/engine-error.ts'
-import { withoutLocalReasoning } from '../../src/gateway/translate/local-reasoning.ts'
-import { toMessageFromChat } from '../../src/gateway/translate/messages-response.ts'
-import {
-  isCompletion,
-  isMessage,
-  isResponse,
-  isResponseStream,
-  isTokenCount,
-  nativeAnswer,
-  nativeMessagesStream,
-  nativeResponsesStream,
-} from '../../src/gateway/translate/native-stream.ts'
-import { type Json, parseObject, readList, readObject } from '../../src/gateway/translate/read.ts'
-import { toResponseFromChat } from '../../src/gateway/translate/responses-response.ts'
-import { encodeEvent } from '../../src/gateway/sse/encode.ts'
-import { judgeModel, toProbe } from '../../src/gateway/workers/rules.ts'
-import { openStyleProber } from '../../src/gateway/workers/styles.ts'
-import type { AskInStyle, Speech } from '../../src/gateway/workers/styles.ts'
+import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
+import { readFailure } from '../../src/gateway/dialects/failure.ts'
+import { withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
+import { isCompletion, isMessage, isResponse, isTokenCount } from '../../src/gateway/dialects/answer-shapes.ts'
+import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
+import { renameAnswer } from '../../src/gateway/dialects/rename-model.ts'
+import { passResponsesStream } from '../../src/gateway/dialects/responses/pass-stream.ts'
+import { isResponseStream } from '../../src/gateway/dialects/responses/traits.ts'
+import { type Json, parseObject, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
+import { judgeModel, readModelList } from '../../src/gateway/backends/worker-state.ts'
+import { openNativeDialects } from '../../src/gateway/backends/native-dialects.ts'
+import type { SendProbe, DialectSupport } from '../../src/gateway/backends/native-dialects.ts'
 import { checkMessagesStream } from '../support/stream-grammar.ts'
-import { countingIds, cutEverywhere, NO_FACTS, parsed, recorded, translate } from './streams.ts'
+import { cutEverywhere, messagesCall, parsed, recorded, responsesCall, translate } from './streams.ts'
 
 const answer = (name: string) => recorded(`llama-server/${name}.http`)
 const bodyOf = (name: string): Json => readObject(JSON.parse(answer(name).body.toString()))
-const native = (name: string) => translate(nativeMessagesStream({ model: 'svc/fast' }), answer(name).body)
+const native = (name: string) => translate(passMessagesStream({ model: 'svc/fast' }), answer(name).body)
 
 const THOUGHT = { type: 'thinking', thinking: 'The user greets me.\n' }
 const WEATHER = { type: 'tool_use', name: 'get_weather', input: { city: 'Bern', days: 1 } }
@@ -33,7 +26,7 @@ const FILE = { type: 'tool_use', name: 'read_file', input: { path: 'ü.txt' } }
 const BOTH = { type: 'text', text: 'Both at once.\n\n' }
 
 /** The engine as it answered, by path and what it was asked. */
-const asked: AskInStyle = (path, body) => {
+const asked: SendProbe = (path, body) => {
   const what = path === '/v1/responses' ? 'greeting-stream' : 'tools' in body ? 'impossible-tool' : 'text'
   const { status, body: said } = answer(`${path === '/v1/responses' ? 'responses' : 'messages'}-${what}`)
   return Promise.resolve({ status, body: said.toString() })
@@ -41,9 +34,9 @@ const asked: AskInStyle = (path, body) => {
 
 describe('its own styles', () => {
   it.each(['messages', 'responses'] as const)('are not relied on: %s', async (style) => {
-    const found: Speech[] = []
-    openStyleProber({ ask: asked, onFound: (_style, speech) => void found.push(speech) }).speaks(style, 'scripted')
-    await expect.poll(() => found).toEqual([{ native: false, stateful: false }])
+    const found: DialectSupport[] = []
+    openNativeDialects({ sendProbe: asked, onFound: (_dialect, support) => void found.push(support) }).supportOf(style, 'scripted')
+    await expect.poll(() => found).toEqual([{ isNative: false, isStateful: false }])
   })
 })
 
@@ -56,7 +49,7 @@ describe('its own stream of the messages style', () => {
     expect(events.map(encodeEvent).join('')).toBe(body.toString().replace('"model":"scripted"', '"model":"svc/fast"'))
     expect(checkMessagesStream(events)).not.toEqual([])
     for (const chunks of cutEverywhere(body)) {
-      expect(translate(nativeMessagesStream({ model: 'svc/fast' }), ...chunks)).toEqual(events)
+      expect(translate(passMessagesStream({ model: 'svc/fast' }), ...chunks)).toEqual(events)
     }
   })
 
@@ -82,7 +75,7 @@ describe('its own stream of the responses style', () => {
   })
 
   it('that fails ends with response.failed and what went wrong', () => {
-    const events = translate(nativeResponsesStream({ model: 'svc/fast' }), answer('responses-failed-stream').body)
+    const events = translate(passResponsesStream({ model: 'svc/fast' }), answer('responses-failed-stream').body)
     expect(events.every(({ event }) => event?.startsWith('response.'))).toBe(true)
     expect(parsed(events).at(-1)).toMatchObject({
       type: 'response.failed',
@@ -99,17 +92,12 @@ describe('its own stream of the responses style', () => {
 
 describe('a whole chat completion', () => {
   const message = (name: string) => {
-    const made = toMessageFromChat(bodyOf(name), {
-      model: 'svc/fast',
-      newId: countingIds(),
-      facts: { stopSequences: [] },
-    })
-    return 'message' in made ? made.message : made
+    const made = messagesCall().answer.whole(bodyOf(name))
+    return 'answer' in made ? made.answer : made
   }
   const response = (name: string) => {
-    const options = { model: 'svc/fast', createdAt: 1, newId: countingIds(), facts: NO_FACTS }
-    const made = toResponseFromChat(bodyOf(name), options)
-    return 'response' in made ? made.response : made
+    const made = responsesCall().answer.whole(bodyOf(name))
+    return 'answer' in made ? made.answer : made
   }
 
   it.each<[string, Json[], string]>([
@@ -139,7 +127,7 @@ it('calls a tool where one is demanded, and overlooks which one, so that transla
 
 describe('a whole answer in another style', () => {
   const named = (name: string, isAnswer: (body: Json) => boolean) =>
-    parseObject(nativeAnswer(answer(name).body, 'svc/fast', isAnswer)?.toString() ?? '')
+    parseObject(renameAnswer(answer(name).body, 'svc/fast', isAnswer)?.toString() ?? '')
 
   it.each<[string, Json[]]>([
     ['messages-text', [{ type: 'text', text: 'Hello from the engine.' }]],
@@ -177,9 +165,10 @@ describe('an error', () => {
     ['responses-custom-tool-call', 400, 400, "Cannot determine type of 'item'"],
   ])('%s (%i) is told as %i: %s', (name, given, status, message) => {
     expect(answer(name).status).toBe(given)
-    const error = readEngineError(bodyOf(name))
-    expect(error).toEqual({ message, contextExceeded: false })
-    expect(toErrorAnswer('messages', given, error)).toMatchObject({
+    const error = readFailure(bodyOf(name))
+    expect(error.message).toBe(message)
+    expect(error.kind).not.toBe('context')
+    expect(DIALECTS.messages.errorAnswer(given, error)).toMatchObject({
       status,
       body: { type: 'error', error: { message } },
     })
@@ -189,12 +178,12 @@ describe('an error', () => {
     'of a prompt that is too long has the words that clients look for: %s',
     (name) => {
       const { status } = answer(name)
-      const error = readEngineError(bodyOf(name))
-      expect(toErrorAnswer('messages', status, error).body.error).toMatchObject({
+      const error = readFailure(bodyOf(name))
+      expect(DIALECTS.messages.errorAnswer(status, error).body.error).toMatchObject({
         type: 'invalid_request_error',
         message: expect.stringMatching(/^prompt is too long: request \(\d+ tokens\) exceeds/) as unknown,
       })
-      expect(toErrorAnswer('responses', status, error)).toMatchObject({
+      expect(DIALECTS.responses.errorAnswer(status, error)).toMatchObject({
         status: 400,
         body: { error: { code: 'context_length_exceeded' } },
       })
@@ -205,7 +194,7 @@ describe('an error', () => {
 describe('the list of models', () => {
   it('has a model by each of its names', () => {
     const { status, body } = answer('models')
-    const probe = toProbe(status, body.toString())
+    const probe = readModelList(status, body.toString())
     expect(['scripted', 'the-same', 'other'].map((name) => judgeModel(probe, name))).toEqual([
       'ready',
       'ready',
@@ -215,6 +204,6 @@ describe('the list of models', () => {
 
   it.each(['models-loading', 'health-loading', 'health', 'unknown-route'])('is none: %s', (name) => {
     const { status, body } = answer(name)
-    expect(toProbe(status, body.toString())).toEqual({ kind: 'unhealthy' })
+    expect(readModelList(status, body.toString())).toEqual({ kind: 'unhealthy' })
   })
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { LOCAL_REASONING, withoutLocalReasoning } from '../../src/gateway/translate/local-reasoning.ts'
+import { LOCAL_REASONING, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
 
 const strip = (body: unknown): unknown =>
   JSON.parse(withoutLocalReasoning(Buffer.from(JSON.stringify(body))).toString())

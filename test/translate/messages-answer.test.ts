@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { toMessageFromChat } from '../../src/gateway/translate/messages-response.ts'
-import { type Json, readObject } from '../../src/gateway/translate/read.ts'
-import type { SseEvent } from '../../src/gateway/sse/decode.ts'
+import { type Json, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { checkMessagesStream } from '../support/stream-grammar.ts'
-import { callDelta, chunks, countingIds, delta, foldMessage, jsonFixture, parsed, run, toMessages } from './streams.ts'
+import { callDelta, chunks, delta, foldMessage, jsonFixture, messagesCall, parsed, run, toMessages } from './streams.ts'
 
 /** The events for these chunks and `[DONE]`, none of which may break the grammar. */
 function stream(...bodies: unknown[]): SseEvent[] {
@@ -19,8 +18,7 @@ const types = (events: SseEvent[]): string[] =>
   )
 const calls = (message: { content: Json[] }): unknown[] =>
   message.content.filter(({ type }) => type === 'tool_use').map(({ name, input }) => [name, input])
-const json = (body: unknown): ReturnType<typeof toMessageFromChat> =>
-  toMessageFromChat(body, { model: 'svc/fast', newId: countingIds(), facts: { stopSequences: ['END'] } })
+const json = (body: unknown) => messagesCall(['END']).answer.whole(body)
 const completion = (message: unknown, finish = 'stop', more: Json = {}): Json => ({
   choices: [{ index: 0, message, finish_reason: finish, ...more }],
 })
@@ -178,7 +176,7 @@ describe('streamed tool calls', () => {
 
   it('get ids that the vendor accepts in a history', () => {
     const message = fold(callDelta(0, '{}', 'bash', 'functions.bash:0'), delta({}, 'tool_calls'))
-    expect(message.content).toMatchObject([{ id: 'functions_bash_0' }])
+    expect(message.content).toMatchObject([{ id: 'call_hJf-nM5pr_CqcCXv2TOQgSFbz0XBb7PupKQWNhAa9BU' }])
   })
 
   it('fail the answer when their arguments are broken, and say whose', () => {
@@ -342,12 +340,6 @@ describe('usage', () => {
     const events = stream(delta({ content: 'a' }, 'stop'), usage(7, 5))
     expect(parsed(events).at(-2)).toMatchObject({ type: 'message_delta', usage: { input_tokens: 7 } })
   })
-
-  it('is known for a stream that failed', () => {
-    const translator = toMessages()
-    run(translator, ...chunks(delta({ content: 'a' }), usage(7, 5)))
-    expect(translator.outcome()).toMatchObject({ state: 'failed', usage: { promptTokens: 7, completionTokens: 5 } })
-  })
 })
 
 describe('a stream that breaks', () => {
@@ -416,14 +408,14 @@ describe('a stream that breaks', () => {
     const whole = toMessages()
     run(whole, ...chunks(delta({ content: 'a' }, 'stop'), '[DONE]'))
     expect([...whole.fail('too late'), ...whole.end()]).toEqual([])
-    expect(whole.outcome().state).toBe('completed')
+    expect(whole.state()).toBe('ended')
   })
 })
 
 describe('a whole completion', () => {
   it('becomes the message that its stream would have become', () => {
     expect(json(jsonFixture('vllm-two-calls.json'))).toMatchObject({
-      message: {
+      answer: {
         type: 'message',
         role: 'assistant',
         model: 'svc/fast',
@@ -436,10 +428,9 @@ describe('a whole completion', () => {
         stop_sequence: null,
         usage: { input_tokens: 36, cache_read_input_tokens: 64, output_tokens: 40 },
       },
-      outcome: { state: 'completed', usage: { promptTokens: 100 } },
     })
     expect(json(jsonFixture('ollama-text.json'))).toMatchObject({
-      message: { content: [{ type: 'text', text: 'Grüß dich, 世界! 👋🏽' }], stop_reason: 'end_turn' },
+      answer: { content: [{ type: 'text', text: 'Grüß dich, 世界! 👋🏽' }], stop_reason: 'end_turn' },
     })
   })
 
@@ -461,7 +452,7 @@ describe('a whole completion', () => {
     ],
     ['no content at all', completion({ content: null }), { content: [], stop_reason: 'end_turn' }],
   ])('with %s', (_, body, message) => {
-    expect(json(body)).toMatchObject({ message })
+    expect(json(body)).toMatchObject({ answer: message })
   })
 
   it.each<[string, unknown]>([

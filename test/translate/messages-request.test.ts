@@ -1,17 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatRequest } from '../../src/gateway/translate/chat.ts'
-import { toChatFromMessages } from '../../src/gateway/translate/messages-request.ts'
-import type { Json } from '../../src/gateway/translate/read.ts'
-import type { Refusal } from '../../src/gateway/translate/refusal.ts'
+import type { ChatFunction, ChatRequest } from '../../src/gateway/dialects/chat/wire.ts'
+import { type Json, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
+import { translation, tryTranslation } from './streams.ts'
 
-const asked = (body: Json): ChatRequest => {
-  const result = toChatFromMessages({ messages: [], ...body }, { model: 'qwen3:8b' })
-  if ('refused' in result) throw new Error(`refused: ${result.refused.param}: ${result.refused.message}`)
-  return result.request
-}
+const asked = (body: Json) =>
+  translation('messages', { messages: [], ...body }).request as Omit<ChatRequest, 'tools'> & { tools?: ChatFunction[] }
 
 const refused = (body: Json): Refusal | null => {
-  const result = toChatFromMessages({ messages: [], ...body }, { model: 'qwen3:8b' })
+  const result = tryTranslation('messages', { messages: [], ...body })
   return 'refused' in result ? result.refused : null
 }
 
@@ -215,14 +212,14 @@ describe('tools', () => {
     ['no type', TOOL],
     ['a null type', { ...TOOL, type: null }],
     ['the type custom', { ...TOOL, type: 'custom' }],
-    ['members that only matter elsewhere', { ...TOOL, defer_loading: true, cache_control: { type: 'ephemeral' } }],
+    ['members that only matter elsewhere', { ...TOOL, cache_control: { type: 'ephemeral' } }],
   ])('takes a tool with %s as a function', (_, tool) => {
     expect(asked({ tools: [tool] }).tools).toEqual([
       { type: 'function', function: { name: 'read', description: 'Reads.', parameters: SCHEMA } },
     ])
   })
 
-  it.each(['web_search_20250305', 'bash_20250124', 'text_editor_20250728', 'code_execution_20260120', 'mcp_toolset'])(
+  it.each(['bash_20250124', 'text_editor_20250728', 'code_execution_20260120', 'mcp_toolset'])(
     'refuses a tool of the type %s by name instead of dropping it',
     (type) => {
       const refusal = refused({ tools: [TOOL, { type, name: 'special' }] })
@@ -231,6 +228,26 @@ describe('tools', () => {
       expect(refusal?.message).toContain('special')
     },
   )
+
+  it('withholds web search beside other tools and tells the model', () => {
+    const request = asked({ tools: [TOOL, { type: 'web_search_20250305', name: 'web_search' }] })
+    expect(request.tools).toHaveLength(1)
+    expect(request.messages).toEqual([
+      { role: 'system', content: 'The tool web_search_20250305 is not available in this session.' },
+    ])
+  })
+
+  it('refuses web search where the request is about nothing else', () => {
+    expect(refused({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] })?.param).toBe('tools.0')
+  })
+
+  it('offers a deferred tool once a tool reference has named it', () => {
+    const tools = [TOOL, { ...TOOL, name: 'grep', defer_loading: true }, { ...TOOL, name: 'DeferredToolPlaceholder' }]
+    const names = (messages: Json[]) => asked({ tools, messages }).tools?.map((tool) => readObject(tool.function).name)
+    expect(names([])).toEqual(['read'])
+    const found = user(result('a', [{ type: 'tool_reference', tool_name: 'grep' }]))
+    expect(names([assistant(use('a')), found])).toEqual(['read', 'grep'])
+  })
 
   it.each<[Json | undefined, Json]>([
     [undefined, {}],
@@ -344,11 +361,5 @@ describe('the other members', () => {
     ['an unknown output format', { output_config: { format: { type: 'xml' } } }, 'output_config.format'],
   ])('refuses %s by its place', (_, body, param) => {
     expect(refused(body)?.param).toBe(param)
-  })
-
-  it('remembers the stop sequences for the way back', () => {
-    expect(toChatFromMessages({ messages: [], stop_sequences: ['END'] }, { model: 'm' })).toMatchObject({
-      facts: { stopSequences: ['END'] },
-    })
   })
 })

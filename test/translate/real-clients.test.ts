@@ -1,19 +1,17 @@
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
-import type { SseEvent } from '../../src/gateway/sse/decode.ts'
-import { encodeEvent } from '../../src/gateway/sse/encode.ts'
-import { chatStream } from '../../src/gateway/translate/chat-stream.ts'
-import { toMessageFromChat } from '../../src/gateway/translate/messages-response.ts'
-import { toResponseFromChat } from '../../src/gateway/translate/responses-response.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
+import { passChatStream } from '../../src/gateway/dialects/chat/pass-stream.ts'
 import {
-  countingIds,
   finalResponse,
   FIXTURES,
   fixture,
   foldMessage,
   jsonFixture,
-  NO_FACTS,
+  messagesCall,
+  responsesCall,
   toMessages,
   toResponses,
   translate,
@@ -52,13 +50,9 @@ describe('@anthropic-ai/sdk', () => {
   })
 
   it('reads a whole message', async () => {
-    const translated = toMessageFromChat(jsonFixture('vllm-two-calls.json'), {
-      model: 'svc/fast',
-      newId: countingIds(),
-      facts: { stopSequences: [] },
-    })
+    const translated = messagesCall().answer.whole(jsonFixture('vllm-two-calls.json'))
     if ('failed' in translated) throw new Error(translated.failed.message)
-    const message = await new Anthropic(answer(translated.message)).messages.create(MESSAGES)
+    const message = await new Anthropic(answer(translated.answer)).messages.create(MESSAGES)
     expect(message.content.map((block) => (block.type === 'tool_use' ? block.input : block.type))).toEqual([
       'thinking',
       { q: 'cats' },
@@ -96,20 +90,15 @@ describe('openai', () => {
   })
 
   it('reads a whole response', async () => {
-    const translated = toResponseFromChat(jsonFixture('ollama-text.json'), {
-      model: 'svc/fast',
-      createdAt: 1,
-      newId: countingIds(),
-      facts: NO_FACTS,
-    })
+    const translated = responsesCall().answer.whole(jsonFixture('ollama-text.json'))
     if ('failed' in translated) throw new Error(translated.failed.message)
-    const response = await new OpenAI(answer(translated.response)).responses.create({ model: 'svc/fast', input: 'hi' })
+    const response = await new OpenAI(answer(translated.answer)).responses.create({ model: 'svc/fast', input: 'hi' })
     expect(response.output_text).toBe('Grüß dich, 世界! 👋🏽')
   })
 
   it('reads a chat stream to its end, and throws where it broke', async () => {
     const read = async (name: string): Promise<string> => {
-      const events = translate(chatStream({ model: 'svc/fast' }), fixture(name))
+      const events = translate(passChatStream({ model: 'svc/fast' }), fixture(name))
       let text = ''
       const stream = await new OpenAI(streaming(events)).chat.completions.create({
         model: 'svc/fast',

@@ -1,44 +1,45 @@
 import { describe, expect, it } from 'vitest'
-import type { SseEvent } from '../../src/gateway/sse/decode.ts'
-import { type Json, readList, readObject } from '../../src/gateway/translate/read.ts'
-import type { ResponsesFacts } from '../../src/gateway/translate/responses-request.ts'
-import { toResponseFromChat } from '../../src/gateway/translate/responses-response.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import { checkResponsesStream } from '../support/stream-grammar.ts'
 import {
   callDelta,
   chunks,
-  countingIds,
   delta,
   finalResponse,
   fixture,
   jsonFixture,
-  NO_FACTS,
   parsed,
+  responsesCall,
   run,
   toResponses,
   translate,
 } from './streams.ts'
 
-const FACTS: ResponsesFacts = {
-  ...NO_FACTS,
-  tools: new Map([
-    ['apply_patch', { kind: 'custom', name: 'apply_patch', namespace: null }],
-    ['mcp__files__write', { kind: 'custom', name: 'write', namespace: 'mcp__files' }],
-    ['mcp__files__read', { kind: 'function', name: 'read', namespace: 'mcp__files' }],
-  ]),
+const CALL: Json = {
+  tools: [
+    { type: 'custom', name: 'apply_patch' },
+    {
+      type: 'namespace',
+      name: 'mcp__files',
+      tools: [
+        { type: 'custom', name: 'write' },
+        { type: 'function', name: 'read' },
+      ],
+    },
+  ],
 }
 
 /** The events for these chunks and `[DONE]`, none of which may break the grammar. */
 function stream(...bodies: unknown[]): SseEvent[] {
-  const events = run(toResponses(FACTS), ...chunks(...bodies, '[DONE]'))
+  const events = run(toResponses(CALL), ...chunks(...bodies, '[DONE]'))
   expect(checkResponsesStream(events)).toEqual([])
   return events
 }
 
 const types = (events: SseEvent[]): string[] => events.map(({ event }) => String(event).replace('response.', ''))
 const output = (events: SseEvent[]): Json[] => readList(finalResponse(events).output).map(readObject)
-const json = (body: unknown): ReturnType<typeof toResponseFromChat> =>
-  toResponseFromChat(body, { model: 'svc/fast', createdAt: 1_762_000_000, newId: countingIds(), facts: FACTS })
+const json = (body: unknown) => responsesCall(CALL).answer.whole(body)
 
 describe('the sequence of events', () => {
   it('of a text is whole', () => {
@@ -266,7 +267,7 @@ describe('the end', () => {
 describe('a whole completion', () => {
   it('becomes the response that its stream would have ended with', () => {
     expect(json(jsonFixture('vllm-two-calls.json'))).toMatchObject({
-      response: {
+      answer: {
         object: 'response',
         status: 'completed',
         created_at: 1_762_000_000,
@@ -278,20 +279,19 @@ describe('a whole completion', () => {
         ],
         usage: { input_tokens: 100, input_tokens_details: { cached_tokens: 64 }, total_tokens: 140 },
       },
-      outcome: { state: 'completed' },
     })
   })
 
   it('gives custom calls back as such', () => {
     const message = { tool_calls: [{ id: 'c', function: { name: 'apply_patch', arguments: '{"input":"x"}' } }] }
     expect(json({ choices: [{ message, finish_reason: 'tool_calls' }] })).toMatchObject({
-      response: { output: [{ type: 'custom_tool_call', input: 'x' }] },
+      answer: { output: [{ type: 'custom_tool_call', input: 'x' }] },
     })
   })
 
   it('is incomplete after the token limit', () => {
     expect(json({ choices: [{ message: { content: 'a' }, finish_reason: 'length' }] })).toMatchObject({
-      response: { status: 'incomplete' },
+      answer: { status: 'incomplete' },
     })
   })
 

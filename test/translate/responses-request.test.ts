@@ -1,22 +1,29 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatRequest } from '../../src/gateway/translate/chat.ts'
-import { type Json, readList, readObject } from '../../src/gateway/translate/read.ts'
-import type { Refusal } from '../../src/gateway/translate/refusal.ts'
-import { type ResponsesFacts, toChatFromResponses } from '../../src/gateway/translate/responses-request.ts'
+import type { ChatFunction, ChatRequest } from '../../src/gateway/dialects/chat/wire.ts'
+import { type Json, parseObject, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
+import { translation, tryTranslation } from './streams.ts'
 
-const translate = (body: Json): { request: ChatRequest; facts: ResponsesFacts } | { refused: Refusal } =>
-  toChatFromResponses({ input: [], ...body }, { model: 'qwen3:8b' })
+type EngineRequest = Omit<ChatRequest, 'tools'> & { tools?: ChatFunction[] }
 
-const crossed = (body: Json): { request: ChatRequest; facts: ResponsesFacts } => {
-  const result = translate(body)
-  if ('refused' in result) throw new Error(`refused: ${result.refused.param}: ${result.refused.message}`)
-  return result
+const crossed = (body: Json) => translation('responses', { input: [], ...body })
+const asked = (body: Json) => crossed(body).request as EngineRequest
+
+/** The response that the answer of a call begins with. */
+const begun = (body: Json): Json => {
+  const [created] = crossed(body).answer.stream().push({ event: null, data: '{"choices":[{"delta":{}}]}' })
+  return readObject(parseObject(created?.data ?? '')?.response)
 }
 
-const asked = (body: Json): ChatRequest => crossed(body).request
+/** The one item of the answer when the model calls this function. */
+const calledBack = (body: Json, name: string): Json => {
+  const message = { tool_calls: [{ id: 'c', function: { name, arguments: '{"input":"x"}' } }] }
+  const whole = crossed(body).answer.whole({ choices: [{ message, finish_reason: 'tool_calls' }] })
+  return readObject(readList('answer' in whole ? whole.answer.output : [])[0])
+}
 
 const refused = (body: Json): Refusal | null => {
-  const result = translate(body)
+  const result = tryTranslation('responses', { input: [], ...body })
   return 'refused' in result ? result.refused : null
 }
 
@@ -197,12 +204,16 @@ describe('tools', () => {
   })
 
   it('of free text are functions of one text, their grammar told in words', () => {
-    const { request, facts } = crossed({ tools: [PATCH] })
+    const request = asked({ tools: [PATCH] })
     expect(request.tools).toMatchObject([{ function: { name: 'apply_patch', parameters: { required: ['input'] } } }])
     expect(request.tools?.[0]?.function.description).toBe(
       'Patches.\n\nThe input follows this lark grammar:\nstart: "x"',
     )
-    expect([...facts.tools]).toEqual([['apply_patch', { kind: 'custom', name: 'apply_patch', namespace: null }]])
+    expect(calledBack({ tools: [PATCH] }, 'apply_patch')).toMatchObject({
+      type: 'custom_tool_call',
+      name: 'apply_patch',
+      input: 'x',
+    })
   })
 
   it('in a namespace get a name that leads back to them, in the history too', () => {
@@ -211,33 +222,36 @@ describe('tools', () => {
       { type: 'namespace', name: 'mcp__files__', tools: [READ] },
       { type: 'namespace', name: 'n'.repeat(70), tools: [READ, { ...READ, name: 'write' }] },
     ]
-    const { request, facts } = crossed({
-      tools: [READ, ...namespaces],
-      input: [called('a', '{}', { namespace: 'mcp__files__' })],
-    })
+    const call = { tools: [READ, ...namespaces], input: [called('a', '{}', { namespace: 'mcp__files__' })] }
+    const request = asked(call)
     const names = request.tools?.map((tool) => tool.function.name) ?? []
-    expect(names.slice(0, 4)).toEqual(['read', 'mcp__files__read', 'mcp__files__x_y', 'mcp__files__read_2'])
+    expect(names.slice(0, 4)).toEqual([
+      'read',
+      'mcp__files__read_2134ac8d',
+      'mcp__files__x_y_393c4aca',
+      'mcp__files__read_4dd11c5b',
+    ])
     expect(names.every((name) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))).toBe(true)
     expect(new Set(names).size).toBe(6)
-    expect(facts.tools.get('mcp__files__x_y')).toEqual({ kind: 'custom', name: 'x.y', namespace: 'mcp__files' })
-    expect(request.messages).toMatchObject([{ tool_calls: [{ function: { name: 'mcp__files__read_2' } }] }])
+    expect(calledBack(call, 'mcp__files__x_y_393c4aca')).toMatchObject({
+      type: 'custom_tool_call',
+      name: 'x.y',
+      namespace: 'mcp__files',
+    })
+    expect(request.messages).toMatchObject([{ tool_calls: [{ function: { name: 'mcp__files__read_4dd11c5b' } }] }])
   })
 
   it.each(['web_search', 'web_search_preview', 'web_search_2026_01_01'])(
     'withhold %s openly: the model is told and the answer lists only what is in force',
     (type) => {
-      const { request, facts } = crossed({
-        instructions: 'a',
-        tools: [READ, { type, external_web_access: true }],
-        input: 'hi',
-      })
+      const call = { instructions: 'a', tools: [READ, { type, external_web_access: true }], input: 'hi' }
+      const request = asked(call)
       expect(request.tools).toHaveLength(1)
       expect(request.messages[0]).toEqual({
         role: 'system',
         content: `a\n\nThe tool ${type} is not available in this session.`,
       })
-      expect(facts.withheld).toEqual([type])
-      expect(readList(facts.echo.tools).map((tool) => readObject(tool).name)).toEqual(['read'])
+      expect(readList(begun(call).tools).map((tool) => readObject(tool).name)).toEqual(['read'])
     },
   )
 
@@ -378,14 +392,14 @@ describe('the other members', () => {
   })
 
   it('come back in the answer', () => {
-    const { facts } = crossed({
+    const response = begun({
       instructions: 'a',
       metadata: { a: 'b' },
       temperature: 0.5,
       tool_choice: 'auto',
       max_output_tokens: 9,
     })
-    expect(facts.echo).toMatchObject({
+    expect(response).toMatchObject({
       instructions: 'a',
       metadata: { a: 'b' },
       temperature: 0.5,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { SseEvent } from '../../src/gateway/sse/decode.ts'
-import { type Json, readObject } from '../../src/gateway/translate/read.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { type Json, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { chunks, delta, fixture, parsed, run, toMessages, toResponses, translate } from './streams.ts'
 
@@ -296,7 +296,7 @@ describe('checkChatStream', () => {
             push: (event) => [{ ...event, event: 'chunk' }],
             end: () => [],
             fail: () => [],
-            outcome: () => ({ state: 'open', usage: null }),
+            state: () => 'open',
           },
           ...chunks(chunk({}, 'stop')),
         ),

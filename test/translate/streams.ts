@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { sseDecoder, type SseEvent } from '../../src/gateway/sse/decode.ts'
-import type { NewId } from '../../src/gateway/translate/chat.ts'
-import type { StreamTranslator } from '../../src/gateway/translate/chat-answer.ts'
-import { messagesStream } from '../../src/gateway/translate/messages-stream.ts'
-import { isObject, type Json, parseObject, readObject } from '../../src/gateway/translate/read.ts'
-import type { ResponsesFacts } from '../../src/gateway/translate/responses-request.ts'
-import { responsesStream } from '../../src/gateway/translate/responses-stream.ts'
+import type { NewId, StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
+import { isObject, type Json, parseObject, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
+import { sseDecoder, type SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { translateCall, type Translation } from '../../src/gateway/dialects/translate.ts'
 
 /** Chat streams. Those in `llama-server` are recorded, the others written by hand: the folder's README says how. */
 export const FIXTURES = {
@@ -74,14 +72,32 @@ export function countingIds(): NewId {
   return (prefix) => `${prefix}${String(++next)}`
 }
 
-export const NO_FACTS: ResponsesFacts = { tools: new Map(), echo: { tools: [] }, withheld: [] }
-
-export function toMessages(stopSequences: string[] = []): StreamTranslator {
-  return messagesStream({ model: 'svc/fast', newId: countingIds(), facts: { stopSequences } })
+/** A call for a chat engine, or why it is refused. */
+export function tryTranslation(client: 'messages' | 'responses', body: Json): Translation | { refused: Refusal } {
+  const context = { model: 'svc/fast', backendModel: 'qwen3:8b', newId: countingIds(), createdAt: 1_762_000_000 }
+  return translateCall(client, 'chat', body, context)
 }
 
-export function toResponses(facts: ResponsesFacts = NO_FACTS): StreamTranslator {
-  return responsesStream({ model: 'svc/fast', createdAt: 1_762_000_000, newId: countingIds(), facts })
+export function translation(client: 'messages' | 'responses', body: Json): Translation {
+  const made = tryTranslation(client, body)
+  if ('refused' in made) throw new Error(`refused: ${made.refused.param}: ${made.refused.message}`)
+  return made
+}
+
+export function messagesCall(stopSequences: string[] = []): Translation {
+  return translation('messages', { messages: [], stop_sequences: stopSequences })
+}
+
+export function responsesCall(body: Json = {}): Translation {
+  return translation('responses', { input: [], ...body })
+}
+
+export function toMessages(stopSequences: string[] = []): StreamTranslator {
+  return messagesCall(stopSequences).answer.stream()
+}
+
+export function toResponses(body: Json = {}): StreamTranslator {
+  return responsesCall(body).answer.stream()
 }
 
 /** Everything that the translator makes of these bytes, read in these chunks. */

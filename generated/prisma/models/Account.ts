@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Account
- * A person, known by e-mail address: lower case, the only address that mail is sent to.
+ * A person, identified by an email address in lower case. All email to the person goes to this address.
  */
 export type AccountModel = runtime.Types.Result.DefaultSelection<Prisma.$AccountPayload>
 
@@ -524,7 +524,7 @@ export type $AccountPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     id: string
     email: string
     /**
-     * The WebAuthn user handle: random, stable, and not the address.
+     * The WebAuthn user handle: a random value that never changes and does not reveal the email address.
      */
     userHandle: runtime.Bytes
     createdAt: Date

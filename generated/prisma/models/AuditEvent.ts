@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model AuditEvent
- * What happened, written in the transaction that made it happen. Never a secret.
+ * A change that was made, written in the same transaction as the change. It never contains a secret.
  */
 export type AuditEventModel = runtime.Types.Result.DefaultSelection<Prisma.$AuditEventPayload>
 

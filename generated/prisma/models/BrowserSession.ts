@@ -927,12 +927,12 @@ export type $BrowserSessionPayload<ExtArgs extends runtime.Types.Extensions.Inte
     hash: string
     invitationId: string
     /**
-     * The device session of the same browser, which a passkey sign-in makes; this one ends with it.
+     * The device session that the same passkey sign-in created. The browser session ends with it.
      */
     deviceSessionId: string | null
     createdAt: Date
     /**
-     * When the person last proved who they are, for what needs a fresh proof.
+     * When the person last signed in, for operations that need a recent sign-in.
      */
     authenticatedAt: Date
     lastSeenAt: Date

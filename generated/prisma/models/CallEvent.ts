@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model CallEvent
- * That a model call began or how it ended; never what was asked or answered. Names and not references, so that an event outlives
- * what it tells of. Ids become visible in their order, so `id > the last one seen` misses nothing.
+ * The start or the end of a model call, without its content. Team and model are names and not references, so that an
+ * event outlives them. Ids become visible in ascending order, so a reader that asks for `id > last` misses no event.
  */
 export type CallEventModel = runtime.Types.Result.DefaultSelection<Prisma.$CallEventPayload>
 
@@ -780,7 +780,7 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     kind: $Enums.CallEventKind
     at: Date
     /**
-     * Names the call in the log too.
+     * The id of the call, also in the log.
      */
     requestId: string
     accountId: string
@@ -790,14 +790,14 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     team: string
     deviceSessionId: string
     /**
-     * One run of an agent, as its client names it.
+     * The client's id of one run of an agent.
      */
     sessionId: string | null
     style: string
     model: string
     servedBy: string
     /**
-     * The rest is null while the call runs.
+     * This and the following columns are null while the call runs.
      */
     outcome: string | null
     status: number | null

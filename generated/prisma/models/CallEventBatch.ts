@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model CallEventBatch
- * A batch of call events that is saved: one that comes again, because nobody heard that it was, is known by its row here. A unique index on
- * the events themselves would be a quarter of what an event costs.
+ * A batch of call events that has been saved. A batch that is sent again because the confirmation was lost is
+ * recognized by its row. A unique index on the events instead would add a quarter to the cost of each event.
  */
 export type CallEventBatchModel = runtime.Types.Result.DefaultSelection<Prisma.$CallEventBatchPayload>
 

@@ -1103,22 +1103,22 @@ export type $DeviceLoginPayload<ExtArgs extends runtime.Types.Extensions.Interna
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     /**
-     * Null: the device named nobody; it becomes the account's that approves it.
+     * Null while the device has named no account: then the account that approves it is signed in.
      */
     invitationId: string | null
     deviceId: string
     deviceName: string
     deviceCodeHash: string
     /**
-     * Cleared when the login ends, so that live codes are unique and old ones can come again.
+     * Cleared when the login ends, so that codes are unique among pending logins and can be reused afterwards.
      */
     userCode: string | null
     /**
-     * The token in the mail: it alone approves.
+     * The token in the email, which approves the login.
      */
     mailTokenHash: string
     /**
-     * The token of the start response: it names the login and approves only with a session of the same account.
+     * The token of the start response. It identifies the login, and approves it only with a session of the same account.
      */
     handleTokenHash: string | null
     status: $Enums.DeviceLoginStatus
@@ -1129,7 +1129,7 @@ export type $DeviceLoginPayload<ExtArgs extends runtime.Types.Extensions.Interna
     approvedAt: Date | null
     approvedVia: $Enums.ApprovedVia | null
     /**
-     * The browser or device session that approved; none when the mail did.
+     * The browser or device session that approved. Null when the link in the email did.
      */
     approverSessionId: string | null
     lastPolledAt: Date | null

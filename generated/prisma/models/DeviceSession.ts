@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model DeviceSession
- * A signed-in device: one refresh-token family. Its refresh token is computed from `salt` and `generation`, not stored.
+ * A signed-in device, with one family of refresh tokens. The refresh token is computed from `salt` and `generation`;
+ * it is not stored.
  */
 export type DeviceSessionModel = runtime.Types.Result.DefaultSelection<Prisma.$DeviceSessionPayload>
 
@@ -1241,7 +1242,7 @@ export type $DeviceSessionPayload<ExtArgs extends runtime.Types.Extensions.Inter
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     /**
-     * The login that made it: one session however often its device polls. Null for a passkey login.
+     * The login that created the session. Unique, so that repeated polls create one session. Null for a passkey sign-in.
      */
     loginId: string | null
     invitationId: string
@@ -1251,12 +1252,12 @@ export type $DeviceSessionPayload<ExtArgs extends runtime.Types.Extensions.Inter
     generation: number
     rotatedAt: Date | null
     /**
-     * Who rotated last: only the same client may repeat that refresh.
+     * Identifies the client of the last refresh. Only the same client may repeat that refresh.
      */
     clientFingerprint: string | null
     createdAt: Date
     /**
-     * When somebody took it upon them to tell the owner by mail; null: nobody has yet.
+     * When a process claimed the task of notifying the account by email. Null while no process has.
      */
     noticeTakenAt: Date | null
     lastSeenAt: Date

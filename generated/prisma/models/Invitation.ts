@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Invitation
- * Membership of a team. It stays when it is withdrawn, so that inviting again finds it.
+ * The membership of an account in a team. A withdrawn invitation keeps its row, and inviting again uses the same row.
  */
 export type InvitationModel = runtime.Types.Result.DefaultSelection<Prisma.$InvitationPayload>
 

@@ -380,11 +380,11 @@ export type $SigningKeyPayload<ExtArgs extends runtime.Types.Extensions.Internal
     secret: string
     createdAt: Date
     /**
-     * From when it signs; it is published before, so that every verifier knows it by then.
+     * When the key starts to sign. It is published before, so that every verifier knows it by then.
      */
     signsFrom: Date
     /**
-     * Until when what it signed is accepted; null while it is the newest.
+     * Until when signatures of this key are accepted. Null for the newest key.
      */
     retiresAt: Date | null
   }, ExtArgs["result"]["signingKey"]>

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model TeamModel
- * A team's allow-list.
+ * A model that a team may use.
  */
 export type TeamModelModel = runtime.Types.Result.DefaultSelection<Prisma.$TeamModelPayload>
 

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model WebauthnChallenge
- * One row a challenge, deleted before its answer is verified: two tabs never overwrite each other.
+ * One row per challenge, so that two tabs do not overwrite each other. It is deleted before its answer is verified.
  */
 export type WebauthnChallengeModel = runtime.Types.Result.DefaultSelection<Prisma.$WebauthnChallengePayload>
 
@@ -404,12 +404,15 @@ export type $WebauthnChallengePayload<ExtArgs extends runtime.Types.Extensions.I
     hash: string
     ceremony: $Enums.WebauthnCeremony
     /**
-     * Registration: the account that asked. Authentication: the address that was typed, known or not.
+     * Registration: the account that requested it.
      */
     accountId: string | null
+    /**
+     * Authentication: the address that was typed, whether it has an account or not.
+     */
     email: string | null
     /**
-     * Registration: the session that asked, which must be the one that finishes.
+     * Registration: the session that requested it. The same session must finish it.
      */
     sessionId: string | null
     createdAt: Date

@@ -4,46 +4,40 @@ import { systemClock } from '../../kernel/clock.ts'
 import { openLog } from '../../log.ts'
 import { serve } from '../../server/serve.ts'
 import { startEchoEngine } from './echo-engine.ts'
-import { clientSettings } from './settings.ts'
+import { nextSteps } from './next-steps.ts'
 import { takeTour } from './tour.ts'
+import type { OutboxEmail } from './tour.ts'
 
-/** The person that the example directory invites. */
+/** The person whom the example directory file invites. */
 const EMAIL = 'ada@example.com'
 
-/** Everything that the demo keeps. */
+/** Everything that the demo stores, relative to the working directory. */
 const FOLDER = path.join('.data', 'demo')
-const OUTBOX = path.join(FOLDER, 'outbox')
 
 const EXAMPLE_DIRECTORY = path.join(import.meta.dirname, '../../../prisma/example-directory.yaml')
 
 type Options = {
-  /** Ends after the tour. */
+  /** End after the tour. */
   readonly once: boolean
   readonly print: (text: string) => void
-  /** Resolves when the operator has seen enough. */
+  /** Resolves when the demo is to stop. */
   readonly interrupted: () => Promise<unknown>
 }
 
-/** Starts the service beside an echo engine, walks through it, and keeps it up. Rejects when a step of the tour fails. */
+/** Starts the service and an echo engine, walks through a login and calls, and keeps serving. Throws a `TourError` when a step fails. */
 export async function runDemo({ once, print, interrupted }: Options): Promise<void> {
   const echo = await startEchoEngine()
-  const config = readConfig(undefined, {
-    SVC_DATABASE_URL: `embedded:${path.join(FOLDER, 'db')}`,
-    SVC_MAIL_URL: `outbox:${OUTBOX}`,
-    SVC_DIRECTORY_FILE: EXAMPLE_DIRECTORY,
-    SVC_LOCAL_ENGINE_URL: echo.url,
-    SVC_LOG_LEVEL: 'warn',
-  })
+  const config = readConfig(undefined, settingsOfDemo(echo.url))
   const log = openLog(config.logLevel)
-  const quietLog = { ...log, showLink() {} }
-  const running = await serve(config, { clock: systemClock, log: quietLog })
+  let lastEmail: OutboxEmail | null = null
+  const showLink = (email: OutboxEmail) => void (lastEmail = email)
+  const running = await serve(config, { clock: systemClock, log: { ...log, showLink } })
   try {
-    print(`svc is up at ${config.baseUrl}. Its local worker is ${workerName(config.engine?.url, echo.url)}.\n`)
-    const tokens = await takeTour({ baseUrl: config.baseUrl, email: EMAIL, outbox: OUTBOX, print })
+    print(`svc is up at ${config.baseUrl}. ${describeEngine(config.engine?.url, echo.url)}\n`)
+    const tokens = await takeTour({ baseUrl: config.baseUrl, email: EMAIL, lastEmail: () => lastEmail, print })
     print('\nEvery step worked.\n')
     if (!once) {
-      print(clientSettings(config.gatewayUrl, tokens))
-      print('\nStill serving; Ctrl-C ends it.\n')
+      print(nextSteps({ ...config, tokens }))
       await interrupted()
     }
   } finally {
@@ -53,8 +47,21 @@ export async function runDemo({ once, print, interrupted }: Options): Promise<vo
   }
 }
 
-function workerName(url: URL | undefined, echoUrl: string): string {
+/** Where the environment sets nothing else. */
+function settingsOfDemo(echoUrl: string) {
+  return {
+    SVC_DATABASE_URL: `embedded:${path.join(FOLDER, 'db')}`,
+    SVC_MAIL_URL: `outbox:${path.join(FOLDER, 'outbox')}`,
+    SVC_DIRECTORY_FILE: EXAMPLE_DIRECTORY,
+    SVC_LOCAL_ENGINE_URL: echoUrl,
+    SVC_LOG_LEVEL: 'warn',
+    // The printed token should last while somebody tries things out: 12 hours.
+    SVC_ACCESS_TOKEN_SECONDS: '43200',
+  }
+}
+
+function describeEngine(url: URL | undefined, echoUrl: string): string {
   return url?.href === new URL(echoUrl).href
-    ? 'an ECHO ENGINE: it repeats what it is told, no model thinks here'
-    : `at ${url?.href}`
+    ? 'Its local worker is an ECHO ENGINE, which repeats what you say: no model runs in it.'
+    : `Its local worker is the inference server at ${url?.href}.`
 }

@@ -3,18 +3,19 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/**
- * A stand-in for an inference server, for the demo: it speaks the chat completions style and repeats what it was told. No model thinks
- * here, and its answers say so.
- */
+/** A local inference server for the demo. It serves chat completions and repeats the prompt; no model runs in it. */
 export type EchoEngine = { readonly url: string; close(): Promise<void> }
 
-/** What it calls its one model: the example directory maps `svc/fast` to it. */
+/** The name of its only model. The example directory file maps `svc/fast` to it. */
 const MODEL = 'qwen3:8b'
 
-/** Between two words, so that a stream is seen to stream. */
+/** The pause between two words, which makes the streaming visible. */
 const WORD_PAUSE_MS = 40
 
+/** Longer prompts are cut, so that the answer to a coding agent does not stream for minutes. */
+const MAX_PROMPT_CHARACTERS = 200
+
+/** Starts the engine on a free port of the loopback address. */
 export async function startEchoEngine(): Promise<EchoEngine> {
   const server = createServer((req, res) => void answer(req, res).catch(() => res.destroy()))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -27,35 +28,54 @@ export async function startEchoEngine(): Promise<EchoEngine> {
 
 async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
   if (req.method === 'GET' && req.url === '/v1/models') {
-    return json(res, 200, { object: 'list', data: [{ id: MODEL, object: 'model', created: 0, owned_by: 'echo' }] })
+    return sendJson(res, 200, { object: 'list', data: [{ id: MODEL, object: 'model', created: 0, owned_by: 'echo' }] })
   }
   if (req.method !== 'POST' || req.url !== '/v1/chat/completions') {
-    return json(res, 404, { error: { message: 'The echo engine has no such route.' } })
+    return sendJson(res, 404, { error: { message: `The echo engine has no route ${req.method} ${req.url}.` } })
   }
   const { messages, stream } = await readCall(req)
-  const words = `Echo engine: you said "${textOf(messages.at(-1)?.content)}".`.split(/(?<= )/)
+  const words = `Echo engine: you said "${findPrompt(messages)}".`.split(/(?<= )/)
   const usage = {
     prompt_tokens: messages.length,
     completion_tokens: words.length,
     total_tokens: messages.length + words.length,
   }
-  if (stream !== true) return json(res, 200, completion(words.join(''), usage))
+  if (stream !== true) return sendJson(res, 200, completion(words.join(''), usage))
   await streamWords(res, words, usage)
 }
 
-type Call = { readonly messages: readonly { readonly content?: unknown }[]; readonly stream?: boolean }
+/** One message of a chat completions call, as far as the engine reads it. */
+export type EchoMessage = { readonly role?: string; readonly content?: unknown }
+
+type Call = { readonly messages: readonly EchoMessage[]; readonly stream?: boolean }
 
 async function readCall(req: IncomingMessage): Promise<Call> {
   const chunks: Buffer[] = []
   for await (const chunk of req) chunks.push(chunk as Buffer)
-  // Its one caller is the gateway, which has checked the shape.
+  // The gateway is the only caller, and it has validated the body.
   return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Call
 }
 
-function textOf(content: unknown): string {
+/**
+ * What the person typed last, at most 200 characters. Coding agents put their own context around the prompt, in blocks
+ * such as `<system-reminder>...</system-reminder>`; those are left out.
+ */
+export function findPrompt(messages: readonly EchoMessage[]): string {
+  const prompts = messages
+    .filter(({ role }) => role === 'user')
+    .map(({ content }) => withoutTaggedBlocks(toText(content)))
+  const prompt = prompts.findLast((text) => text !== '') ?? ''
+  return prompt.length > MAX_PROMPT_CHARACTERS ? `${prompt.slice(0, MAX_PROMPT_CHARACTERS)}...` : prompt
+}
+
+function toText(content: unknown): string {
   if (typeof content === 'string') return content
   const parts = Array.isArray(content) ? (content as { text?: unknown }[]) : []
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join(' ')
+}
+
+function withoutTaggedBlocks(text: string): string {
+  return text.replaceAll(/<([\w-]+)(?: [^>]*)?>[\s\S]*?<\/\1>/g, '').trim()
 }
 
 type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
@@ -68,14 +88,15 @@ function completion(content: string, usage: Usage) {
 async function streamWords(res: ServerResponse, words: readonly string[], usage: Usage): Promise<void> {
   res.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const content of words) {
-    res.write(chunk({ content }, null))
+    if (res.destroyed) return
+    res.write(toEvent({ content }, null))
     await sleep(WORD_PAUSE_MS)
   }
-  res.write(chunk({}, 'stop', usage))
+  res.write(toEvent({}, 'stop', usage))
   res.end('data: [DONE]\n\n')
 }
 
-function chunk(delta: { content?: string }, finish_reason: 'stop' | null, usage?: Usage): string {
+function toEvent(delta: { content?: string }, finish_reason: 'stop' | null, usage?: Usage): string {
   const choices = [{ index: 0, delta, finish_reason }]
   const data = {
     id: 'chatcmpl-echo',
@@ -88,6 +109,6 @@ function chunk(delta: { content?: string }, finish_reason: 'stop' | null, usage?
   return `data: ${JSON.stringify(data)}\n\n`
 }
 
-function json(res: ServerResponse, status: number, body: object): void {
+function sendJson(res: ServerResponse, status: number, body: object): void {
   res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }

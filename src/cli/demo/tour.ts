@@ -1,36 +1,39 @@
 import { createClient, streamChatCompletion, streamMessage, streamResponse } from '../../sdk/index.ts'
 import type { StartedDeviceLogin, SvcClient, TokenSet } from '../../sdk/index.ts'
 
+/** An email that the service has put into its outbox folder. */
+export type OutboxEmail = { readonly link: string; readonly file: string }
+
 type Needs = {
   readonly baseUrl: string
   readonly email: string
-  /** Where the mails are. */
-  readonly outbox: string
+  /** The email that was sent last; null while there is none. */
+  readonly lastEmail: () => OutboxEmail | null
   /** Prints text as it is, without a line end. */
   readonly print: (text: string) => void
 }
 
-/** A step that did not work; the message says which one and what came back. */
+/** A step of the tour failed; the message says which one and what came back. */
 export class TourError extends Error {
   override readonly name = 'TourError'
 }
 
 const QUESTION = 'Hello from the demo, what do you say?'
 
-/** Walks a login and a call through the real routes and shows each step. Throws a `TourError` at the first one that fails. */
-export async function takeTour({ baseUrl, email, outbox, print }: Needs): Promise<TokenSet> {
+/** Logs in and calls a model through the real routes, and prints each step. Throws a `TourError` at the first step that fails. */
+export async function takeTour({ baseUrl, email, lastEmail, print }: Needs): Promise<TokenSet> {
   const client = createClient({ baseUrl })
   const show = steps(print)
 
-  show.title('Is it up?')
+  show.title('The service is ready')
   show.answer('GET /readyz', await client.GET('/readyz'))
 
   const login = await startLogin(client, email, show)
-  await approve(client, login, outbox, show)
+  await approve(client, lastEmail, show)
   const tokens = await fetchTokens(client, login, show)
 
   const caller = createClient({ baseUrl, accessToken: tokens.accessToken })
-  await lookAround(caller, tokens.team, show)
+  await showTeam(caller, tokens.team, show)
   await callModel(caller, show, print)
   await refresh(client, tokens, show)
   return tokens
@@ -39,7 +42,7 @@ export async function takeTour({ baseUrl, email, outbox, print }: Needs): Promis
 type Show = ReturnType<typeof steps>
 
 async function startLogin(client: SvcClient, email: string, show: Show): Promise<StartedDeviceLogin> {
-  show.title('A device starts to log in')
+  show.title('A device asks to be logged in')
   const body = { email, deviceId: 'demo-device', deviceName: 'Demo device' }
   const login = show.answer(
     `POST /v1/auth/device/start  ${email}`,
@@ -50,12 +53,15 @@ async function startLogin(client: SvcClient, email: string, show: Show): Promise
   return login
 }
 
-async function approve(client: SvcClient, login: StartedDeviceLogin, outbox: string, show: Show): Promise<void> {
-  show.title('A person opens the link of the mail and approves')
-  show.note(`The mail is in ${outbox}; this is its link:\n  ${login.verificationUri}`)
-  const token = new URL(login.verificationUri).searchParams.get('token') ?? ''
+async function approve(client: SvcClient, lastEmail: Needs['lastEmail'], show: Show): Promise<void> {
+  show.title('The person opens the link in the email and approves')
+  const email = lastEmail()
+  if (!email)
+    throw new TourError('The demo reads its email from an outbox folder. Unset SVC_MAIL_URL and start it again.')
+  show.note(`The email is ${email.file}. Its link:\n  ${email.link}`)
+  const token = new URL(email.link).searchParams.get('token') ?? ''
   const page = await client.GET('/v1/auth/magic/consume', { params: { query: { token } }, parseAs: 'text' })
-  show.status('GET /v1/auth/magic/consume  (the page; it changes nothing)', page.response)
+  show.status('GET /v1/auth/magic/consume  (shows the page and changes nothing)', page.response)
   show.answer('POST /v1/auth/magic/consume', await client.POST('/v1/auth/magic/consume', { body: { token } }))
 }
 
@@ -64,8 +70,8 @@ async function fetchTokens(client: SvcClient, { deviceCode }: StartedDeviceLogin
   return show.answer('POST /v1/auth/device/poll', await client.POST('/v1/auth/device/poll', { body: { deviceCode } }))
 }
 
-async function lookAround(caller: SvcClient, team: string, show: Show): Promise<void> {
-  show.title('What it may use')
+async function showTeam(caller: SvcClient, team: string, show: Show): Promise<void> {
+  show.title('What the team may use')
   show.answer(
     `GET /v1/teams/${encodeURIComponent(team)}`,
     await caller.GET('/v1/teams/{team}', { params: { path: { team } } }),
@@ -77,19 +83,19 @@ async function lookAround(caller: SvcClient, team: string, show: Show): Promise<
 }
 
 async function callModel(caller: SvcClient, show: Show, print: Needs['print']): Promise<void> {
-  show.title('A model answers: whole, then streamed in each style')
+  show.title('A model answers, then streams in each dialect')
   const messages = [{ role: 'user', content: QUESTION }]
   const whole = await caller.POST('/v1/chat/completions', { body: { messages } })
   const completion = show.answer(`POST /v1/chat/completions  "${QUESTION}"`, whole, () => undefined)
   show.note(completion.choices[0]?.message.content ?? '')
 
   for (const [request, words] of streams(caller)) {
-    print(`> POST ${request}  "stream": true\n< `)
+    print(`> POST ${request}  "stream": true\n`)
     await printWords(request, words, print)
   }
 }
 
-/** The same question in the three styles; each gives its words as they come. */
+/** The same question in the three dialects. Each stream gives its words as they arrive. */
 function streams(caller: SvcClient): readonly (readonly [request: string, words: AsyncIterable<string>])[] {
   const messages = [{ role: 'user', content: QUESTION }]
   return [
@@ -122,18 +128,20 @@ async function printWords(request: string, words: AsyncIterable<string>, print: 
   let count = 0
   try {
     for await (const word of words) {
+      // A stream that has begun was answered with 200; every other status throws.
+      if (count === 0) print('< 200\n  ')
       count += 1
       print(word)
     }
   } catch (error) {
-    throw new TourError(`The stream of ${request} broke: ${String(error)}`)
+    throw new TourError(`The stream of ${request} was cut off: ${String(error)}`)
   }
   print('\n')
-  if (count === 0) throw new TourError(`The stream of ${request} had no words.`)
+  if (count === 0) throw new TourError(`The stream of ${request} had no text.`)
 }
 
 async function refresh(client: SvcClient, { account, refreshToken }: TokenSet, show: Show): Promise<void> {
-  show.title('Later: the next pair of tokens')
+  show.title('The device gets its next tokens')
   show.answer(
     'POST /v1/auth/token/refresh',
     await client.POST('/v1/auth/token/refresh', { body: { account, refreshToken } }),
@@ -142,7 +150,7 @@ async function refresh(client: SvcClient, { account, refreshToken }: TokenSet, s
 
 type Result<Data> = { readonly data?: Data; readonly error?: unknown; readonly response: Response }
 
-/** Prints steps: the request, the status, what came back. Secrets are cut short. */
+/** Prints steps: the request, the status and the answer. Secrets are shortened. */
 function steps(print: Needs['print']) {
   const status = (request: string, { status: code }: Response) => print(`> ${request}\n< ${code}\n`)
   return {

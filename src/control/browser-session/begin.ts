@@ -6,11 +6,12 @@ import { beginTimes } from './rules.ts'
 import type { NewBrowserSession } from './store.ts'
 
 /**
- * A session that begins now, and the cookie for it. It always has a new id: one that was planted in the browser before must not become
- * a session.
+ * Makes a session that begins now, and the cookie for it; the caller saves the one and sets the other. The session
+ * always gets a new secret, so an attacker who planted a cookie in the browser before cannot share the session (session
+ * fixation).
  */
 export function beginBrowserSession(
-  req: Pick<Request, 'ip' | 'headers'>,
+  req: Pick<Request, 'ip' | 'socket' | 'headers'>,
   invitationId: string,
   now: Date,
 ): { cookie: Secret; session: NewBrowserSession } {

@@ -4,8 +4,10 @@ import { hashSecret } from '../../kernel/secret.ts'
 import { isOver, touchTimes } from './rules.ts'
 import type { BrowserSessionStore } from './store.ts'
 
-/** Who a session cookie belongs to. Each use keeps the session alive. */
-export function identifyBrowser({ sessions, clock }: { sessions: BrowserSessionStore; clock: Clock }): Identify {
+type Needs = { readonly sessions: BrowserSessionStore; readonly clock: Clock }
+
+/** Identifies the caller by a session cookie; each use keeps the session alive. */
+export function makeIdentifyBrowser({ sessions, clock }: Needs): Identify {
   return async (cookie) => {
     const found = await sessions.find(hashSecret(cookie))
     const now = clock.now()

@@ -1,10 +1,26 @@
-/** A browser session: made by a magic link, ended by sign-out, by 8 hours without use, and after 24 hours in any case. */
+/**
+ * A browser session signs a person in on the pages. A link of an email or a passkey begins it; it ends by sign-out,
+ * after 8 hours without use, and after 24 hours in any case. A session that a passkey began depends on the device
+ * session of the same browser and ends with it.
+ *
+ *     begun --(each use, at most once a minute)--> touched
+ *        \------------------------------------------\--(sign-out, withdrawal)--> revoked
+ *         \------------------------------------------\--(8 h idle, 24 h)--> over
+ *
+ * `over` is not stored: it follows from the two ends.
+ */
 import { addSeconds } from '../../kernel/clock.ts'
 
 const IDLE_SECONDS = 8 * 3600
 const ABSOLUTE_SECONDS = 24 * 3600
 
-/** What the rules look at. */
+/** A use within this time of the last one writes nothing. */
+const TOUCH_INTERVAL_MS = 60_000
+
+/** How long the browser keeps the cookie. */
+export const COOKIE_SECONDS = ABSOLUTE_SECONDS
+
+/** The part of a browser session that the rules read. */
 export type BrowserSessionTimes = {
   readonly lastSeenAt: Date
   readonly idleExpiresAt: Date
@@ -22,18 +38,16 @@ export function beginTimes(now: Date) {
   }
 }
 
-/** For how long the browser keeps the cookie. */
-export const COOKIE_SECONDS = ABSOLUTE_SECONDS
-
+/** Whether the time of a session has ended. */
 export function isOver({ idleExpiresAt, absoluteExpiresAt }: BrowserSessionTimes, now: Date): boolean {
   return now >= idleExpiresAt || now >= absoluteExpiresAt
 }
 
-/** The times after a use; null when they are recent enough that nothing need be written. */
+/** The times after a use; null when the last use is recent and nothing needs to be written. */
 export function touchTimes(
   { lastSeenAt }: BrowserSessionTimes,
   now: Date,
 ): { lastSeenAt: Date; idleExpiresAt: Date } | null {
-  const recent = now.getTime() - lastSeenAt.getTime() < 60_000
-  return recent ? null : { lastSeenAt: now, idleExpiresAt: addSeconds(now, IDLE_SECONDS) }
+  const isRecent = now.getTime() - lastSeenAt.getTime() < TOUCH_INTERVAL_MS
+  return isRecent ? null : { lastSeenAt: now, idleExpiresAt: addSeconds(now, IDLE_SECONDS) }
 }

@@ -4,21 +4,23 @@ import type { SecretHash } from '../../kernel/secret.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { BrowserSessionTimes } from './rules.ts'
 
-/** A row to be written: the session begins with it. */
+/** The row of a session that begins. */
 export type NewBrowserSession = Prisma.BrowserSessionUncheckedCreateInput & { hash: SecretHash }
 
-/** Alive, as far as the rows of others say: nobody ended it, its invitation stands, and so does the device session that it hangs on. */
+/**
+ * Not revoked, and neither is its invitation nor the device session that it depends on. Times are judged by the rules.
+ */
 const ALIVE = {
   revokedAt: null,
   invitation: { revokedAt: null },
   OR: [{ deviceSessionId: null }, { deviceSession: { revokedAt: null } }],
 } satisfies Prisma.BrowserSessionWhereInput
 
-export type BrowserSessionStore = ReturnType<typeof browserSessionStore>
+export type BrowserSessionStore = ReturnType<typeof makeBrowserSessionStore>
 
-export function browserSessionStore(db: PrismaClient) {
+export function makeBrowserSessionStore(db: PrismaClient) {
   return {
-    /** Who a session belongs to, unless it was ended or its invitation withdrawn. Whether its time is over is for the rules. */
+    /** The caller of a live session and the session's times, which the rules judge. Null when it was revoked. */
     async find(hash: SecretHash): Promise<{ caller: Caller; times: BrowserSessionTimes } | null> {
       const row = await db.browserSession.findFirst({
         where: { hash, ...ALIVE },
@@ -40,7 +42,7 @@ export function browserSessionStore(db: PrismaClient) {
       return { caller, times: row }
     },
 
-    /** A session that is alive, and the device session of the same browser. */
+    /** A live session with the device session of the same browser. */
     async findLinked(hash: SecretHash) {
       return db.browserSession.findFirst({
         where: { hash, ...ALIVE },
@@ -53,18 +55,19 @@ export function browserSessionStore(db: PrismaClient) {
       })
     },
 
+    /** Saves a use of a session. */
     async touch(sessionId: string, times: { lastSeenAt: Date; idleExpiresAt: Date }): Promise<void> {
       await db.browserSession.updateMany({ where: { id: sessionId, revokedAt: null }, data: times })
     },
 
-    /** Ends a session, once, with its audit row; what has ended stays as it ended. */
+    /** Ends a session with its audit row. A session that has ended stays unchanged. */
     async revoke(id: string, reason: 'logout', now: Date, ip: string): Promise<void> {
       await db.$transaction((tx) => endBrowserSessions(tx, { id }, reason, now, ip))
     },
   }
 }
 
-/** Ends browser sessions that are alive, with an audit row for each. */
+/** Ends live browser sessions, with an audit row for each. */
 export async function endBrowserSessions(
   tx: Prisma.TransactionClient,
   where: Prisma.BrowserSessionWhereInput,

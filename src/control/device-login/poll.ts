@@ -8,8 +8,8 @@ import { judgePoll, POLL_TOLERANCE_MS, waitSeconds } from './rules.ts'
 import type { DeviceLoginStore } from './store.ts'
 
 /**
- * The device session of an approved login: made by its first poll, the same one for every later poll. Throws the refusal: what
- * `judgePoll` says, `rate_limited` with how long to wait.
+ * Polls a login and returns its device session. The first poll of an approved login makes the session, every later poll
+ * returns the same one. Throws what `judgePoll` refuses with; `rate_limited` says how long to wait.
  */
 export type PollLogin = (deviceCode: Secret, ip: string) => Promise<DeviceSession>
 
@@ -20,10 +20,10 @@ type Needs = {
   readonly clock: Clock
 }
 
-export function loginPoller({ logins, openSession, pollIntervalSeconds, clock }: Needs): PollLogin {
+export function makePollLogin({ logins, openSession, pollIntervalSeconds, clock }: Needs): PollLogin {
   return async (deviceCode, ip) => {
     const login = await logins.findByDeviceCode(hashSecret(deviceCode))
-    if (!login) throw new ApiError('unauthorized', { message: 'There is no login with this device code.' })
+    if (!login) throw new ApiError('unauthorized', { message: 'This device code is not known. Start the login again.' })
 
     const now = clock.now()
     const verdict = judgePoll(login, pollIntervalSeconds, now)
@@ -31,16 +31,15 @@ export function loginPoller({ logins, openSession, pollIntervalSeconds, clock }:
       new ApiError('rate_limited', { retryAfterSeconds: waitSeconds(login, pollIntervalSeconds, now) })
     if (verdict === 'rate_limited') throw tooSoon()
     if (verdict === 'authorization_pending') {
-      const noted = await logins.notePoll(login.id, now, pollIntervalSeconds * 1000 - POLL_TOLERANCE_MS)
-      if (!noted) throw tooSoon()
+      const saved = await logins.savePoll(login.id, now, pollIntervalSeconds * 1000 - POLL_TOLERANCE_MS)
+      if (!saved) throw tooSoon()
     }
     if (verdict !== 'granted') throw new ApiError(verdict)
-    if (login.invitationId === null || login.approvedVia === null)
-      throw new Error('An approved login belongs to nobody.')
+    if (login.invitationId === null || login.approvedVia === null) throw new Error('An approved login has no account.')
 
     const { id: loginId, invitationId, accountId, deviceId, deviceName, approvedVia } = login
     const session = await openSession({ loginId, invitationId, accountId, deviceId, deviceName, approvedVia }, ip, now)
-    // Between reading the login and this the device may have refreshed or been signed out.
+    // The device may have refreshed or been signed out since the login was read.
     if (session.revoked || session.generation > 0) throw new ApiError('unauthorized')
     return session
   }

@@ -3,7 +3,7 @@ import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { cleanDeviceName } from '../../kernel/device-name.ts'
 import { Secret } from '../../kernel/secret.ts'
-import { answerTokenSet } from '../tokens/answer.ts'
+import { toTokenSetAnswer } from '../tokens/answer.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
 import type { PollLogin } from './poll.ts'
 import type { StartLogin } from './start.ts'
@@ -12,14 +12,16 @@ type Needs = {
   readonly startLogin: StartLogin
   readonly pollLogin: PollLogin
   readonly issueTokens: IssueTokens
-  readonly settings: { readonly pollIntervalSeconds: number }
+  readonly pollIntervalSeconds: number
   readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly secure: boolean
   readonly clock: Clock
 }
 
-export function deviceLoginRoutes(needs: Needs): Handlers<'startDeviceLogin' | 'startLogin' | 'pollDeviceLogin'> {
-  const { startLogin, pollLogin, issueTokens, settings, lifetimes, secure, clock } = needs
+type Operations = 'startDeviceLogin' | 'startLogin' | 'pollDeviceLogin'
+
+export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
+  const { startLogin, pollLogin, issueTokens, pollIntervalSeconds, lifetimes, secure, clock } = needs
 
   const start: Handlers<'startDeviceLogin'>['startDeviceLogin'] = async (req, res) => {
     const { email, deviceId, deviceName, team } = req.body
@@ -34,7 +36,7 @@ export function deviceLoginRoutes(needs: Needs): Handlers<'startDeviceLogin' | '
       deviceCode: login.deviceCode.reveal(),
       userCode: login.userCode,
       verificationUri: login.verificationUri,
-      intervalSeconds: settings.pollIntervalSeconds,
+      intervalSeconds: pollIntervalSeconds,
       expiresAt: login.expiresAt.toISOString(),
     })
   }
@@ -46,7 +48,7 @@ export function deviceLoginRoutes(needs: Needs): Handlers<'startDeviceLogin' | '
     async pollDeviceLogin(req, res) {
       const session = await pollLogin(new Secret(req.body.deviceCode), ipOf(req))
       const tokens = await issueTokens(session, clock.now())
-      res.status(200).json(answerTokenSet(req, res, session, tokens, { lifetimes, secure }))
+      res.status(200).json(toTokenSetAnswer(req, res, session, tokens, { lifetimes, secure }))
     },
   }
 }

@@ -1,39 +1,41 @@
 /**
- * A device login: a device starts it and polls, a person approves or denies it.
+ * A device login: a device starts it and polls, a person approves or denies it (RFC 8628).
  *
- *     start (invited, mail accepted)
- *               |                          mail failed -> cancelled
- *            pending --(mail link | link of the start response, by the same account | user code, by the same account)--> approved
+ *     start (invited, email accepted)
+ *               |                          email failed -> cancelled
+ *            pending --(approve)--> approved --poll--> approved, device session made once --refresh--> code spent
  *               |  \--(deny)--> denied
  *               \--(time)--> expired
- *            approved --poll--> approved, device session made once --refresh--> code spent
  *
- * `expired` is not stored: it is `now >= expiresAt`.
+ * A person approves or denies by the link of the email; or, signed in to the same account, by the link of the start
+ * response or by the user code. `expired` is not stored: a login is expired when `now >= expiresAt`.
  */
 import { addSeconds } from '../../kernel/clock.ts'
 
-/** What the rules look at. */
+/** The part of a login that the rules read. */
 export type DeviceLogin = {
   readonly status: 'pending' | 'approved' | 'denied' | 'cancelled'
   readonly expiresAt: Date
   readonly approvedAt: Date | null
   readonly lastPolledAt: Date | null
-  /** The invitation that it was started with is still good. */
+  /** Whether the invitation that it was started with is in force. */
   readonly invited: boolean
-  /** Of the device session that the first poll made; null before. */
+  /** The device session that the first poll made; null before. */
   readonly session: { readonly generation: number; readonly revoked: boolean } | null
 }
 
 export type PollVerdict =
   'granted' | 'authorization_pending' | 'rate_limited' | 'expired' | 'access_denied' | 'not_invited' | 'unauthorized'
 
-/** An approval in the last interval must not be lost: this long after it the device can still fetch its tokens. */
+/**
+ * How long after its approval a login can still be redeemed, so that an approval in the last poll interval is not lost.
+ */
 const REDEMPTION_SECONDS = 60
 
-/** Clients' timers are a little early; a poll this much too soon still counts. */
+/** A poll that is early by this much still counts, because timers of clients are a little early. */
 export const POLL_TOLERANCE_MS = 500
 
-/** What a poll gets. Approval comes before speed: an approved device must never be kept waiting by its own eagerness. */
+/** Decides what a poll gets. Approval is checked before the poll rate: an approved device must get its tokens. */
 export function judgePoll(login: DeviceLogin, intervalSeconds: number, now: Date): PollVerdict {
   if (now >= redeemableUntil(login)) return 'expired'
   if (!login.invited) return 'not_invited'
@@ -43,7 +45,7 @@ export function judgePoll(login: DeviceLogin, intervalSeconds: number, now: Date
   return polledTooSoon(login, intervalSeconds, now) ? 'rate_limited' : 'authorization_pending'
 }
 
-/** A code is spent once its client has refreshed: that proves that the tokens arrived. */
+/** A device code is spent once the client has refreshed, because that proves that the client received its tokens. */
 function judgeRedemption({ session }: DeviceLogin): PollVerdict {
   return session && (session.revoked || session.generation > 0) ? 'unauthorized' : 'granted'
 }
@@ -54,38 +56,14 @@ function redeemableUntil({ status, expiresAt, approvedAt }: DeviceLogin): Date {
   return tail > expiresAt ? tail : expiresAt
 }
 
-/** A poll that lies in the future was noted before the clock was set back: it must not keep the device waiting until then. */
+/** A poll in the future was saved before the clock was set back. It must not block the device until that time comes. */
 function polledTooSoon({ lastPolledAt }: DeviceLogin, intervalSeconds: number, now: Date): boolean {
   const sincePollMs = lastPolledAt && Math.abs(now.getTime() - lastPolledAt.getTime())
   return sincePollMs !== null && sincePollMs < intervalSeconds * 1000 - POLL_TOLERANCE_MS
 }
 
-/** How long a device that polls too soon should wait, in seconds. */
+/** How long a device that polls too soon should wait, in seconds: at least 1, at most the interval. */
 export function waitSeconds(login: Pick<DeviceLogin, 'lastPolledAt'>, intervalSeconds: number, now: Date): number {
   const sincePollMs = login.lastPolledAt ? now.getTime() - login.lastPolledAt.getTime() : 0
   return Math.max(1, intervalSeconds - Math.max(0, sincePollMs) / 1000)
-}
-
-/** The two tokens that name a login by a link: the mail's, which approves, and the start response's, which identifies. */
-export type LinkKind = 'mail' | 'handle'
-
-export type LinkVerdict = 'open' | 'used' | 'ended' | 'expired'
-
-/** Whether a link can still decide its login. That it was used is said before that its time is over. */
-export function judgeLink(
-  login: Pick<DeviceLogin, 'status' | 'expiresAt' | 'invited'> & { usedAt: Date | null },
-  now: Date,
-): LinkVerdict {
-  if (login.usedAt) return 'used'
-  if (login.status === 'denied' || login.status === 'cancelled' || !login.invited) return 'ended'
-  return now >= login.expiresAt ? 'expired' : 'open'
-}
-
-export type CodeVerdict = 'open' | 'approved' | 'denied' | 'expired' | 'not_found'
-
-/** What deciding a login by its user code meets. */
-export function judgeCode(login: Pick<DeviceLogin, 'status' | 'expiresAt' | 'invited'>, now: Date): CodeVerdict {
-  if (login.status === 'cancelled' || !login.invited) return 'not_found'
-  if (login.status !== 'pending') return login.status
-  return now >= login.expiresAt ? 'expired' : 'open'
 }

@@ -1,3 +1,4 @@
+import type { FindInvitation, Invitation } from '../../directory/members.ts'
 import { ApiError } from '../../http/errors.ts'
 import { networkKey } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
@@ -11,11 +12,11 @@ import type { Logger } from '../../log.ts'
 import { MailError } from '../../mail.ts'
 import type { Mailer } from '../../mail.ts'
 import { approveLoginMail } from '../mails/approve-login.ts'
-import type { DeviceLoginStore, Invitation } from './store.ts'
+import type { DeviceLoginStore } from './store.ts'
 
-/** A device that wants to sign in. */
-export type Wanted = {
-  /** Null: nobody is named; the login becomes the account's that approves its user code. */
+/** A request of a device to sign in. */
+export type LoginRequest = {
+  /** Null when the device names no account; the login then becomes the account's that approves its user code. */
   readonly email: string | null
   /** `@organization/name`; undefined takes the oldest invitation. */
   readonly team: string | undefined
@@ -25,43 +26,53 @@ export type Wanted = {
   readonly startUserAgent: string
 }
 
-/** A login that is kept, with the secrets that only its answer and its mail carry. */
+/** A saved login, with the secrets that only its answer carries. */
 export type StartedLogin = {
   readonly id: string
   /** `XXXX-XXXX` */
   readonly userCode: string
   readonly deviceCode: Secret
-  /** The page of the login, for the device that waits. */
+  /** The page of the login, for a person at the waiting device. */
   readonly verificationUri: string
   readonly expiresAt: Date
 }
 
-/** Begins a login and mails its link. Throws the refusal: `invalid_request`, `not_invited`, `rate_limited`, `email_unavailable`. */
-export type StartLogin = (wanted: Wanted) => Promise<StartedLogin>
+/**
+ * Starts a login and emails its link. Throws `invalid_request`, `not_invited`, `rate_limited` and `email_unavailable`;
+ * a login whose email was not accepted is cancelled.
+ */
+export type StartLogin = (request: LoginRequest) => Promise<StartedLogin>
 
-/** What a stranger can make this service do, bounded. */
+/** The limits of what callers without a credential can make this service do. */
 export type StartLimits = {
   /** Logins that one network starts. */
   readonly starts: RateLimit
-  /** Addresses that are not invited, by one network: who asks for many is looking for some that are. */
+  /** Addresses without an invitation that one network tries. Many of them are a search for addresses with one. */
   readonly notInvited: RateLimit
-  /** Mails to one address. */
+  /** Emails to one address. */
   readonly mails: RateLimit
+}
+
+export type LoginSettings = {
+  readonly loginSeconds: number
+  /** Whether the answer carries the token that approves; for development only. */
+  readonly devLinks: boolean
+  readonly approvalMode: 'click' | 'code'
 }
 
 type Needs = {
   readonly logins: DeviceLoginStore
-  /** Null: mail is not configured. */
+  readonly findInvitation: FindInvitation
+  /** Null when email is not configured. */
   readonly mailer: Mailer | null
-  readonly settings: { readonly loginSeconds: number; readonly devLinks: boolean }
-  readonly approvalMode: 'click' | 'code'
+  readonly settings: LoginSettings
   readonly limits: StartLimits
   readonly baseUrl: string
   readonly clock: Clock
   readonly log: Logger
 }
 
-type Kept = {
+type SavedLogin = {
   readonly id: string
   readonly userCode: string
   readonly deviceCode: Secret
@@ -70,20 +81,20 @@ type Kept = {
   readonly expiresAt: Date
 }
 
-/** How often a user code may meet a live twin before something is wrong. */
-const USER_CODE_TRIES = 3
+/** How many random user codes are tried until one is free among the live logins. */
+const MAX_USER_CODE_TRIES = 3
 
-export function loginStarter(needs: Needs): StartLogin {
-  const { logins, mailer, settings, approvalMode, limits, clock, log } = needs
+export function makeStartLogin(needs: Needs): StartLogin {
+  const { logins, findInvitation, mailer, settings, limits, clock, log } = needs
 
-  /** The invitation of the address, and mail to send it by; throws when either is missing. */
-  async function admit(typed: string, { team, startIp }: Wanted): Promise<Invitation> {
+  /** The invitation of an address; throws when there is none, or when no email can be sent to it. */
+  async function admit(typed: string, { team, startIp }: LoginRequest): Promise<Invitation> {
     const email = toEmail(typed)
-    if (!email) throw new ApiError('invalid_request', { message: 'email must be one e-mail address.' })
+    if (!email) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
     const network = networkKey(startIp)
     const wait = await limits.notInvited.waitSeconds(network)
     if (wait > 0) throw new ApiError('rate_limited', { retryAfterSeconds: wait })
-    const invitation = await logins.findInvitation(email, team ? parseTeamName(team) : null)
+    const invitation = await findInvitation(email, team ? parseTeamName(team) : null)
     if (!invitation) {
       await limits.notInvited.note(network)
       throw new ApiError('not_invited')
@@ -93,26 +104,19 @@ export function loginStarter(needs: Needs): StartLogin {
     return invitation
   }
 
-  async function keep(invitation: Invitation | null, { deviceId, deviceName, startIp, startUserAgent }: Wanted) {
+  async function save(invitation: Invitation | null, request: LoginRequest): Promise<SavedLogin> {
+    const { deviceId, deviceName, startIp, startUserAgent } = request
     const createdAt = clock.now()
-    for (let tried = 0; tried < USER_CODE_TRIES; tried += 1) {
-      const secrets = {
-        userCode: newUserCode(),
-        deviceCode: newSecret('svcd_'),
-        mailToken: newSecret('svcm_'),
-        // In development the answer carries the mail's own token, so there is no second one.
-        handleToken: settings.devLinks ? null : newSecret('svcm_'),
-      }
-      const expiresAt = addSeconds(createdAt, settings.loginSeconds)
+    const expiresAt = addSeconds(createdAt, settings.loginSeconds)
+    for (let tries = 0; tries < MAX_USER_CODE_TRIES; tries += 1) {
+      const secrets = newSecrets(settings.devLinks)
       const row = {
-        ...{ deviceId, deviceName, startIp, startUserAgent },
+        ...{ deviceId, deviceName, startIp, startUserAgent, createdAt, expiresAt },
         invitationId: invitation?.id ?? null,
         userCode: secrets.userCode,
         deviceCodeHash: hashSecret(secrets.deviceCode),
         mailTokenHash: hashSecret(secrets.mailToken),
         handleTokenHash: secrets.handleToken && hashSecret(secrets.handleToken),
-        createdAt,
-        expiresAt,
       }
       const id = await logins.create(row, invitation?.accountId ?? null)
       if (id) return { id, expiresAt, ...secrets }
@@ -120,17 +124,21 @@ export function loginStarter(needs: Needs): StartLogin {
     throw new Error('No user code was free.')
   }
 
-  async function mailLink(to: Mailer, { email, team }: Invitation, login: Kept, wanted: Wanted): Promise<void> {
+  async function sendLink(
+    to: Mailer,
+    { email, team }: Invitation,
+    login: SavedLogin,
+    { deviceName, startIp }: LoginRequest,
+  ): Promise<void> {
     const { id, expiresAt, mailToken } = login
     const link = new Secret(linkTo(mailToken))
-    const userCode = approvalMode === 'code' ? null : showUserCode(login.userCode)
-    const { deviceName, startIp } = wanted
-    const letter = approveLoginMail({ link, userCode, deviceName, startIp, startedAt: clock.now(), expiresAt, team })
+    const userCode = settings.approvalMode === 'code' ? null : showUserCode(login.userCode)
+    const mail = approveLoginMail({ link, userCode, deviceName, startIp, startedAt: clock.now(), expiresAt, team })
     try {
-      await to.send({ to: email, ...letter, link })
+      await to.send({ to: email, ...mail, link })
     } catch (error) {
       if (!(error instanceof MailError)) throw error
-      // Nobody can have the link, so nobody must wait for it.
+      // The link may not have arrived, so the device must not wait for it.
       await logins.cancel(id)
       log.warn({ loginId: id, reason: error.message }, 'device_login.mail_failed')
       throw new ApiError('email_unavailable', { cause: error })
@@ -141,11 +149,11 @@ export function loginStarter(needs: Needs): StartLogin {
     return `${needs.baseUrl}/v1/auth/magic/consume?token=${token.reveal()}`
   }
 
-  return async (wanted) => {
-    await limits.starts.take(networkKey(wanted.startIp))
-    const invitation = wanted.email === null ? null : await admit(wanted.email, wanted)
-    const login = await keep(invitation, wanted)
-    if (invitation && mailer) await mailLink(mailer, invitation, login, wanted)
+  return async (request) => {
+    await limits.starts.take(networkKey(request.startIp))
+    const invitation = request.email === null ? null : await admit(request.email, request)
+    const login = await save(invitation, request)
+    if (invitation && mailer) await sendLink(mailer, invitation, login, request)
     log.info({ loginId: login.id, ...(invitation && { accountId: invitation.accountId }) }, 'device_login.started')
     return {
       id: login.id,
@@ -154,5 +162,15 @@ export function loginStarter(needs: Needs): StartLogin {
       verificationUri: linkTo(login.handleToken ?? login.mailToken),
       expiresAt: login.expiresAt,
     }
+  }
+}
+
+/** The secrets of a login. With `devLinks` the answer carries the email's own token, so there is no handle token. */
+function newSecrets(devLinks: boolean) {
+  return {
+    userCode: newUserCode(),
+    deviceCode: newSecret('svcd_'),
+    mailToken: newSecret('svcm_'),
+    handleToken: devLinks ? null : newSecret('svcm_'),
   }
 }

@@ -5,74 +5,74 @@ import { ApiError } from '../../http/errors.ts'
 import { sendPage } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { DeviceStore } from '../devices/store.ts'
 import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
+import type { DeviceStore } from '../devices/store.ts'
 import { signedOutPage } from '../pages/answer-pages.ts'
 import type { DeviceNotice } from '../pages/device-notices.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
-import type { DecideByCode, Decided, Lookup } from './decide.ts'
-import type { DrawDevicePage, Shown } from './page.ts'
+import type { Decided, Lookup, UserCodes } from './codes.ts'
+import type { PageContent, RenderDevicePage } from './render.ts'
 
-/** Does what a form of the device page asks for, and answers with a page that says so. */
-export type SendDeviceForm = (req: Request, res: Response, form: DeviceForm) => Promise<void>
+/** Does what a form of the device page asks for, and answers with a page that says what was done. */
+export type AnswerDeviceForm = (req: Request, res: Response, form: DeviceForm) => Promise<void>
 
 type Needs = {
-  readonly codes: DecideByCode
+  readonly codes: UserCodes
   readonly devices: DeviceStore
   readonly passkeyChanges: PasskeyChanges
   readonly signOut: SignOut
   readonly signOutEverywhere: SignOutEverywhere
-  readonly drawDevicePage: DrawDevicePage
+  readonly renderDevicePage: RenderDevicePage
   readonly secure: boolean
-  /** Says to this process that a session has ended. */
-  readonly onEnd: (sessionId: string) => void
+  readonly onSessionEnd: (sessionId: string) => void
   readonly clock: Clock
 }
 
-/** A page and the status that it is sent with. */
-type Outcome = Shown & { readonly status: number; readonly waitSeconds?: number }
+/** The content of the page and the status that it is sent with. */
+type Outcome = PageContent & { readonly status: number; readonly waitSeconds?: number }
 
-export function deviceForms(needs: Needs): SendDeviceForm {
-  const { codes, devices, passkeyChanges, signOut, signOutEverywhere, drawDevicePage, secure, onEnd, clock } = needs
+export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
+  const { codes, devices, passkeyChanges, signOut, signOutEverywhere, renderDevicePage } = needs
+  const { secure, onSessionEnd, clock } = needs
 
   async function outcomeOf(req: Request, form: DeviceForm): Promise<Outcome> {
     const caller = callerOf(req)
     switch (form.action) {
       case 'find':
-        return afterFind(await codes.find(caller, given(form.userCode, 'userCode'), ipOf(req)), form.userCode)
+        return afterFind(await codes.find(caller, required(form, 'userCode'), ipOf(req)), form.userCode)
       case 'approve':
       case 'deny': {
         const wanted = form.action === 'deny' ? 'denied' : 'approved'
-        const decided = await codes.decide(caller, given(form.userCode, 'userCode'), wanted, ipOf(req))
+        const decided = await codes.decide(caller, required(form, 'userCode'), wanted, ipOf(req))
         return afterDecision(decided, wanted, form.userCode)
       }
       case 'revoke-device':
-        return revokeDevice(req, given(form.sessionId, 'sessionId'))
+        return revokeDevice(req, required(form, 'sessionId'))
       case 'rename-passkey': {
-        const named = await passkeyChanges.rename(caller, given(form.passkeyId, 'passkeyId'), given(form.name, 'name'))
-        return typeof named === 'string' ? REFUSED[named] : { status: 200, notice: 'passkey_renamed' }
+        const renamed = await passkeyChanges.rename(caller, required(form, 'passkeyId'), required(form, 'name'))
+        return typeof renamed === 'string' ? REFUSALS[renamed] : { status: 200, notice: 'passkey_renamed' }
       }
       case 'delete-passkey': {
-        const deleted = await passkeyChanges.remove(caller, given(form.passkeyId, 'passkeyId'), ipOf(req))
-        return deleted === 'deleted' ? { status: 200, notice: 'passkey_deleted' } : REFUSED[deleted]
+        const deleted = await passkeyChanges.remove(caller, required(form, 'passkeyId'), ipOf(req))
+        return deleted === 'deleted' ? { status: 200, notice: 'passkey_deleted' } : REFUSALS[deleted]
       }
       case 'sign-out-others':
         await signOutEverywhere(req, 'others', clock.now())
         return { status: 200, notice: 'signed_out_others' }
       default:
-        throw new Error(`The form ${form.action} has no outcome on this page.`)
+        throw new Error(`The form ${form.action} does not end on the device page.`)
     }
   }
 
   async function revokeDevice(req: Request, sessionId: string): Promise<Outcome> {
     const revoked = await devices.revoke(sessionId, callerOf(req).accountId, clock.now(), ipOf(req))
     if (!revoked) return { status: 404, notice: 'unknown_device' }
-    onEnd(sessionId)
+    onSessionEnd(sessionId)
     return { status: 200, notice: 'device_signed_out' }
   }
 
-  /** After these nobody is signed in whom the page could be for. */
+  /** Signs this browser out; afterwards there is no caller to show the device page to. */
   async function leave(req: Request, res: Response, everywhere: boolean): Promise<void> {
     if (everywhere) await signOutEverywhere(req, 'all', clock.now())
     else await signOut.here(req, clock.now())
@@ -83,14 +83,15 @@ export function deviceForms(needs: Needs): SendDeviceForm {
   return async (req, res, form) => {
     if (form.action === 'sign-out' || form.action === 'sign-out-everywhere')
       return leave(req, res, form.action === 'sign-out-everywhere')
-    const { status, waitSeconds, ...shown } = await outcomeOf(req, form)
+    const { status, waitSeconds, ...content } = await outcomeOf(req, form)
     if (waitSeconds) res.set('Retry-After', String(waitSeconds))
-    sendPage(res, status, await drawDevicePage(req, shown), { scripts: true })
+    sendPage(res, status, await renderDevicePage(req, content), { scripts: true })
   }
 }
 
-/** Each action has fields that it cannot do without. */
-function given(value: string | undefined, name: string): string {
+/** A field that this action cannot do without. The contract has one form for all actions, so it cannot require it. */
+function required(form: DeviceForm, name: 'userCode' | 'sessionId' | 'passkeyId' | 'name'): string {
+  const value = form[name]
   if (value === undefined) throw new ApiError('invalid_request', { message: `${name} is missing.` })
   return value
 }
@@ -113,7 +114,7 @@ function withoutLogin(found: Exclude<Lookup, { login: unknown }>): Outcome {
   return { status: 404, notice: 'unknown_code' }
 }
 
-const REFUSED = {
+const REFUSALS = {
   not_found: { status: 404, notice: 'unknown_passkey' },
   invalid_name: { status: 400, notice: 'invalid_name' },
   reauthenticate: { status: 403, notice: 'reauthenticate' },

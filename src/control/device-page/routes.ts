@@ -5,23 +5,25 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { callerOf, ipOf, wantsPage } from '../../http/request.ts'
-import type { DecideByCode, Decided } from './decide.ts'
-import type { SendDeviceForm } from './forms.ts'
-import type { DrawDevicePage } from './page.ts'
+import type { Decided, UserCodes } from './codes.ts'
+import type { AnswerDeviceForm } from './forms.ts'
+import type { RenderDevicePage } from './render.ts'
 
 type Needs = {
-  readonly codes: DecideByCode
-  readonly sendDeviceForm: SendDeviceForm
-  readonly drawDevicePage: DrawDevicePage
+  readonly codes: UserCodes
+  readonly answerDeviceForm: AnswerDeviceForm
+  readonly renderDevicePage: RenderDevicePage
   readonly findEmail: (accountId: string) => Promise<string>
 }
 
-export function deviceRoutes(needs: Needs): Handlers<'getDeviceStatus' | 'approveDevice'> {
-  const { codes, sendDeviceForm, drawDevicePage, findEmail } = needs
+type Operations = 'getDeviceStatus' | 'approveDevice'
+
+export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
+  const { codes, answerDeviceForm, renderDevicePage, findEmail } = needs
   return {
     async getDeviceStatus(req, res) {
       if (wantsPage(req)) {
-        const page = await drawDevicePage(req as unknown as Request, { userCode: req.query.userCode })
+        const page = await renderDevicePage(req as unknown as Request, { userCode: req.query.userCode })
         return sendPage(res as unknown as Response, 200, page, { scripts: true })
       }
       const { accountId, organization, team, role } = callerOf(req)
@@ -31,21 +33,24 @@ export function deviceRoutes(needs: Needs): Handlers<'getDeviceStatus' | 'approv
     },
 
     async approveDevice(req, res) {
-      // The contract has another body for each of the two content types, and has checked it.
-      if (isForm(req))
-        return sendDeviceForm(req as unknown as Request, res as unknown as Response, req.body as unknown as DeviceForm)
+      // The contract has a body for each of the two content types, and has checked it; the handler's type is the JSON
+      // one.
+      if (isForm(req)) {
+        const form = req.body as unknown as DeviceForm
+        return answerDeviceForm(req as unknown as Request, res as unknown as Response, form)
+      }
       const wanted = req.body.action === 'deny' ? 'denied' : 'approved'
       const decided = await codes.decide(callerOf(req), req.body.userCode, wanted, ipOf(req))
-      if (!('login' in decided)) throw refusalOf(decided)
+      if (!('login' in decided)) throw toRefusal(decided)
       const { status, login } = decided
-      if (status !== wanted) throw new ApiError('conflict', { message: `This login was ${status} already.` })
+      if (status !== wanted) throw new ApiError('conflict', { message: `This login was ${status} before.` })
       res.status(200).json({ approved: status === 'approved', user: { email: login.email, team: login.team } })
     },
   }
 }
 
-function refusalOf(decided: Exclude<Decided, { login: unknown }>): ApiError {
+function toRefusal(decided: Exclude<Decided, { login: unknown }>): ApiError {
   if (decided.verdict === 'too_many') return new ApiError('rate_limited', { retryAfterSeconds: decided.waitSeconds })
   if (decided.verdict === 'expired') return new ApiError('expired')
-  return new ApiError('not_found', { message: 'No login of yours waits with this code.' })
+  return new ApiError('not_found', { message: 'No login of your account waits with this user code.' })
 }

@@ -13,13 +13,12 @@ type Needs = {
   readonly signOut: SignOut
   readonly signOutEverywhere: SignOutEverywhere
   readonly secure: boolean
-  /** Says to this process that a session has ended. */
-  readonly onEnd: (sessionId: string) => void
+  readonly onSessionEnd: (sessionId: string) => void
   readonly clock: Clock
 }
 
-export function devicesRoutes(needs: Needs): Handlers<'listDevices' | 'revokeDevice' | 'logoutEverywhere'> {
-  const { devices, signOut, signOutEverywhere, secure, onEnd, clock } = needs
+export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'revokeDevice' | 'logoutEverywhere'> {
+  const { devices, signOut, signOutEverywhere, secure, onSessionEnd, clock } = needs
   return {
     async listDevices(req, res) {
       const listed = await devices.list(callerOf(req).accountId, clock.now())
@@ -30,8 +29,8 @@ export function devicesRoutes(needs: Needs): Handlers<'listDevices' | 'revokeDev
 
     async revokeDevice(req, res) {
       const revoked = await devices.revoke(req.params.id, callerOf(req).accountId, clock.now(), ipOf(req))
-      if (!revoked) throw new ApiError('not_found', { message: 'You have no device of this id that is signed in.' })
-      onEnd(req.params.id)
+      if (!revoked) throw new ApiError('not_found', { message: 'You have no signed-in device with this id.' })
+      onSessionEnd(req.params.id)
       res.status(200).json({ ok: true })
     },
 

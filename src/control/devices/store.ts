@@ -3,7 +3,7 @@ import { formatTeamName } from '../../kernel/team-name.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { endSessions } from '../tokens/store.ts'
 
-/** A device that is signed in, and who let it in. */
+/** A signed-in device, and how it was approved. */
 export type ListedDevice = {
   readonly sessionId: string
   readonly deviceId: string
@@ -13,19 +13,19 @@ export type ListedDevice = {
   readonly lastSeenAt: Date
   readonly lastIp: string
   readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
-  /** The device whose session approved it; null for a browser, a mail or a passkey. */
+  /** The device whose session approved it; null when a browser, an email or a passkey did. */
   readonly approverName: string | null
 }
 
-/** What stays signed in. */
+/** The sessions that stay signed in. */
 export type Kept = { readonly devices: readonly string[]; readonly browsers: readonly string[] }
 
-export type DeviceStore = ReturnType<typeof deviceStore>
+export type DeviceStore = ReturnType<typeof makeDeviceStore>
 
-/** The devices of an account, as their owner sees them. */
-export function deviceStore(db: PrismaClient) {
+/** The devices of an account, for their owner. */
+export function makeDeviceStore(db: PrismaClient) {
   return {
-    /** The devices that are signed in, the one seen last first. */
+    /** The signed-in devices, the last seen first. */
     async list(accountId: string, now: Date): Promise<ListedDevice[]> {
       const rows = await db.deviceSession.findMany({
         where: { revokedAt: null, idleExpiresAt: { gt: now }, invitation: { accountId, revokedAt: null } },
@@ -54,7 +54,7 @@ export function deviceStore(db: PrismaClient) {
       }))
     },
 
-    /** Ends a device session of this account; false when it has none of this id that is alive. */
+    /** Ends a device session of this account; false when the account has no live session with this id. */
     async revoke(sessionId: string, accountId: string, now: Date, ip: string): Promise<boolean> {
       const own = { id: sessionId, invitation: { accountId } }
       const ended = await db.$transaction((tx) => endSessions(tx, own, 'signed_out', now, ip))
@@ -62,25 +62,23 @@ export function deviceStore(db: PrismaClient) {
     },
 
     /**
-     * Ends every session of the account but those that are kept, and every login that could still become one. The device sessions that
-     * ended are named.
+     * Ends every session of the account but the kept ones, and cancels every login that could still become a session.
+     * Returns the ids of the device sessions that ended.
      */
     async revokeAll(accountId: string, kept: Kept, now: Date, ip: string): Promise<string[]> {
       const reason = 'signed_out_everywhere'
       return db.$transaction(async (tx) => {
-        // Sessions that are being opened wait for this row, and logins that are cancelled open none.
+        // A session that is being opened waits for this row, and then finds its login cancelled.
         await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
         await tx.deviceLogin.updateMany({
-          where: {
-            invitation: { accountId },
-            OR: [{ status: 'pending' }, { status: 'approved', deviceSession: null }],
-          },
+          // Approved ones too: the link of a login that was approved by its code can still sign a browser in.
+          where: { invitation: { accountId }, status: { in: ['pending', 'approved'] } },
           data: { status: 'cancelled', userCode: null },
         })
         const devices = { id: { notIn: [...kept.devices] }, invitation: { accountId } }
         const ended = await endSessions(tx, devices, reason, now, ip)
         const browsers = { id: { notIn: [...kept.browsers] }, invitation: { accountId } }
-        // NULL is in no list and outside of none, so browsers without a device need a word of their own.
+        // In SQL, NULL matches neither IN nor NOT IN, so browser sessions without a device need their own condition.
         const unkept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: [...kept.devices] } }] }
         await endBrowserSessions(tx, { ...browsers, ...unkept }, reason, now, ip)
         return ended

@@ -3,27 +3,27 @@ import { addSeconds } from '../../kernel/clock.ts'
 
 const DAY_SECONDS = 86_400
 
-/** A statement deletes at most so many rows, so that none of them takes long and others get their turn in between. */
-const MOST_ROWS = 1000
+/** How many rows one statement deletes, so that each is short and other statements run in between. */
+const MAX_ROWS = 1000
 
-/** Of each kind in one round; what is left is the next round's. Some 800 rows a second are more than a busy gateway writes. */
-const MOST_STATEMENTS = 50
+/** How many statements a round runs for each kind. 50,000 rows a minute are more than a busy gateway writes. */
+const MAX_STATEMENTS = 50
 
-/** When an embedded database is tidied. */
-const TIDY = {
-  /** So many deleted rows of a table are worth the look for their space. */
+/** When an embedded database reclaims space. */
+const VACUUM_AFTER = {
+  /** Deleted rows of a table. */
   rows: 10_000,
-  /** So much has to be read again after a crash, and is kept until then. */
+  /** Write-ahead log since the last checkpoint: it stays on the disk, and is replayed after a crash. */
   logBytes: 16 * 1024 * 1024,
 }
 
-export type HousekeepingStore = ReturnType<typeof housekeepingStore>
+export type HousekeepingStore = ReturnType<typeof makeHousekeepingStore>
 
-/** Deletes at most so many rows that nobody will ask for again. */
+/** Deletes rows that are not needed any more, at most `limit`. */
 type Delete = (ago: (days: number) => Date, limit: number) => Promise<{ count: number }>
 
-/** Rows that nobody will ask for again, and the space that they leave. What happened stays written in the audit. */
-export function housekeepingStore(db: PrismaClient, tidyAfter = TIDY) {
+/** Rows that are not needed any more, and the space that they leave. The audit rows of what happened stay. */
+export function makeHousekeepingStore(db: PrismaClient, vacuumAfter = VACUUM_AFTER) {
   const kinds: readonly { readonly table: string; readonly deleteSome: Delete }[] = [
     {
       table: 'webauthn_challenges',
@@ -46,16 +46,17 @@ export function housekeepingStore(db: PrismaClient, tidyAfter = TIDY) {
         }),
     },
     {
-      // A login goes after its session: it says who let the device in.
+      // A login is kept as long as its session, because it says who approved the device.
       table: 'device_logins',
       deleteSome: (ago, limit) =>
         db.deviceLogin.deleteMany({ where: { expiresAt: { lte: ago(1) }, deviceSession: { is: null } }, limit }),
     },
     {
-      // Enough to look back at a quarter.
+      // Kept for a quarter of a year.
       table: 'call_events',
-      // The first ids are the oldest events, so no index on the time is needed, which each call would have to pay for. By the place of the
-      // rows: the database goes straight there, where it may read the whole table to find so many ids.
+      // The lowest ids are the oldest events, so there is no index on the time, which would slow down every call. The
+      // rows are deleted by their place in the table (ctid), because by id the database may choose to read the whole
+      // table.
       deleteSome: async (ago, limit) => ({
         count: await db.$executeRaw`
           DELETE FROM call_events
@@ -63,16 +64,18 @@ export function housekeepingStore(db: PrismaClient, tidyAfter = TIDY) {
       }),
     },
     {
-      // No gateway tries again for so long.
+      // No gateway retries a batch for a week.
       table: 'call_event_batches',
       deleteSome: (ago, limit) => db.callEventBatch.deleteMany({ where: { savedAt: { lte: ago(7) } }, limit }),
     },
   ]
   const deleted = new Map<string, number>()
-  let alone: boolean | null = null
+  let isAlone: boolean | null = null
 
   return {
-    /** Deletes challenges whose time is over, logins and sessions that ended long ago, and old events of calls. How many rows went. */
+    /**
+     * Deletes expired challenges, logins and sessions that ended long ago, and old call events. Returns how many rows.
+     */
     async sweep(now: Date): Promise<number> {
       let swept = 0
       for (const { table, deleteSome } of kinds) {
@@ -84,40 +87,40 @@ export function housekeepingStore(db: PrismaClient, tidyAfter = TIDY) {
     },
 
     /**
-     * Does what other processes of a Postgres server do and an embedded database has nobody for: without it the space of deleted
-     * rows is never used again, and its write-ahead log grows until the process ends.
+     * Reclaims space in an embedded database, which has no background processes as a Postgres server has. Without it
+     * the space of deleted rows is never used again, and the write-ahead log grows until the process ends.
      */
-    async tidy(): Promise<void> {
-      alone ??= await isAlone(db)
-      if (!alone) return
+    async vacuum(): Promise<void> {
+      isAlone ??= await isStandalone(db)
+      if (!isAlone) return
       for (const [table, rows] of deleted) {
-        if (rows < tidyAfter.rows) continue
+        if (rows < vacuumAfter.rows) continue
         await db.$executeRawUnsafe(`VACUUM ${table}`)
         deleted.delete(table)
       }
-      if ((await logBytes(db)) > tidyAfter.logBytes) await db.$executeRaw`CHECKPOINT`
+      if ((await logBytes(db)) > vacuumAfter.logBytes) await db.$executeRaw`CHECKPOINT`
     },
   }
 }
 
 async function deleteAll(deleteSome: (limit: number) => Promise<{ count: number }>): Promise<number> {
   let rows = 0
-  for (let statements = 0; statements < MOST_STATEMENTS; statements++) {
-    const { count } = await deleteSome(MOST_ROWS)
+  for (let statements = 0; statements < MAX_STATEMENTS; statements++) {
+    const { count } = await deleteSome(MAX_ROWS)
     rows += count
-    if (count < MOST_ROWS) break
+    if (count < MAX_ROWS) break
   }
   return rows
 }
 
-/** Whether this database has no process but the one that asks; such a one says so of itself (PostgreSQL, `pg_stat_activity`). */
-async function isAlone(db: PrismaClient): Promise<boolean> {
+/** Whether the database is a single process without background workers (PostgreSQL, `pg_stat_activity`). */
+async function isStandalone(db: PrismaClient): Promise<boolean> {
   const [own] = await db.$queryRaw<{ type: string | null }[]>`
     SELECT backend_type AS type FROM pg_stat_activity WHERE pid = pg_backend_pid()`
   return own?.type === 'standalone backend'
 }
 
-/** What has been written since the last checkpoint. */
+/** The size of the write-ahead log since the last checkpoint. */
 async function logBytes(db: PrismaClient): Promise<number> {
   const [log] = await db.$queryRaw<{ bytes: number }[]>`
     SELECT (pg_current_wal_insert_lsn() - redo_lsn)::float8 AS bytes FROM pg_control_checkpoint()`

@@ -15,27 +15,12 @@ export type ListedInvitation = {
 
 type Row = Prisma.InvitationGetPayload<{ include: { account: true } }>
 
-export type InvitationStore = ReturnType<typeof invitationStore>
+export type InvitationStore = ReturnType<typeof makeInvitationStore>
 
-/** Who is invited to a team. */
-export function invitationStore(db: PrismaClient) {
+/** The invitations of a team. */
+export function makeInvitationStore(db: PrismaClient) {
   return {
-    /** A team that the account is in, and what it may do there; null otherwise, whether it exists or not. */
-    async findMembership(
-      team: { organization: string; name: string },
-      accountId: string,
-    ): Promise<{ teamId: string; role: Role } | null> {
-      return db.invitation.findFirst({
-        where: {
-          accountId,
-          revokedAt: null,
-          team: { name: team.name, organization: { name: team.organization } },
-        },
-        select: { teamId: true, role: true },
-      })
-    },
-
-    /** The invitations of a team that are in force, the oldest first. */
+    /** The invitations in force, the oldest first. */
     async list(teamId: string): Promise<ListedInvitation[]> {
       const rows = await db.invitation.findMany({
         where: { teamId, revokedAt: null },
@@ -45,7 +30,7 @@ export function invitationStore(db: PrismaClient) {
       return rows.map(toListed)
     },
 
-    /** Invites an address, again when it was withdrawn before; null when it is invited already. */
+    /** Invites an address, also one whose invitation was withdrawn; null when it is invited already. */
     async invite(
       wanted: { teamId: string; email: string; role: Role },
       inviter: Inviter,
@@ -73,7 +58,10 @@ export function invitationStore(db: PrismaClient) {
       )
     },
 
-    /** Withdraws an invitation of a team with all that hangs on it. The device sessions that ended are named. */
+    /**
+     * Withdraws an invitation of a team, with its sessions and logins. Returns the ids of the device sessions that
+     * ended. `listed`: the directory file lists the member, so only the file can withdraw the invitation.
+     */
     async withdraw(
       id: string,
       teamId: string,

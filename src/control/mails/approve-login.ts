@@ -1,11 +1,12 @@
 import type { Secret } from '../../kernel/secret.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
-import { letter, type Mail, unlinked } from './letter.ts'
+import { composeMail, quoteUnlinked } from './compose.ts'
+import type { ComposedMail, Part } from './compose.ts'
 
 export type ApproveLogin = {
-  /** The whole address of the confirmation page, built from the configured base URL. */
+  /** The address of the confirmation page, built from the configured base URL. */
   readonly link: Secret
-  /** Null where the page has the code typed: then the device alone may show it. */
+  /** Null in approval mode `code`: the person types the code of the device's screen, so the email must not show it. */
   readonly userCode: string | null
   /** As the device reported it, cleaned. */
   readonly deviceName: string
@@ -16,25 +17,25 @@ export type ApproveLogin = {
   readonly team: string
 }
 
-/** Asks the owner of the address to approve a login. The link opens a page that asks once more. */
-export function approveLoginMail(login: ApproveLogin): Mail {
-  return letter('Approve this sign-in', [
-    { kind: 'words', words: `A device wants to sign in to ${login.team} with your e-mail address.` },
+/** Asks the owner of the address to approve a login. The link opens a page; opening it approves nothing. */
+export function approveLoginMail(login: ApproveLogin): ComposedMail {
+  return composeMail('Approve this sign-in', [
+    { kind: 'paragraph', text: `A device wants to sign in to ${login.team} with your email address.` },
     codePart(login.userCode),
     {
       kind: 'facts',
       facts: [
-        { label: 'Device', value: unlinked(login.deviceName), note: 'reported by the device' },
+        { label: 'Device', value: quoteUnlinked(login.deviceName), note: 'reported by the device' },
         { label: 'Place', value: login.startIp, note: 'IP address' },
         { label: 'Started', value: toUtcText(login.startedAt) },
       ],
     },
-    { kind: 'words', words: warning(login.userCode) },
+    { kind: 'paragraph', text: warning(login.userCode) },
     { kind: 'link', label: 'Review this sign-in', address: login.link.reveal() },
-    { kind: 'words', words: `The link works once, until ${toUtcTimeOfDay(login.expiresAt)}.` },
+    { kind: 'paragraph', text: `The link works once, until ${toUtcTimeOfDay(login.expiresAt)}.` },
     {
-      kind: 'words',
-      words: 'If it was not you, press Deny on that page or ignore this mail: nobody is signed in without you.',
+      kind: 'paragraph',
+      text: 'If it was not you, press Deny on that page or ignore this email: nobody is signed in without you.',
     },
   ])
 }
@@ -44,11 +45,11 @@ function warning(userCode: string | null): string {
   return `Only approve if you started this sign-in and ${code}. Nobody from support will ask you to.`
 }
 
-function codePart(userCode: string | null) {
+function codePart(userCode: string | null): Part {
   return userCode
-    ? ({ kind: 'code', label: 'Compare this code with the one on your device', code: userCode } as const)
-    : ({
-        kind: 'words',
-        words: 'The page will ask for the code that your device shows. It is not in this mail.',
-      } as const)
+    ? { kind: 'code', label: 'Compare this code with the one on your device', code: userCode }
+    : {
+        kind: 'paragraph',
+        text: 'The page will ask for the code that your device shows. It is not in this email.',
+      }
 }

@@ -1,25 +1,26 @@
 import { toUtcText } from '../../kernel/utc-text.ts'
-import { letter, type Mail, type Part, unlinked } from './letter.ts'
+import { composeMail, quoteUnlinked } from './compose.ts'
+import type { ComposedMail, Part } from './compose.ts'
 
-/** When and where it happened, and where the person can do something about it. */
-type Happening = {
+/** When and where it happened, and the page on which the person can act. */
+type Occurrence = {
   readonly at: Date
   readonly ip: string
   /** The address of the device page, built from the configured base URL. */
   readonly devicePage: string
 }
 
-export type DeviceSignedIn = Happening & {
+export type DeviceSignedIn = Occurrence & {
   readonly deviceName: string
   readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
   /** `@organization/name` */
   readonly team: string
 }
 
-/** A device that was not signed in before now is. Says how to sign it out. */
-export function deviceSignedInMail(data: DeviceSignedIn): Mail {
-  return letter('A new device signed in', [
-    { kind: 'words', words: `A device signed in to ${data.team} with your account.` },
+/** Tells that a new device signed in, and how to sign it out. */
+export function deviceSignedInMail(data: DeviceSignedIn): ComposedMail {
+  return composeMail('A new device signed in', [
+    { kind: 'paragraph', text: `A device signed in to ${data.team} with your account.` },
     {
       kind: 'facts',
       facts: [
@@ -28,79 +29,82 @@ export function deviceSignedInMail(data: DeviceSignedIn): Mail {
         { label: 'Approved', value: APPROVED[data.approvedVia] },
       ],
     },
-    { kind: 'words', words: 'If this was you, there is nothing to do.' },
+    { kind: 'paragraph', text: 'If this was you, there is nothing to do.' },
     {
-      kind: 'words',
-      words:
-        'If it was not, sign this device out now: its access ends within seconds. Then tell an admin of your team.',
+      kind: 'paragraph',
+      text: 'If it was not, sign this device out now: its access ends within seconds. Then tell an admin of your team.',
     },
     toDevices(data),
   ])
 }
 
 const APPROVED: Readonly<Record<DeviceSignedIn['approvedVia'], string>> = {
-  mail: 'by the link in a mail to you',
-  session: 'by somebody signed in as you',
-  user_code: 'by its code, typed by somebody signed in as you',
+  mail: 'by the link in an email to you',
+  session: 'by a person signed in as you',
+  user_code: 'by its code, typed by a person signed in as you',
   passkey: 'with your passkey',
 }
 
-export type PasskeyChanged = Happening & {
+export type PasskeyChanged = Occurrence & {
   readonly change: 'added' | 'removed'
   readonly passkeyName: string
 }
 
-/** A passkey was added to the account, or removed from it. */
-export function passkeyChangedMail(data: PasskeyChanged): Mail {
-  return letter(data.change === 'added' ? 'A passkey was added' : 'A passkey was removed', [
-    { kind: 'words', words: PASSKEY_WORDS[data.change] },
-    { kind: 'facts', facts: [{ label: 'Passkey', value: unlinked(data.passkeyName) }, ...placeAndTime(data)] },
-    { kind: 'words', words: 'If this was you, there is nothing to do.' },
+/** Tells that a passkey was added to the account, or removed from it. */
+export function passkeyChangedMail(data: PasskeyChanged): ComposedMail {
+  return composeMail(data.change === 'added' ? 'A passkey was added' : 'A passkey was removed', [
+    { kind: 'paragraph', text: PASSKEY_WORDS[data.change] },
+    { kind: 'facts', facts: [{ label: 'Passkey', value: quoteUnlinked(data.passkeyName) }, ...placeAndTime(data)] },
+    { kind: 'paragraph', text: 'If this was you, there is nothing to do.' },
     {
-      kind: 'words',
-      words:
-        'If it was not, somebody else is signed in as you. Sign out everywhere, delete the passkeys that you do not know, and tell an admin of your team.',
+      kind: 'paragraph',
+      text:
+        'If it was not, somebody else is signed in as you. Sign out everywhere, delete the passkeys that you do not ' +
+        'recognise, and tell an admin of your team.',
     },
     toDevices(data),
   ])
 }
 
 const PASSKEY_WORDS = {
-  added: 'Your account has a new passkey. Whoever holds it can sign in as you.',
-  removed: 'A passkey of your account was removed. Nobody can sign in with it any more.',
+  added: 'Your account has a new passkey. Its holder can sign in as you.',
+  removed: 'A passkey of your account was removed. It no longer signs anybody in.',
 } as const
 
-export type RefreshReused = Happening & { readonly deviceName: string }
+export type RefreshReused = Occurrence & { readonly deviceName: string }
 
-/** A refresh token came back after it had been replaced: a copy is about, so the device was signed out (RFC 9700 section 4.14). */
-export function refreshReusedMail(data: RefreshReused): Mail {
-  return letter('We signed out one of your devices', [
+/** Tells that a device was signed out because a replaced refresh token was used again (RFC 9700, section 4.14). */
+export function refreshReusedMail(data: RefreshReused): ComposedMail {
+  return composeMail('We signed out one of your devices', [
     {
-      kind: 'words',
-      words:
-        'A sign-in that belongs to one device was used a second time, as happens when somebody has copied it. To be safe, we signed that device out; the copy no longer works.',
+      kind: 'paragraph',
+      text:
+        'A sign-in that belongs to one device was used a second time. This happens when somebody has copied it. ' +
+        'To be safe, we signed that device out; the copy no longer works.',
     },
     { kind: 'facts', facts: [deviceFact(data.deviceName), ...placeAndTime(data)] },
     {
-      kind: 'words',
-      words:
-        'Sign in on that device again when you need it. If you restored it from a backup, or copied its settings to another one, that was the reason. If not, somebody may have got at that device: check it, look through your devices and passkeys, and tell an admin of your team.',
+      kind: 'paragraph',
+      text:
+        'Sign in on that device again when you need it. If you restored it from a backup, or copied its settings to ' +
+        'another device, that was the reason. If not, somebody may have had access to that device: check it, ' +
+        'look through your devices and passkeys, and tell an admin of your team.',
     },
     toDevices(data),
   ])
 }
 
 function deviceFact(deviceName: string) {
-  return { label: 'Device', value: unlinked(deviceName), note: 'reported by the device' }
+  return { label: 'Device', value: quoteUnlinked(deviceName), note: 'reported by the device' }
 }
 
-function placeAndTime({ at, ip }: Happening) {
+function placeAndTime({ at, ip }: Occurrence) {
   return [
     { label: 'Place', value: ip, note: 'IP address' },
     { label: 'Time', value: toUtcText(at) },
   ]
 }
 
-function toDevices({ devicePage }: Happening): Part {
+function toDevices({ devicePage }: Occurrence): Part {
   return { kind: 'link', label: 'Your devices and passkeys', address: devicePage }
 }

@@ -16,26 +16,31 @@ type Needs = {
   readonly pollLogin: PollLogin
   readonly refreshSession: RefreshSession
   readonly issueTokens: IssueTokens
-  readonly settings: { readonly pollIntervalSeconds: number; readonly loginSeconds: number }
-  readonly lifetimes: { readonly accessTokenSeconds: number }
+  readonly pollIntervalSeconds: number
+  readonly loginSeconds: number
+  readonly accessTokenSeconds: number
+  /** The control plane's public address: the issuer. */
   readonly baseUrl: string
   readonly clock: Clock
 }
 
 type Operations = 'getAuthorizationServer' | 'authorizeDevice' | 'issueOAuthTokens'
 
-export function oauthRoutes(needs: Needs): Handlers<Operations> {
-  const { startLogin, pollLogin, refreshSession, issueTokens, settings, lifetimes, baseUrl, clock } = needs
+/** The device login and the refresh in the form of the OAuth standards. */
+export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
+  const { startLogin, pollLogin, refreshSession, issueTokens, baseUrl, clock } = needs
 
-  async function sessionFor(
+  async function findSession(
     form: { grant_type: string; device_code?: string; refresh_token?: string },
     client: { userAgent: string; ip: string },
   ) {
     if (form.grant_type === DEVICE_GRANT)
-      return pollLogin(new Secret(given(form.device_code, 'device_code')), client.ip)
+      return pollLogin(new Secret(required(form.device_code, 'device_code')), client.ip)
     if (form.grant_type === REFRESH_GRANT)
-      return refreshSession(new Secret(given(form.refresh_token, 'refresh_token')), null, client)
-    throw new ApiError('invalid_request', { message: 'This grant type is not supported.' })
+      return refreshSession(new Secret(required(form.refresh_token, 'refresh_token')), null, client)
+    throw new ApiError('invalid_request', {
+      message: `This grant type is not supported. Use ${DEVICE_GRANT} or ${REFRESH_GRANT}.`,
+    })
   }
 
   return {
@@ -56,7 +61,7 @@ export function oauthRoutes(needs: Needs): Handlers<Operations> {
       const login = await startLogin({
         email: hint ?? null,
         team: undefined,
-        // The standard knows no id of a device, so each login is a device of its own.
+        // The standard has no device id, so each login is a device of its own.
         deviceId: `oauth-${randomUUID()}`,
         deviceName: cleanDeviceName(client ?? '') ?? 'Device',
         startIp: ipOf(req),
@@ -68,27 +73,27 @@ export function oauthRoutes(needs: Needs): Handlers<Operations> {
         user_code: login.userCode,
         verification_uri: `${baseUrl}/device`,
         verification_uri_complete: `${baseUrl}/device?userCode=${login.userCode}`,
-        expires_in: settings.loginSeconds,
-        interval: settings.pollIntervalSeconds,
+        expires_in: needs.loginSeconds,
+        interval: needs.pollIntervalSeconds,
       })
     },
 
     async issueOAuthTokens(req, res) {
-      const session = await sessionFor(req.body, { userAgent: userAgentOf(req), ip: ipOf(req) })
+      const session = await findSession(req.body, { userAgent: userAgentOf(req), ip: ipOf(req) })
       const tokens = await issueTokens(session, clock.now())
-      // RFC 6749, section 5.1.
+      // Required by RFC 6749, section 5.1.
       res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })
       res.status(200).json({
         access_token: tokens.accessToken.reveal(),
         token_type: 'Bearer',
-        expires_in: lifetimes.accessTokenSeconds,
+        expires_in: needs.accessTokenSeconds,
         refresh_token: tokens.refreshToken.reveal(),
       })
     },
   }
 }
 
-function given(value: string | undefined, name: string): string {
+function required(value: string | undefined, name: string): string {
   if (!value) throw new ApiError('invalid_request', { message: `${name} is missing.` })
   return value
 }

@@ -1,6 +1,7 @@
 /**
- * The device logins and tokens of this service as the standards have them (RFC 6749, RFC 8414, RFC 8628), for clients that speak those by
- * themselves. There is one grant behind both faces; only names and errors differ.
+ * Device logins and tokens in the form of the OAuth standards (RFC 6749, RFC 8414, RFC 8628), for clients that
+ * implement those. The states are those of `device-login/rules.ts` and `tokens/rules.ts`; only the names of fields and
+ * errors differ.
  */
 import type { ErrorCode } from '../../http/errors.ts'
 
@@ -10,15 +11,15 @@ export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 /** RFC 6749, section 6. */
 export const REFRESH_GRANT = 'refresh_token'
 
-/** What this service refuses, in the words of RFC 6749, section 5.2, and RFC 8628, section 3.5. */
+/** An error of RFC 6749, section 5.2, or RFC 8628, section 3.5. */
 export type OAuthProblem = { readonly status: number; readonly error: string }
 
-/** The refusal of a request to the token endpoint with this grant type, or to another endpoint (no grant type). */
+/** Converts an error of this service. `grantType` is undefined for requests that are not to the token endpoint. */
 export function toOAuthProblem(code: ErrorCode, status: number, grantType: string | undefined): OAuthProblem {
   if (code === 'invalid_request' && grantType !== undefined && !isKnownGrant(grantType))
     return { status: 400, error: 'unsupported_grant_type' }
   if (grantType === REFRESH_GRANT && (code === 'unauthorized' || code === 'expired'))
-    // 401 where RFC 6749 has 400: a client of a fleet signs its person out by it.
+    // RFC 6749 has 400 here. A fleet client of a vendor signs its user out by 401 only.
     return { status: 401, error: 'invalid_grant' }
   if (grantType === DEVICE_GRANT && code === 'rate_limited') return { status: 400, error: 'slow_down' }
   return PROBLEMS[code] ?? byStatus(status)

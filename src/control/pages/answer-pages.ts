@@ -17,8 +17,9 @@ export function approvedPage({ deviceName }: { readonly deviceName: string }): H
 }
 
 /**
- * 200: what the link would decide is decided: the device was approved another way, so no code is left to compare. `signIn` is the link's
- * token where it can still sign this browser in, so that whoever did not approve the device can sign it out.
+ * 200: the device was approved in another way, so there is nothing left to decide and no code to compare. `signIn` is
+ * the link's token where it can still sign this browser in, so that a person who did not approve the device can sign it
+ * out.
  */
 export function approvedBeforePage({
   deviceName,
@@ -31,7 +32,8 @@ export function approvedBeforePage({
     { title: 'Already approved' },
     html`${answer('good', 'check', 'Already approved', [
       html`${quoted(deviceName)} was approved in another way. There is nothing left to do here.`,
-      `If that was not you, ${signIn ? 'sign in here, then' : 'now'} look at your devices and sign out what you do not know.`,
+      `If that was not you, ${signIn ? 'sign in here, then' : 'now'} look at your devices and sign out those ` +
+        'that you do not know.',
     ])}
     ${signIn ? signInForm(signIn) : TO_DEVICES}`,
   )
@@ -50,12 +52,13 @@ export function deniedPage({ deviceName }: { readonly deviceName: string }): Htm
     { title: 'Denied' },
     answer('plain', 'cross', 'Denied', [
       html`${quoted(deviceName)} was not signed in, and this link no longer works.`,
-      'If you did not start it, somebody else typed your e-mail address. They got nothing. If it happens again, tell the person who runs this service.',
+      'If you did not start it, somebody else typed your email address. They got no access. If it happens again, ' +
+        'tell the person who runs this service.',
     ]),
   )
 }
 
-/** 401: the link was used before. `justApproved`: within the last minute, and it approved (a double click, a reload). */
+/** 401: the link was used before. `justApproved`: it approved within the last minute (a double click or a reload). */
 export function usedLinkPage({ justApproved }: { readonly justApproved: boolean }): Html {
   return justApproved ? alreadyDonePage() : usedPage()
 }
@@ -74,20 +77,21 @@ function usedPage(): Html {
   return page(
     { title: 'Link already used' },
     html`${answer('plain', 'mail', 'This link was used already', [
-      'Each link works once. If your device is still waiting, start the sign-in there again, and open the link in the new mail.',
-      'If it was not you who used it, look at your devices and sign out what you do not know.',
+      'Each link works once. If your device is still waiting, start the sign-in there again, ' +
+        'and open the link in the new email.',
+      'If it was not you who used it, look at your devices and sign out those that you do not know.',
     ])}
     ${TO_DEVICES}`,
   )
 }
 
-/** 410: the login's time was over before anybody decided. */
+/** 410: the login expired before a decision. */
 export function expiredLinkPage(): Html {
   return page(
     { title: 'Link expired' },
     answer('wait', 'clock', 'This link has expired', [
-      'Nobody was signed in by it. A link is good for a few minutes only.',
-      'If your device is still waiting, start the sign-in there again, and open the link in the new mail.',
+      'It signed nobody in. A link is good for a few minutes only.',
+      'If your device is still waiting, start the sign-in there again, and open the link in the new email.',
     ]),
   )
 }
@@ -97,29 +101,30 @@ export function endedLoginPage(): Html {
   return page(
     { title: 'Sign-in ended' },
     answer('plain', 'cross', 'Sign-in ended', [
-      'It was denied, or a newer one took its place. Nobody was signed in by this link.',
-      'If you want to sign in, start again on your device and open the link in the new mail.',
+      'It was denied, or a newer one took its place. This link signed nobody in.',
+      'If you want to sign in, start again on your device and open the link in the new email.',
     ]),
   )
 }
 
-/** 401: no such link. */
+/** 401: the token belongs to no login. */
 export function invalidLinkPage(): Html {
   return page(
     { title: 'Link not valid' },
     answer('bad', 'alert', 'This link is not valid', [
-      'Part of it may be missing: mail programs sometimes break long links. Copy the whole address from the mail into the address bar.',
-      'If that does not help, start the sign-in on your device again, and open the link in the new mail.',
+      'Part of it may be missing: email programs sometimes break long links. ' +
+        'Copy the whole address from the email into the address bar.',
+      'If that does not help, start the sign-in on your device again, and open the link in the new email.',
     ]),
   )
 }
 
-/** 401, approval mode `code`: what was typed is not the code of this login. The link still works. */
+/** 400, approval mode `code`: the typed code is not the login's. The link still works. */
 export function wrongCodePage(): Html {
   return page(
     { title: 'Code does not match' },
     answer('bad', 'alert', 'That code does not match', [
-      'Nothing was approved. Open the link in the mail again and type the code that your device shows.',
+      'Nothing was approved. Open the link in the email again and type the code that your device shows.',
       'If your device shows no code, or you did not start a sign-in, close this page. Without the code nobody gets in.',
     ]),
   )
@@ -131,14 +136,15 @@ export function signedOutPage({ everywhere }: { readonly everywhere: boolean }):
     { title: 'Signed out' },
     html`${answer('good', 'check', everywhere ? 'Signed out everywhere' : 'Signed out', [
         everywhere
-          ? 'Every device and every browser of your account is signed out. Start a sign-in on a device when you need it again.'
+          ? 'Every device and every browser of your account is signed out. ' +
+            'Start a sign-in on a device when you need it again.'
           : 'This browser is signed out. Your devices stay signed in.',
       ])}
       <p class="more"><a class="button" href="${PATHS.signIn}">Sign in again</a></p>`,
   )
 }
 
-/** The way on from an answer: where a person sees what is signed in. */
+/** The link to the page that shows what is signed in. */
 export const TO_DEVICES = html`<p class="more">
   <a class="button" href="${PATHS.device}">Your devices and passkeys</a>
 </p>`

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-/** A file that pages load, as it is sent. */
+/** A file that pages load, with the headers that it is sent with. */
 export type Asset = { readonly type: string; readonly bytes: Buffer; readonly etag: string }
 
 export type Assets = { readonly stylesheet: Asset; readonly passkeyScript: Asset; readonly webauthnLibrary: Asset }
 
-/** Reads the files once; throws when one is missing, so that the start fails and not a page. */
+/** Reads the files once. Throws when one is missing, so that the start fails instead of a page. */
 export function readAssets(): Assets {
   return {
     stylesheet: readAsset(new URL('assets/auth.css', import.meta.url), 'text/css; charset=utf-8'),
@@ -17,7 +17,7 @@ export function readAssets(): Assets {
   }
 }
 
-/** The package's bundle for script tags; its own entry is for bundlers. */
+/** The package's bundle for script tags. The main entry of the package is for bundlers. */
 function libraryFile(): string {
   const entry = createRequire(import.meta.url).resolve('@simplewebauthn/browser')
   return path.join(path.dirname(entry), '../dist/bundle/index.umd.min.js')

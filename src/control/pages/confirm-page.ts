@@ -3,10 +3,10 @@ import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { type ApprovalMode, DECISION, loginSlip, type PendingLogin, tokenField, warning } from './parts.ts'
+import { type ApprovalMode, DECISION, loginFacts, type PendingLogin, tokenField, warning } from './parts.ts'
 
 export type ConfirmPage = {
-  /** The token of the link; it travels in the form's body, never in an address. */
+  /** The token of the link. It travels in the form's body, never in an address. */
   readonly token: Secret
   readonly email: string
   /** `@organization/name` */
@@ -16,9 +16,9 @@ export type ConfirmPage = {
 }
 
 /**
- * The page behind the mailed link: what asks to sign in, and Approve and Deny of equal weight. It decides nothing by itself.
- * In mode `code` it does not show the user code but has it typed, and Deny wants a tick, so that a mail scanner which opens the
- * link and presses every button changes nothing.
+ * The page behind the emailed link: which device wants to sign in, and the buttons Approve and Deny of equal
+ * prominence. Opening it decides nothing. In mode `code` it does not show the user code but asks for it, and Deny needs
+ * a tick, so that an email scanner which opens the link and presses every button changes nothing.
  */
 export function confirmPage(data: ConfirmPage): Html {
   return page(
@@ -32,16 +32,16 @@ export function confirmPage(data: ConfirmPage): Html {
   )
 }
 
-/** The login, the warning and the two buttons, for any page that holds a token which may approve. */
+/** The login, the warning and the two buttons, for every page that has a token which can approve. */
 export function decisionForm({ token, login, mode }: Pick<ConfirmPage, 'token' | 'login' | 'mode'>): Html {
-  return html`${loginSlip(login, mode)} ${warning(mode)} ${mode === 'click' ? clickForm(token) : codeForms(token)}`
+  return html`${loginFacts(login, mode)} ${warning(mode)} ${mode === 'click' ? clickForm(token) : codeForms(token)}`
 }
 
 function clickForm(token: Secret): Html {
   return html`<form method="post" action="${PATHS.consume}">${tokenField(token)} ${DECISION}</form>`
 }
 
-// The box has no name: it only holds the button back, and the service asks for nothing more to deny.
+// The checkbox has no name, so it is not sent: it only blocks the button in the browser. The service denies without it.
 function codeForms(token: Secret): Html {
   return html`<div class="choices">
     <form method="post" action="${PATHS.consume}" class="choice">
@@ -58,7 +58,7 @@ function codeForms(token: Secret): Html {
   </div>`
 }
 
-/** Where a person types a user code; the service forgives case, spaces and dashes. Its label is for `user-code`. */
+/** The field for a user code. The service ignores case, spaces and dashes. Its label must be for the id `user-code`. */
 export function codeInput(userCode = ''): Html {
   return html`<input
     class="code-input"

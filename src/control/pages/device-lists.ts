@@ -11,9 +11,9 @@ export type SignedInDevice = {
   readonly lastSeenAt: Date
   readonly lastIp: string
   readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
-  /** The device whose session approved it; null for a browser, a mail or a passkey. */
+  /** The device whose session approved it; null when a browser, an email or a passkey did. */
   readonly approverName: string | null
-  /** The session that asks for this page. */
+  /** Whether this page was requested with this session. */
   readonly current: boolean
 }
 
@@ -22,11 +22,14 @@ export type OwnPasskey = {
   readonly name: string
   readonly createdAt: Date
   readonly lastUsedAt: Date | null
-  /** Kept in a password manager that brings it to other devices. */
+  /** Whether a password manager syncs it to other devices. */
   readonly synced: boolean
 }
 
-/** What the account's passkeys are to the browser: it tells its password manager, which forgets those that are deleted here. */
+/**
+ * The account's passkeys for the browser, which tells its password manager to forget the deleted ones (WebAuthn signal
+ * methods).
+ */
 export type AcceptedPasskeys = {
   readonly rpId: string
   /** The account's user handle, base64url. */
@@ -34,7 +37,7 @@ export type AcceptedPasskeys = {
   readonly credentialIds: readonly string[]
 }
 
-/** Everything signed in to the account, each with a way to sign it out. */
+/** The signed-in devices of the account, each with a button to sign it out. */
 export function deviceList(devices: readonly SignedInDevice[]): Html {
   return html`<section class="part" aria-labelledby="devices">
     <h2 id="devices">Devices ${count(devices)}</h2>
@@ -48,7 +51,7 @@ export function deviceList(devices: readonly SignedInDevice[]): Html {
   </section>`
 }
 
-/** The account's passkeys, and a way to add one. */
+/** The account's passkeys, and a form to add one. */
 export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedPasskeys): Html {
   return html`<section
     class="part"
@@ -62,7 +65,7 @@ export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedP
     ${
       passkeys.length === 0
         ? html`<p class="empty">
-            None yet. With a passkey you sign in by fingerprint, face or screen lock, without a mail.
+            None yet. With a passkey you sign in by fingerprint, face or screen lock, without an email.
           </p>`
         : html`<ul class="rows">
             ${passkeys.map(passkeyRow)}
@@ -97,7 +100,7 @@ function deviceRow(device: SignedInDevice): Html {
 
 function approval({ approvedVia, approverName }: SignedInDevice): Interpolation {
   if (approvedVia === 'passkey') return 'signed in by passkey'
-  if (approvedVia === 'mail') return 'approved by mail'
+  if (approvedVia === 'mail') return 'approved by email'
   const way = approvedVia === 'user_code' ? 'by its code' : 'on its waiting page'
   return approverName ? html`approved ${way} from ${quoted(approverName)}` : `approved ${way} in a browser`
 }
@@ -138,7 +141,7 @@ const ADD_PASSKEY = html`<form class="inline add" data-passkey="register" data-p
   </form>
   ${PASSKEY_MISSING}`
 
-// A second step without scripts: what cannot be undone is never one click away.
+/** A second step that works without JavaScript, because these actions cannot be undone. */
 function fold(label: string, of: string, body: Interpolation): Html {
   return html`<details class="fold" name="row">
     <summary class="button quiet">${label}<span class="unseen"> ${of}</span></summary>

@@ -1,12 +1,14 @@
 type Notice = { readonly tone: 'good' | 'bad'; readonly text: string }
 
-/** What the device page says above its parts after a form was sent. */
+/** What the device page says after a form was sent. */
 export const DEVICE_NOTICES = {
   approved: { tone: 'good', text: 'Approved. The device continues by itself within seconds.' },
   denied: { tone: 'good', text: 'Denied. The device was not signed in.' },
   unknown_code: {
     tone: 'bad',
-    text: 'No device of yours waits with this code. Compare it with the screen; if it is right, start the sign-in again.',
+    text:
+      'No device of yours waits with this code. Compare it with the screen. ' +
+      'If it is right, start the sign-in again.',
   },
   expired_code: { tone: 'bad', text: 'This code has expired. Start the sign-in on the device again.' },
   approved_code: {

@@ -5,24 +5,27 @@ import { DEVICE_NOTICES, type DeviceNotice } from './device-notices.ts'
 import { page } from './document.ts'
 import { type DeviceAction, PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { DECISION, loginSlip, type PendingLogin, warning } from './parts.ts'
+import { DECISION, loginFacts, type PendingLogin, warning } from './parts.ts'
 import { passkeyButton } from './passkey-parts.ts'
 import { toDevice } from './sign-in-page.ts'
 
 export type DevicePage = {
   readonly user: { readonly email: string; readonly team: string; readonly role: string }
-  /** What the last form did, or why it did not. */
+  /** What the last form did, or why it did nothing. */
   readonly notice: DeviceNotice | null
-  /** From the address or from the last form; filled in, not looked up. */
+  /** The code from the address or from the last form. It is filled in, not looked up. */
   readonly userCode: string | null
-  /** The pending login of this account that was just looked up. */
+  /** The pending login that the last form found. */
   readonly found: PendingLogin | null
   readonly devices: readonly SignedInDevice[]
   readonly passkeys: readonly OwnPasskey[]
   readonly accepted: AcceptedPasskeys
 }
 
-/** The page of a signed-in person: approve a device by its code, own devices and passkeys, sign out. Needs `scripts: true`. */
+/**
+ * The page of a signed-in person: approving a device by its code, own devices and passkeys, sign-out. Needs `scripts:
+ * true`.
+ */
 export function devicePage(data: DevicePage): Html {
   return page(
     { title: 'Your devices', layout: 'wide', scripts: true },
@@ -37,7 +40,10 @@ export function devicePage(data: DevicePage): Html {
   )
 }
 
-/** `GET /device` of somebody who is not signed in: the ways in. The code in the address is kept. Needs `scripts: true`. */
+/**
+ * `GET /device` without a session: how to sign in. The code in the address is kept for afterwards. Needs `scripts:
+ * true`.
+ */
 export function deviceSignInPage({ userCode }: { readonly userCode: string | null }): Html {
   return page(
     { title: 'Sign in', scripts: true },
@@ -51,10 +57,10 @@ export function deviceSignInPage({ userCode }: { readonly userCode: string | nul
       </p>
       ${passkeyButton({ then: toDevice(userCode) })}
       <section class="aside">
-        <h2>Use the link in your mail</h2>
+        <h2>Use the link in your email</h2>
         <p>
-          Start a sign-in on your device, for example with <code>svc login</code>. The link in the mail that we send you
-          signs in this browser too.
+          Start a sign-in on your device, for example with <code>svc login</code>. The link in the email that we send
+          you signs in this browser too.
         </p>
       </section>`,
   )
@@ -80,7 +86,7 @@ function codePart(userCode: string | null): Html {
 function decisionPart(login: PendingLogin): Html {
   return html`<section class="part" aria-labelledby="approve">
     <h2 id="approve">Approve this device?</h2>
-    ${loginSlip(login, 'click')} ${warning('click')}
+    ${loginFacts(login, 'click')} ${warning('click')}
     <form method="post" action="${PATHS.device}">
       <input type="hidden" name="userCode" value="${login.userCode}" />
       ${DECISION}

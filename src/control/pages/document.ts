@@ -2,11 +2,11 @@ import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { PATHS } from './forms.ts'
 
 type Frame = {
-  /** Of the browser's tab. Never text that somebody sent. */
+  /** The title of the browser's tab. Never a caller's text. */
   readonly title: string
-  /** `card`: one question or answer. `wide`: a page of several parts. */
+  /** `card`: one question or answer. `wide`: several parts. */
   readonly layout?: 'card' | 'wide'
-  /** Loads the passkey script; such a page must be sent with `scripts: true`. */
+  /** Whether the page loads the passkey script. Such a page must be sent with `scripts: true`. */
   readonly scripts?: boolean
 }
 

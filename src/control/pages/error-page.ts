@@ -7,24 +7,24 @@ import type { IconName } from './icons.ts'
 
 export type ErrorPage = {
   readonly status: number
-  /** Names the request in the service's log. */
+  /** Identifies the request in the service's log. */
   readonly requestId: string
-  /** How long to wait, where waiting helps. */
+  /** How long to wait; undefined when waiting does not help. */
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** What a person sees instead of an error envelope: what happened and what to do, and nothing of how it happened. */
+/** The page for an error: what happened and what to do, without internals of the service. */
 export function errorPage({ status, requestId, retryAfterSeconds }: ErrorPage): Html {
   const { title, what, next, tone, icon } = wordsFor(status)
+  const advice = retryAfterSeconds ? `Try again in ${toDuration(retryAfterSeconds)}.` : next
   return page(
     { title },
-    html`${answer(tone, icon, title, [what, retryAfterSeconds ? `Try again in ${toDuration(retryAfterSeconds)}.` : next])}
-      ${wayOn(status)}
+    html`${answer(tone, icon, title, [what, advice])} ${nextStep(status)}
       <p class="hint reference">Error ${status} · <span class="name">${requestId}</span></p>`,
   )
 }
 
-function wayOn(status: number): Interpolation {
+function nextStep(status: number): Interpolation {
   if (status === 401) return html`<p class="more"><a class="button" href="${PATHS.signIn}">Sign in</a></p>`
   return (status === 403 || status === 404) && TO_DEVICES
 }
@@ -48,7 +48,7 @@ const WORDS: Readonly<Record<number, Words>> = {
   401: {
     title: 'You are not signed in',
     what: 'This page needs you to be signed in, or your sign-in has ended.',
-    next: 'Sign in again: with a passkey, or by the link in the mail that a new sign-in on your device sends you.',
+    next: 'Sign in again: with a passkey, or by the link in the email that a new sign-in on your device sends you.',
     tone: 'wait',
     icon: 'key',
   },
@@ -69,7 +69,7 @@ const WORDS: Readonly<Record<number, Words>> = {
   410: {
     title: 'This has expired',
     what: 'It was valid for a short time, which is over.',
-    next: 'Start the sign-in on your device again, and open the link in the new mail.',
+    next: 'Start the sign-in on your device again, and open the link in the new email.',
     tone: 'wait',
     icon: 'clock',
   },
@@ -98,7 +98,7 @@ const WORDS: Readonly<Record<number, Words>> = {
 
 function wordsFor(status: number): Words {
   const words = WORDS[status] ?? WORDS[status >= 500 ? 500 : 400]
-  if (!words) throw new Error('no words for 400 or 500')
+  if (!words) throw new Error('WORDS has no entry for 400 or 500.')
   return words
 }
 

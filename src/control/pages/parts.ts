@@ -3,54 +3,57 @@ import type { Secret } from '../../kernel/secret.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
 import { ICONS, type IconName } from './icons.ts'
 
-/** Whether a person approves by pressing a button, or has to type the code that the device shows. */
+/** `click`: a person approves by a button. `code`: the person also types the code that the device shows. */
 export type ApprovalMode = 'click' | 'code'
 
-/** A login that waits for somebody's yes or no. */
+/** A login that waits for a decision. */
 export type PendingLogin = {
-  /** As the device reported it, cleaned. */
+  /** Reported by the device, cleaned. */
   readonly deviceName: string
   /** `XXXX-XXXX` */
   readonly userCode: string
-  /** Where the device asked from. */
+  /** The address of the device. */
   readonly startIp: string
   readonly startedAt: Date
   readonly expiresAt: Date
-  /** This browser has the same IP address; null when that is not known. */
+  /** Whether this browser has the same IP address; null when that is not known. */
   readonly sameIp: boolean | null
 }
 
-/** How a note or an answer feels: it colours the sign, the words say it too. */
+/** The colour of a notice or an answer. The text says the same. */
 export type Tone = 'good' | 'bad' | 'wait' | 'plain'
 
-/** A time for people, in UTC, and for programs. */
+/** A time in UTC, readable for people and programs. */
 export function time(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${toUtcText(at)}</time>`
 }
 
-/** The time of day alone: for what ends within minutes. */
-export function timeOfDay(at: Date): Html {
+/** The time of day only, for what ends within minutes. */
+function timeOfDay(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${toUtcTimeOfDay(at)}</time>`
 }
 
-/** Somebody's words, in quotes and kept from turning the words around them. */
-export function quoted(words: string): Html {
-  return html`<q class="name"><bdi>${words}</bdi></q>`
+/** A caller's text in quotes, isolated so that its writing direction cannot change the text around it. */
+export function quoted(text: string): Html {
+  return html`<q class="name"><bdi>${text}</bdi></q>`
 }
 
-/** The head of an answer: a sign, what happened, and the sentences under it. */
+/** The head of an answer: an icon, what happened, and the sentences below it. */
 export function answer(tone: Tone, icon: IconName, title: string, sentences: readonly Interpolation[]): Html {
   return html`<span class="sign ${tone}">${ICONS[icon]}</span>
     <h1>${title}</h1>
     ${sentences.map((sentence) => html`<p class="lead">${sentence}</p>`)}`
 }
 
-/** What the person has to compare before saying yes: who asks, from where, when, and the code unless it is to be typed. */
-export function loginSlip(login: PendingLogin, mode: ApprovalMode): Html {
-  return html`<div class="slip">
+/**
+ * What a person compares before approving: the device, its address, the time, and the code unless the person has to
+ * type it.
+ */
+export function loginFacts(login: PendingLogin, mode: ApprovalMode): Html {
+  return html`<div class="facts">
     ${
       mode === 'click' &&
-      html`<div class="slip-code">
+      html`<div class="facts-code">
         <p>Code on the device’s screen</p>
         <p class="code">${login.userCode}</p>
       </div>`
@@ -72,7 +75,7 @@ export function loginSlip(login: PendingLogin, mode: ApprovalMode): Html {
   </div>`
 }
 
-/** The sentence that stands before every Approve (RFC 8628 section 5.4). */
+/** The warning above every Approve button (RFC 8628, section 5.4). */
 export function warning(mode: ApprovalMode): Html {
   const code = mode === 'click' ? 'the code matches your screen' : 'the code is on your own screen'
   return html`<p class="warning">
@@ -86,12 +89,12 @@ function ipHint(same: boolean | null): Interpolation {
   return same ? ' · same as this browser' : html` · <strong>different from this browser</strong>`
 }
 
-/** The token of a link, on its way back in a form's body: never in an address. */
+/** The token of a link as a hidden field, so that it travels in the form's body and never in an address. */
 export function tokenField(token: Secret): Html {
   return html`<input type="hidden" name="token" value="${token.reveal()}" />`
 }
 
-/** Approve and Deny, side by side and of equal weight. The field is named `action`. */
+/** The buttons Approve and Deny, of equal prominence. They set the field `action`. */
 export const DECISION = html`<div class="decision">
   <button class="button" name="action" value="approve">${ICONS.check} Approve</button>
   <button class="button" name="action" value="deny">${ICONS.cross} Deny</button>

@@ -2,8 +2,8 @@ import { html, type Html } from '../../http/page.ts'
 import { ICONS } from './icons.ts'
 
 /**
- * A button that signs in with a passkey; the script shows it where the browser can do that. `then` is the address of ours to go on
- * to, the same page again when it is null. The page must be sent with `scripts: true`.
+ * A button that signs in with a passkey. The script shows it in browsers that support passkeys. `then` is the path to
+ * open afterwards; null reloads the page. The page must be sent with `scripts: true`.
  */
 export function passkeyButton({ then }: { readonly then: string | null }): Html {
   return html`<div data-passkey-when="supported" hidden>
@@ -15,10 +15,10 @@ export function passkeyButton({ then }: { readonly then: string | null }): Html 
     ${PASSKEY_MISSING}`
 }
 
-/** Where the script says what it does and what went wrong; read out by screen readers. */
+/** Where the script reports progress and errors. Screen readers announce it. */
 export const PASSKEY_STATUS = html`<p class="status" role="status" data-passkey-status></p>`
 
-/** What a person sees whose browser cannot do passkeys, or runs no scripts. */
+/** What a person sees whose browser does not support passkeys or JavaScript. */
 export const PASSKEY_MISSING = html`<p class="hint" data-passkey-when="unsupported" hidden>
     This browser cannot use passkeys on this address.
   </p>

@@ -1,17 +1,23 @@
 import type { Request, Response } from 'express'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import type { Asset, Assets } from './assets.ts'
+import { readAssets } from './assets.ts'
+import type { Asset } from './assets.ts'
 import { SESSION_SHELL } from './session-shell.ts'
 import { signInPage } from './sign-in-page.ts'
 
 type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getWebauthnLibrary' | 'showSignIn' | 'showSessionShell'
 
-/** Short, because a new version has the same name; after it the browser asks whether its copy is good. */
+/**
+ * Short, because a new version of an asset has the same URL. After this time browsers revalidate their copy by its
+ * ETag.
+ */
 const MAX_AGE_SECONDS = 300
 
-export function pageRoutes({ assets }: { readonly assets: Assets }): Handlers<Operations> {
-  // What these write is no JSON, so they need Express's own types.
+/** The pages that are the same for everybody, and the files that pages load. */
+export function makePageHandlers(): Handlers<Operations> {
+  const assets = readAssets()
+  // The answers are not JSON, so they need Express's own types.
   const asset = (file: Asset) => async (req: unknown, res: unknown) => sendAsset(req as Request, res as Response, file)
   return {
     getStylesheet: asset(assets.stylesheet),
@@ -39,7 +45,7 @@ function sendAsset(req: Request, res: Response, { type, bytes, etag }: Asset): v
   res.status(200).set('Content-Type', type).end(bytes)
 }
 
-/** RFC 9110, section 13.1.2. */
+/** Whether `If-None-Match` names the current version (RFC 9110, section 13.1.2). */
 function hasCopy(req: Request, etag: string): boolean {
   const sent = (req.get('if-none-match') ?? '').split(',').map((value) => value.trim().replace(/^W\//, ''))
   return sent.includes(etag) || sent.includes('*')

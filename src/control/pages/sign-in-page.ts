@@ -5,9 +5,9 @@ import { ICONS } from './icons.ts'
 import { PASSKEY_MISSING, PASSKEY_STATUS } from './passkey-parts.ts'
 
 /**
- * Sign in with a passkey: from the list that the browser offers in the address field (conditional mediation of WebAuthn), or by the
- * button, with or without an address. Needs `scripts: true`; without scripts it says what works without them.
- * `userCode`: what the person was about to approve, kept for the page that follows.
+ * The page that signs in with a passkey: from the list that the browser offers in the email field (conditional
+ * mediation of WebAuthn), or by the button, with or without an address. Needs `scripts: true`; without JavaScript it
+ * says what else works. `userCode` is the code that the person was about to approve; the next page gets it.
  */
 export function signInPage({ userCode = null }: { readonly userCode?: string | null } = {}): Html {
   return page(
@@ -21,7 +21,7 @@ export function signInPage({ userCode = null }: { readonly userCode?: string | n
         data-passkey-when="supported"
         hidden
       >
-        <label for="email">E-mail address <small>optional</small></label>
+        <label for="email">Email address <small>optional</small></label>
         <input
           id="email"
           name="email"
@@ -38,14 +38,14 @@ export function signInPage({ userCode = null }: { readonly userCode?: string | n
       <section class="aside">
         <h2>No passkey yet?</h2>
         <p>
-          Start a sign-in on your device, for example with <code>svc login</code>, and open the link in the mail that we
-          send you. It signs in this browser too, and then you can add a passkey.
+          Start a sign-in on your device, for example with <code>svc login</code>, and open the link in the email that
+          we send you. It signs in this browser too, and then you can add a passkey.
         </p>
       </section>`,
   )
 }
 
-/** The device page, with a code filled in. */
+/** The path of the device page with a code filled in. */
 export function toDevice(userCode: string | null): string {
   return userCode ? `${PATHS.device}?userCode=${encodeURIComponent(userCode)}` : PATHS.device
 }

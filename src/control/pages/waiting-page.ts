@@ -6,7 +6,7 @@ import { answer, type ApprovalMode, type PendingLogin } from './parts.ts'
 import { passkeyButton } from './passkey-parts.ts'
 
 export type WaitingPage = {
-  /** Present only for somebody signed in to the account of the login: only they may decide here. */
+  /** Null unless the caller is signed in to the account of the login: only that caller may decide here. */
   readonly decide: {
     readonly token: Secret
     readonly email: string
@@ -16,8 +16,8 @@ export type WaitingPage = {
 }
 
 /**
- * The page of `verificationUri`, which opens on the device that wants to sign in. To a stranger it says only that a mail was sent:
- * not to whom, and not whether it arrived. Needs `scripts: true`.
+ * The page of `verificationUri`, which opens on the device that wants to sign in. A caller who is not signed in to the
+ * account learns only that an email was sent, not to whom and not whether it arrived. Needs `scripts: true`.
  */
 export function waitingPage({ decide }: WaitingPage): Html {
   return page({ title: 'Waiting for you', scripts: true }, decide ? decision(decide) : WAITING)
@@ -29,12 +29,13 @@ function decision(decide: NonNullable<WaitingPage['decide']>): Interpolation {
     ${decisionForm(decide)}`
 }
 
-const WAITING = html`${answer('wait', 'mail', 'We sent you a mail', [
-    'Open the link in it, and compare the code there with the one on your device. The device continues by itself once you approve.',
+const WAITING = html`${answer('wait', 'mail', 'We sent you an email', [
+    'Open the link in it, and compare the code there with the one on your device. ' +
+      'The device continues by itself once you approve.',
   ])}
   <div class="or"><span>or</span></div>
   ${passkeyButton({ then: null })}
   <p class="hint">
-    No mail after a minute? Look in the spam folder, then start the sign-in again on your device. If you did not start
+    No email after a minute? Look in the spam folder, then start the sign-in again on your device. If you did not start
     one, close this page.
   </p>`

@@ -5,16 +5,16 @@ import type { Notify } from '../notify.ts'
 import { isFresh } from './rules.ts'
 import type { ListedPasskey, PasskeyStore } from './store.ts'
 
-/** Changing the caller's own passkeys. What is refused is said in a word. */
+/** Changes the caller's own passkeys. Refusals are values, because the API and the page answer them differently. */
 export type PasskeyChanges = {
   rename(caller: Caller, id: string, name: string): Promise<ListedPasskey | 'invalid_name' | 'not_found'>
-  /** Needs a fresh sign-in: who finds an open browser must not lock its owner out. */
+  /** Needs a fresh sign-in, so that a person who finds an open browser cannot lock its owner out. */
   remove(caller: Caller, id: string, ip: string): Promise<'deleted' | 'not_found' | 'reauthenticate'>
 }
 
 type Needs = { readonly passkeys: PasskeyStore; readonly notify: Notify; readonly clock: Clock }
 
-export function passkeyChanges({ passkeys, notify, clock }: Needs): PasskeyChanges {
+export function makePasskeyChanges({ passkeys, notify, clock }: Needs): PasskeyChanges {
   return {
     async rename({ accountId }, id, name) {
       const clean = cleanDeviceName(name)

@@ -1,24 +1,29 @@
 /**
- * A passkey signs an account in without a mail. It is made and used in ceremonies of two requests: `start` gives a challenge, the browser's
- * authenticator signs it, `finish` checks that (WebAuthn Level 3, section 7). A challenge counts once, for its own kind of ceremony.
+ * A passkey signs an account in without an email. It is registered and used in ceremonies of two requests: `start`
+ * gives a challenge, the browser's authenticator signs it, and `finish` verifies the signature (WebAuthn Level 3,
+ * section 7). A challenge counts once and only for its own kind of ceremony.
+ *
+ *     registration:   start (fresh sign-in) --> challenge --finish (same session)--> passkey
+ *     authentication: start (anybody)       --> challenge --finish (known passkey)--> device session
+ *     passkey --(rename)--> passkey --(remove, fresh sign-in)--> gone
  */
 import { addSeconds } from '../../kernel/clock.ts'
 
-/** An account cannot have more. */
-export const MOST_PASSKEYS = 10
+/** How many passkeys an account can have. */
+export const MAX_PASSKEYS = 10
 
 /** How long an authenticator may take, and how long its challenge lives (WebAuthn, section 15.1). */
 export const CHALLENGE_SECONDS = 300
 
-/** How old a sign-in may be to change who can sign in. */
-const FRESH_SECONDS = 15 * 60
+/** How old a sign-in may be to add or remove passkeys. */
+const MAX_FRESH_SECONDS = 15 * 60
 
-/** Whether the person proved who they are a short while ago, in this session. */
+/** Whether the person proved who they are within the last 15 minutes, in this session. */
 export function isFresh({ authenticatedAt }: { readonly authenticatedAt: Date | null }, now: Date): boolean {
-  return authenticatedAt !== null && now <= addSeconds(authenticatedAt, FRESH_SECONDS)
+  return authenticatedAt !== null && now <= addSeconds(authenticatedAt, MAX_FRESH_SECONDS)
 }
 
-/** What a challenge was given out for. */
+/** A challenge, with the request that it was made for. */
 export type Challenge = {
   readonly ceremony: 'registration' | 'authentication'
   readonly accountId: string | null
@@ -27,7 +32,7 @@ export type Challenge = {
   readonly expiresAt: Date
 }
 
-/** Whether a challenge may register a passkey for this caller: only in the session that asked for it. */
+/** Whether a challenge may register a passkey for this caller: only in the session that requested it. */
 export function mayRegister(
   challenge: Challenge,
   caller: { readonly accountId: string; readonly sessionId: string },
@@ -41,28 +46,28 @@ export function mayRegister(
   )
 }
 
-/** A passkey that signed a challenge, and whose it is. */
+/** The account that a passkey belongs to. */
 type Owner = { readonly email: string; readonly userHandle: string }
 
-/** Whether a challenge may sign this owner in: the address that was named at either end, if any, is theirs. */
-export function maySignIn(
-  challenge: Challenge,
-  owner: Owner,
-  said: { readonly email: string | null; readonly userHandle: string | null },
-  now: Date,
-): boolean {
-  const names = [challenge.email, said.email].filter((email) => email !== null)
+/** What the browser claims: the address that the person typed, and the user handle of the authenticator. */
+type Claim = { readonly email: string | null; readonly userHandle: string | null }
+
+/**
+ * Whether a challenge may sign this owner in: an address that was named at the start or at the end must be the owner's.
+ */
+export function maySignIn(challenge: Challenge, owner: Owner, claim: Claim, now: Date): boolean {
+  const emails = [challenge.email, claim.email].filter((email) => email !== null)
   return (
     challenge.ceremony === 'authentication' &&
     now < challenge.expiresAt &&
-    names.every((email) => email === owner.email) &&
-    said.userHandle === owner.userHandle
+    emails.every((email) => email === owner.email) &&
+    claim.userHandle === owner.userHandle
   )
 }
 
 /**
- * Whether a counter stood still or went back, which says that there is a copy of the authenticator. Synced passkeys have no counter and
- * always say 0 (WebAuthn, section 6.1.1).
+ * Whether a counter did not increase, which is a sign of a copied authenticator. Synced passkeys have no counter and
+ * always report 0 (WebAuthn, section 6.1.1).
  */
 export function isCounterRegression(stored: bigint, reported: number): boolean {
   return (stored > 0n || reported > 0) && BigInt(reported) <= stored

@@ -1,11 +1,11 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
-import { MOST_PASSKEYS } from './rules.ts'
+import { MAX_PASSKEYS } from './rules.ts'
 import type { Challenge } from './rules.ts'
 import type { MadePasskey } from './webauthn.ts'
 
-/** A passkey, as its owner sees it. */
+/** A passkey, for its owner. */
 export type ListedPasskey = {
   readonly id: string
   readonly name: string
@@ -14,7 +14,7 @@ export type ListedPasskey = {
   readonly synced: boolean
 }
 
-/** A passkey, to sign in with. */
+/** A passkey, for verifying a sign-in. */
 export type StoredPasskey = {
   readonly id: string
   readonly accountId: string
@@ -28,22 +28,26 @@ export type StoredPasskey = {
 
 type Row = Prisma.PasskeyGetPayload<object>
 
-export type PasskeyStore = ReturnType<typeof passkeyStore>
+export type PasskeyStore = ReturnType<typeof makePasskeyStore>
 
-export function passkeyStore(db: PrismaClient) {
+/** Passkeys, and the challenges of their ceremonies. */
+export function makePasskeyStore(db: PrismaClient) {
   return {
     async saveChallenge(hash: SecretHash, challenge: Challenge, now: Date): Promise<void> {
       await db.webauthnChallenge.create({ data: { hash, ...challenge, createdAt: now } })
     },
 
-    /** What a challenge was given out for, to exactly one caller: it is deleted before anybody verifies its answer. */
-    async takeChallenge(hash: SecretHash): Promise<Challenge | null> {
+    /**
+     * Deletes a challenge and returns it, to exactly one caller, before its answer is verified; null when it is not
+     * there.
+     */
+    async consumeChallenge(hash: SecretHash): Promise<Challenge | null> {
       const challenge = await db.webauthnChallenge.findUnique({ where: { hash } })
       const { count } = await db.webauthnChallenge.deleteMany({ where: { hash } })
       return count === 1 ? challenge : null
     },
 
-    /** Who is about to get a passkey, with those they have. */
+    /** The account that registers a passkey, with the passkeys it has. */
     async findRegistrant(accountId: string) {
       return db.account.findUniqueOrThrow({
         where: { id: accountId },
@@ -51,7 +55,7 @@ export function passkeyStore(db: PrismaClient) {
       })
     },
 
-    /** Keeps a new passkey. `taken`: somebody has this credential. `full`: the account has as many as it may. */
+    /** Saves a new passkey. `taken`: the credential is registered already. `full`: the account has `MAX_PASSKEYS`. */
     async add(
       made: MadePasskey,
       { accountId, name, ip }: { accountId: string; name: string; ip: string },
@@ -59,9 +63,9 @@ export function passkeyStore(db: PrismaClient) {
     ): Promise<ListedPasskey | 'taken' | 'full'> {
       return db
         .$transaction(async (tx) => {
-          // One after the other for each account, or two could pass the bound together.
+          // This lock serialises additions of one account; without it two could pass the limit together.
           await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
-          if ((await tx.passkey.count({ where: { accountId } })) >= MOST_PASSKEYS) return 'full'
+          if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) return 'full'
           const row = await tx.passkey.create({ data: { ...made, accountId, name, createdAt: now } })
           await tx.auditEvent.create({ data: passkeyEvent('passkey.added', row, ip, now) })
           return toListed(row)
@@ -79,8 +83,8 @@ export function passkeyStore(db: PrismaClient) {
       return { ...passkey, email: account.email, userHandle: Buffer.from(account.userHandle).toString('base64url') }
     },
 
-    /** Notes a use; false when another one was noted since the passkey was read. */
-    async noteUse(
+    /** Saves a use; false when another use was saved since the passkey was read. */
+    async saveUse(
       { id, counter }: StoredPasskey,
       used: { counter: number; backedUp: boolean },
       now: Date,
@@ -92,8 +96,11 @@ export function passkeyStore(db: PrismaClient) {
       return count === 1
     },
 
-    /** Notes that a counter went back. The passkey stays: it is a sign of a copy, no proof (WebAuthn, section 6.1.1). */
-    async noteRegression(passkey: StoredPasskey, reported: number, ip: string, now: Date): Promise<void> {
+    /**
+     * Writes an audit row. The passkey stays, because a regression is a sign of a copy and no proof (WebAuthn, section
+     * 6.1.1).
+     */
+    async saveRegression(passkey: StoredPasskey, reported: number, ip: string, now: Date): Promise<void> {
       const event = passkeyEvent('passkey.counter_regressed', passkey, ip, now)
       const details = { stored: Number(passkey.counter), reported }
       await db.auditEvent.create({ data: { ...event, details } })
@@ -105,13 +112,13 @@ export function passkeyStore(db: PrismaClient) {
       return rows.map(toListed)
     },
 
-    /** Gives a passkey of this account another name; null when it has none of this id. */
+    /** Renames a passkey of this account; null when the account has no passkey with this id. */
     async rename(id: string, accountId: string, name: string): Promise<ListedPasskey | null> {
       const [row] = await db.passkey.updateManyAndReturn({ where: { id, accountId }, data: { name } })
       return row ? toListed(row) : null
     },
 
-    /** Deletes a passkey of this account, once; null when it has none of this id. */
+    /** Deletes a passkey of this account, with its audit row; null when the account has no passkey with this id. */
     async remove(
       id: string,
       accountId: string,

@@ -5,67 +5,96 @@ import {
   verifyRegistrationResponse,
 } from '@simplewebauthn/server'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { AuthenticationCredential, RegistrationCredential } from '../../../generated/openapi.ts'
+import type {
+  AuthenticationCredential,
+  PasskeyCreationOptions,
+  PasskeyRequestOptions,
+  RegistrationCredential,
+} from '../../../generated/openapi.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { CHALLENGE_SECONDS } from './rules.ts'
 
-/** The domain that passkeys are for, and the one origin that may use them here. Never from a request. */
+/**
+ * The relying party: its domain, and the one origin that may use its passkeys. From the settings, never from a request.
+ */
 export type Webauthn = { readonly rpId: string; readonly origin: string }
 
 /**
- * EdDSA, ES256, RS256 (COSE). Named for options and for verification alike: what the library takes unasked depends on the runtime.
+ * EdDSA, ES256, RS256 (COSE). Given to options and verification alike, because the library's default depends on the
+ * runtime.
  */
 const ALGORITHMS = [-8, -7, -257]
 
 const TIMEOUT_MS = CHALLENGE_SECONDS * 1000
 
-/** Who gets a passkey, and what they have. */
+/** An account that registers a passkey, with the passkeys it has. */
 export type Registrant = {
   readonly email: string
   readonly userHandle: Uint8Array<ArrayBuffer>
   readonly passkeys: readonly { readonly credentialId: string; readonly transports: readonly string[] }[]
 }
 
-/** The options of a registration, with a new challenge in them. */
-export async function registrationOptions({ rpId }: Webauthn, { email, userHandle, passkeys }: Registrant) {
-  const options = await generateRegistrationOptions({
+/** Makes the options of a registration, with a new challenge in them. */
+export async function makeRegistrationOptions(
+  rpId: string,
+  { email, userHandle, passkeys }: Registrant,
+): Promise<{ options: PasskeyCreationOptions; challenge: Secret }> {
+  const { rp, user, challenge, pubKeyCredParams, excludeCredentials } = await generateRegistrationOptions({
     rpName: 'svc',
     rpID: rpId,
     userID: userHandle,
     userName: email,
     userDisplayName: email,
-    timeout: TIMEOUT_MS,
-    attestationType: 'none',
     excludeCredentials: passkeys.map(({ credentialId, transports }) => ({
       id: credentialId,
       transports: [...transports],
     })),
-    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   })
-  return { options, challenge: new Secret(options.challenge) }
+  const options: PasskeyCreationOptions = {
+    rp: { id: rp.id ?? rpId, name: rp.name },
+    user: { id: user.id, name: user.name, displayName: user.displayName },
+    challenge,
+    pubKeyCredParams: pubKeyCredParams.map(({ alg }) => ({ type: 'public-key', alg })),
+    timeout: TIMEOUT_MS,
+    excludeCredentials: (excludeCredentials ?? []).map(({ id, transports = [] }) => ({
+      type: 'public-key',
+      id,
+      transports,
+    })),
+    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+    attestation: 'none',
+    extensions: { credProps: true },
+    hints: [],
+  }
+  return { options, challenge: new Secret(challenge) }
 }
 
-/** The options of a sign-in, the same for everybody but for the new challenge. */
-export async function loginOptions({ rpId }: Webauthn) {
-  const options = await generateAuthenticationOptions({
-    rpID: rpId,
+/** Makes the options of a sign-in. They are the same for every caller but for the new challenge. */
+export async function makeLoginOptions(rpId: string): Promise<{ options: PasskeyRequestOptions; challenge: Secret }> {
+  const { challenge } = await generateAuthenticationOptions({ rpID: rpId, allowCredentials: [] })
+  const options: PasskeyRequestOptions = {
+    challenge,
+    rpId,
     timeout: TIMEOUT_MS,
     userVerification: 'required',
     allowCredentials: [],
-  })
-  return { options, challenge: new Secret(options.challenge) }
+  }
+  return { options, challenge: new Secret(challenge) }
 }
 
-/** The challenge that a browser says it answers; null when it says none, or answers from inside a page of another site. */
+/**
+ * The challenge that a browser answered; null when there is none, or when the answer comes from a frame inside another
+ * site's page.
+ */
 export function readChallenge(clientDataJson: string): Secret | null {
-  const said = parse(Buffer.from(clientDataJson, 'base64url').toString('utf8'))
-  if (typeof said !== 'object' || said === null || !('challenge' in said)) return null
-  if ('crossOrigin' in said && said.crossOrigin !== false) return null
-  return typeof said.challenge === 'string' ? new Secret(said.challenge) : null
+  const clientData = parseJson(Buffer.from(clientDataJson, 'base64url').toString('utf8'))
+  if (typeof clientData !== 'object' || clientData === null || !('challenge' in clientData)) return null
+  if ('crossOrigin' in clientData && clientData.crossOrigin !== false) return null
+  return typeof clientData.challenge === 'string' ? new Secret(clientData.challenge) : null
 }
 
-/** A passkey that was made for us, to be kept. */
+/** A new passkey, to be saved. */
 export type MadePasskey = {
   readonly credentialId: string
   readonly publicKey: Uint8Array<ArrayBuffer>
@@ -75,15 +104,15 @@ export type MadePasskey = {
   readonly backedUp: boolean
 }
 
-/** What a registration made; null when anything about it is wrong. */
+/** Verifies a registration and returns the passkey; null when anything about it is wrong. */
 export async function verifyRegistration(
   { rpId, origin }: Webauthn,
   credential: RegistrationCredential,
   challenge: Secret,
 ): Promise<MadePasskey | null> {
-  const made = await orNull(
+  const verified = await orNull(
     verifyRegistrationResponse({
-      // The contract has checked the fields that are read; the others it leaves open.
+      // The contract has checked the fields that the library reads, and leaves the others open.
       response: credential as unknown as RegistrationResponseJSON,
       expectedChallenge: challenge.reveal(),
       expectedOrigin: origin,
@@ -92,8 +121,8 @@ export async function verifyRegistration(
       supportedAlgorithmIDs: ALGORITHMS,
     }),
   )
-  if (!made?.verified) return null
-  const { credential: key, credentialDeviceType, credentialBackedUp } = made.registrationInfo
+  if (!verified?.verified) return null
+  const { credential: key, credentialDeviceType, credentialBackedUp } = verified.registrationInfo
   return {
     credentialId: key.id,
     publicKey: new Uint8Array(key.publicKey),
@@ -104,35 +133,39 @@ export async function verifyRegistration(
   }
 }
 
-/** What a genuine signature says besides; null when anything about it is wrong. Whether the counter moved is not judged here. */
+/**
+ * Verifies a sign-in and returns what the authenticator reported; null when anything is wrong. Does not judge the
+ * counter.
+ */
 export async function verifyLogin(
   { rpId, origin }: Webauthn,
   credential: AuthenticationCredential,
   challenge: Secret,
   passkey: { readonly credentialId: string; readonly publicKey: Uint8Array<ArrayBuffer> },
 ): Promise<{ counter: number; backedUp: boolean } | null> {
-  const checked = await orNull(
+  const verified = await orNull(
     verifyAuthenticationResponse({
+      // As above.
       response: credential as unknown as AuthenticationResponseJSON,
       expectedChallenge: challenge.reveal(),
       expectedOrigin: origin,
       expectedRPID: rpId,
       requireUserVerification: true,
-      // With a counter of 0 the library judges the signature alone.
+      // A stored counter of 0 makes the library check the signature only.
       credential: { id: passkey.credentialId, publicKey: passkey.publicKey, counter: 0 },
     }),
   )
-  if (!checked?.verified) return null
-  const { newCounter, credentialBackedUp } = checked.authenticationInfo
+  if (!verified?.verified) return null
+  const { newCounter, credentialBackedUp } = verified.authenticationInfo
   return { counter: newCounter, backedUp: credentialBackedUp }
 }
 
-/** The library throws at most of what is wrong, with words that are for nobody outside. */
-async function orNull<Checked>(checking: Promise<Checked>): Promise<Checked | null> {
-  return checking.catch(() => null)
+/** The library throws for most mistakes, with messages that are not for clients. */
+async function orNull<Verified>(verifying: Promise<Verified>): Promise<Verified | null> {
+  return verifying.catch(() => null)
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -4,7 +4,7 @@ import type { CookieReply } from '../../http/cookies.ts'
 import type { IssuedTokens } from './issue.ts'
 import type { DeviceSession } from './store.ts'
 
-/** What stands in the JSON where a cookie carries the token. */
+/** What the JSON contains instead of a token that a cookie carries. */
 const REDACTED = '[redacted]'
 
 /** Whether the caller asked for HTTP-only cookies. The validator has turned the header into a boolean. */
@@ -12,33 +12,36 @@ export function wantsCookies(req: Pick<Request, 'headers'>): boolean {
   return String(req.headers['x-svc-use-cookies']) === 'true'
 }
 
-type Lifetimes = { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
+type TokenReply = CookieReply & { set(name: string, value: string): unknown }
 
-/** Who signed in, on which device, and the tokens. */
-export function answerTokenSet(
+type Settings = {
+  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
+  readonly secure: boolean
+}
+
+/** The token set of the contract: who signed in, on which device, and the tokens. */
+export function toTokenSetAnswer(
   req: Pick<Request, 'headers'>,
   res: TokenReply,
   session: DeviceSession,
   tokens: IssuedTokens,
-  settings: { lifetimes: Lifetimes; secure: boolean },
+  settings: Settings,
 ) {
   return {
     account: session.email,
     organization: session.organization,
     team: session.team,
     deviceId: session.deviceId,
-    ...answerTokens(req, res, tokens, settings),
+    ...toTokenAnswer(req, res, tokens, settings),
   }
 }
 
-type TokenReply = CookieReply & { set(name: string, value: string): unknown }
-
-/** The tokens as an answer shows them: in the JSON, or in cookies with the JSON redacted. */
-export function answerTokens(
+/** The tokens for an answer: in the JSON, or in cookies that this sets on the answer, with the JSON redacted. */
+export function toTokenAnswer(
   req: Pick<Request, 'headers'>,
   res: TokenReply,
   tokens: IssuedTokens,
-  { lifetimes, secure }: { lifetimes: Lifetimes; secure: boolean },
+  { lifetimes, secure }: Settings,
 ): { accessToken: string; refreshToken: string; expiresAt: string } {
   res.set('Cache-Control', 'no-store')
   const expiresAt = tokens.expiresAt.toISOString()

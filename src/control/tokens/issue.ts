@@ -1,5 +1,5 @@
-import { signAccessToken } from '../../kernel/access-token.ts'
-import type { SigningKey } from '../../kernel/access-token.ts'
+import { signAccessToken } from '../../access/access-token.ts'
+import type { SigningKey } from '../../access/access-token.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 import { makeRefreshToken } from '../../kernel/refresh-token.ts'
 import type { RefreshKey } from '../../kernel/refresh-token.ts'
@@ -9,6 +9,7 @@ import type { DeviceSession } from './store.ts'
 /** The tokens of a device session: a new access token, and the refresh token of the session's generation. */
 export type IssuedTokens = { readonly accessToken: Secret; readonly refreshToken: Secret; readonly expiresAt: Date }
 
+/** Makes the tokens of a session. It writes nothing: both are computed from the session and the service's keys. */
 export type IssueTokens = (session: DeviceSession, now: Date) => Promise<IssuedTokens>
 
 type Needs = {
@@ -17,19 +18,14 @@ type Needs = {
   readonly accessTokenSeconds: number
 }
 
-export function issueTokens({ keys, issuer, accessTokenSeconds }: Needs): IssueTokens {
+export function makeIssueTokens({ keys, issuer, accessTokenSeconds }: Needs): IssueTokens {
   return async (session, now) => {
     const { id: sessionId, accountId, organization, team, role } = session
-    // JWTs count whole seconds; what we say is what the token says.
+    // A JWT counts whole seconds. Rounding first makes the `expiresAt` of the answer equal to the token's `exp`.
     const expiresAt = addSeconds(new Date(Math.floor(now.getTime() / 1000) * 1000), accessTokenSeconds)
+    const claims = { accountId, sessionId, organization, team, role }
     return {
-      accessToken: await signAccessToken(
-        { accountId, sessionId, organization, team, role },
-        issuer,
-        keys.signingKey(),
-        now,
-        expiresAt,
-      ),
+      accessToken: await signAccessToken(claims, issuer, keys.signingKey(), now, expiresAt),
       refreshToken: makeRefreshToken(keys.refreshKey(), session.salt, sessionId, session.generation),
       expiresAt,
     }

@@ -6,7 +6,7 @@ import { absoluteEnd, idleEnd } from './rules.ts'
 import type { RefreshLifetimes } from './rules.ts'
 import type { DeviceSession, DeviceSessionStore } from './store.ts'
 
-/** What a device signs in with: a login that was approved, or a passkey. */
+/** What a device signs in with: an approved login, or a passkey. */
 export type SignIn = {
   /** Null for a passkey. */
   readonly loginId: string | null
@@ -15,15 +15,15 @@ export type SignIn = {
   readonly deviceId: string
   readonly deviceName: string
   readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
-  /** The session of the same browser, which begins and ends with the device's. */
+  /** The session of the same browser, which begins and ends with the device session. */
   readonly browserSession?: NewBrowserSession
 }
 
 /**
- * Signs a device in, which ends what was signed in under the same device id, and tells the account by mail. For a login that has its
- * session already it is that session, and the mail is sent if the one who made it was lost before that. One mail a session: it is not
- * waited for, and one that is not accepted is not sent again. Throws `not_invited` or `expired` when the invitation was withdrawn or
- * the login cancelled meanwhile.
+ * Signs a device in and returns its session. A session of the same account and device id is replaced. A login has one
+ * session, however often it is opened. The account is told by email, once per session and in the background; when the
+ * process that made the session stopped before the notice was taken, the next poll sends it. Throws `not_invited` when
+ * the invitation was withdrawn, and `expired` when the login was cancelled.
  */
 export type OpenSession = (signIn: SignIn, ip: string, now: Date) => Promise<DeviceSession>
 
@@ -31,11 +31,10 @@ type Needs = {
   readonly sessions: DeviceSessionStore
   readonly lifetimes: RefreshLifetimes
   readonly notify: Notify
-  /** Says to this process that a session has ended. */
-  readonly onEnd: (sessionId: string) => void
+  readonly onSessionEnd: (sessionId: string) => void
 }
 
-export function openSession({ sessions, lifetimes, notify, onEnd }: Needs): OpenSession {
+export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: Needs): OpenSession {
   return async ({ accountId, approvedVia, browserSession, ...signIn }, ip, now) => {
     const absoluteExpiresAt = absoluteEnd(now, lifetimes)
     const row = {
@@ -49,11 +48,12 @@ export function openSession({ sessions, lifetimes, notify, onEnd }: Needs): Open
     }
     const opened = await sessions.open(row, accountId, approvedVia, browserSession ?? null)
     if (typeof opened === 'string') throw new ApiError(opened)
-    opened.replaced.forEach(onEnd)
-    const { session, isNew, tells } = opened
-    // Not in the transaction that makes the session: whoever is lost right after that leaves the notice to the next poll. And not after
-    // the answer: nobody has tokens of a device before somebody has taken it upon them to tell its owner.
-    if (tells || (isNew && (await sessions.takeNotice(session.id, now))))
+    opened.replaced.forEach(onSessionEnd)
+    const { session, isNew, tookNotice } = opened
+    // The notice is taken after the session is committed, so that a process that stops in between leaves it to the next
+    // poll. It is taken before the answer, so that no device gets tokens before somebody is responsible for telling its
+    // owner.
+    if (tookNotice || (isNew && (await sessions.takeNotice(session.id, now))))
       notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
     return session
   }

@@ -5,22 +5,22 @@ import type { Handlers } from '../../http/operation.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { Secret } from '../../kernel/secret.ts'
-import { answerTokens, wantsCookies } from './answer.ts'
+import { toTokenAnswer, wantsCookies } from './answer.ts'
 import type { IssueTokens } from './issue.ts'
 import type { RefreshSession } from './refresh.ts'
 import type { SignOut } from './sign-out.ts'
 
 type Needs = {
   readonly refreshSession: RefreshSession
-  readonly signOut: SignOut
   readonly issueTokens: IssueTokens
+  readonly signOut: SignOut
   readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly secure: boolean
   readonly clock: Clock
 }
 
-export function tokenRoutes(needs: Needs): Handlers<'refreshTokens' | 'logout'> {
-  const { refreshSession, signOut, issueTokens, lifetimes, secure, clock } = needs
+export function makeTokenHandlers(needs: Needs): Handlers<'refreshTokens' | 'logout'> {
+  const { refreshSession, issueTokens, signOut, lifetimes, secure, clock } = needs
   return {
     async refreshTokens(req, res) {
       const token = req.body?.refreshToken ?? (wantsCookies(req) ? cookieOf(req, 'svc_refresh') : undefined)
@@ -32,12 +32,12 @@ export function tokenRoutes(needs: Needs): Handlers<'refreshTokens' | 'logout'> 
         account: session.email,
         team: session.team,
         deviceId: session.deviceId,
-        ...answerTokens(req, res, tokens, { lifetimes, secure }),
+        ...toTokenAnswer(req, res, tokens, { lifetimes, secure }),
       })
     },
 
     async logout(req, res) {
-      // Express's own type: what it reads is the same for every operation.
+      // The request as Express types it: what sign-out reads is the same for every operation.
       await signOut.here(req as unknown as Request, clock.now())
       clearCookies(res, secure)
       res.status(200).json({ ok: true })

@@ -1,24 +1,32 @@
 /**
- * The refresh-token family of a signed-in device. Each refresh moves it one generation on; only the newest token is good. The one
- * before it may be repeated for a short while by the client that used it, because answers get lost. Any other reuse means that
- * two parties hold the family's tokens, so it ends (RFC 9700, section 4.14.2).
+ * The refresh tokens of a signed-in device form a family: each refresh moves the family one generation on, and only the
+ * newest token is good. The previous token may be repeated for a short time by the client that used it, because answers
+ * get lost on the network. Any other reuse means that two parties hold tokens of the family, so the whole session ends
+ * (RFC 9700, section 4.14.2).
+ *
+ *     opened --refresh--> generation 1 --refresh--> generation 2 ...
+ *        \---------------------\---------------------\--(sign-out, reuse, withdrawal, replacement)--> revoked
+ *         \---------------------\---------------------\--(idle end, absolute end)--> expired
+ *
+ * `expired` is not stored: a session is expired when `now` has reached one of its two ends.
  */
 import { addSeconds } from '../../kernel/clock.ts'
 
-/** What the rules look at. */
+/** The part of a device session that the rules read. */
 export type DeviceSessionState = {
   readonly generation: number
   readonly rotatedAt: Date | null
+  /** Identifies the client that rotated last. */
   readonly clientFingerprint: string | null
   readonly idleExpiresAt: Date
   readonly absoluteExpiresAt: Date
   readonly revoked: boolean
 }
 
-/** `rotate`: move on. `repeat`: the same answer again. `reuse`: end the family. */
+/** `rotate`: move to the next generation. `repeat`: give the same answer again. `reuse`: end the session. */
 export type RefreshVerdict = 'rotate' | 'repeat' | 'reuse' | 'unauthorized' | 'expired'
 
-/** What a genuine token of a generation gets, from a client with this fingerprint. */
+/** Decides what a genuine refresh token gets. `replaySeconds` is how long a lost answer may be repeated. */
 export function judgeRefresh(
   session: DeviceSessionState,
   token: { readonly generation: number; readonly fingerprint: string },
@@ -28,7 +36,7 @@ export function judgeRefresh(
   if (session.revoked) return 'unauthorized'
   if (now >= session.idleExpiresAt || now >= session.absoluteExpiresAt) return 'expired'
   if (token.generation === session.generation) return 'rotate'
-  // Ahead of its session: the database is an older copy. Nobody stole anything.
+  // A token ahead of its session means that the database was restored from an older copy. It is no sign of theft.
   if (token.generation > session.generation) return 'unauthorized'
   return isLostAnswer(session, token, replaySeconds, now) ? 'repeat' : 'reuse'
 }
@@ -49,15 +57,16 @@ function isLostAnswer(
 
 const DAY_SECONDS = 86_400
 
-/** How long the family lives without use, and in any case. */
+/** How long a session lives without use, and at most. */
 export type RefreshLifetimes = { readonly refreshIdleDays: number; readonly refreshAbsoluteDays: number }
 
-/** When a session that is used now ends without further use; never after its absolute end. */
+/** The idle end of a session that is used now; never after its absolute end. */
 export function idleEnd(now: Date, { refreshIdleDays }: RefreshLifetimes, absoluteExpiresAt: Date): Date {
   const idle = addSeconds(now, refreshIdleDays * DAY_SECONDS)
   return idle < absoluteExpiresAt ? idle : absoluteExpiresAt
 }
 
+/** The absolute end of a session that is opened now. */
 export function absoluteEnd(now: Date, { refreshAbsoluteDays }: RefreshLifetimes): Date {
   return addSeconds(now, refreshAbsoluteDays * DAY_SECONDS)
 }

@@ -2,46 +2,44 @@ import type { Request } from 'express'
 import { bearerOf } from '../../http/authenticate.ts'
 import { cookieOf } from '../../http/cookies.ts'
 import { ipOf } from '../../http/request.ts'
-import type { FindPublicKey } from '../../kernel/access-token.ts'
-import { verifyEndedToken } from '../../kernel/access-token.ts'
+import type { FindPublicKey } from '../../access/access-token.ts'
+import { verifyEndedToken } from '../../access/access-token.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { BrowserSessionStore } from '../browser-session/store.ts'
-import type { FindPresented } from './refresh.ts'
+import type { FindPresentedToken } from './refresh.ts'
 import type { DeviceSessionStore } from './store.ts'
 
 type Needs = {
   readonly sessions: DeviceSessionStore
   readonly browserSessions: BrowserSessionStore
-  readonly findPresented: FindPresented
+  readonly findPresentedToken: FindPresentedToken
   readonly findPublicKey: FindPublicKey
   readonly issuer: string
-  /** Says to this process that a session has ended. */
-  readonly onEnd: (sessionId: string) => void
+  readonly onSessionEnd: (sessionId: string) => void
 }
 
-/** The sessions that a request brings credentials of; access tokens count when they have ended, too. */
+/** The sessions that a request carries credentials of. An expired access token still names its session. */
 export type CurrentSessions = {
   readonly devices: readonly string[]
-  /** Of the session cookie. */
+  /** The session of the session cookie. */
   readonly browser: string | null
 }
 
 export type SignOut = {
-  /** What the request is signed in with. */
+  /** Finds the sessions that the request is signed in with. */
   findCurrent(req: Request): Promise<CurrentSessions>
-  /** Ends it. */
+  /** Ends them. Unknown credentials leave nothing to end, so this never refuses. */
   here(req: Request, now: Date): Promise<void>
 }
 
-/** Signing out where the request comes from: a token that is unknown or has expired leaves nothing to end. */
-export function signOut(needs: Needs): SignOut {
-  const { sessions, browserSessions, findPresented, findPublicKey, issuer, onEnd } = needs
+export function makeSignOut(needs: Needs): SignOut {
+  const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer, onSessionEnd } = needs
 
   async function findCurrent(req: Request): Promise<CurrentSessions> {
     const access = bearerOf(req) ?? cookieOf(req, 'svc_access')
     const verified = access ? await verifyEndedToken(new Secret(access), issuer, findPublicKey) : null
     const refresh = cookieOf(req, 'svc_refresh')
-    const presented = refresh ? await findPresented(new Secret(refresh)) : null
+    const presented = refresh ? await findPresentedToken(new Secret(refresh)) : null
     const cookie = cookieOf(req, 'svc_session')
     const browser = cookie ? await browserSessions.findLinked(hashSecret(new Secret(cookie))) : null
     const devices = [verified?.claims.sessionId, presented?.session.id, browser?.deviceSessionId]
@@ -54,7 +52,7 @@ export function signOut(needs: Needs): SignOut {
       const { devices, browser } = await findCurrent(req)
       for (const sessionId of devices) {
         await sessions.revoke(sessionId, 'logout', now, ipOf(req))
-        onEnd(sessionId)
+        onSessionEnd(sessionId)
       }
       if (browser) await browserSessions.revoke(browser, 'logout', now, ipOf(req))
     },

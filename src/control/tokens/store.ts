@@ -5,7 +5,7 @@ import { formatTeamName } from '../../kernel/team-name.ts'
 import type { NewBrowserSession } from '../browser-session/store.ts'
 import type { DeviceSessionState } from './rules.ts'
 
-/** A signed-in device with whom it belongs to. */
+/** A signed-in device, with its account and team. */
 export type DeviceSession = DeviceSessionState & {
   readonly id: string
   readonly salt: Uint8Array
@@ -33,8 +33,8 @@ export type NewDeviceSession = {
 
 export type RevokeReason = 'logout' | 'replaced' | 'surplus' | 'refresh_reuse' | 'signed_out' | 'signed_out_everywhere'
 
-/** More devices of one account than this are not kept signed in; the one seen longest ago goes. */
-const MOST_DEVICES = 50
+/** How many devices of one account stay signed in. The one that was seen longest ago makes room. */
+const MAX_DEVICES = 50
 
 const WITH_PEOPLE = {
   invitation: { include: { account: true, team: { include: { organization: true } } } },
@@ -42,17 +42,17 @@ const WITH_PEOPLE = {
 
 type Row = Prisma.DeviceSessionGetPayload<{ include: typeof WITH_PEOPLE }>
 
-export type DeviceSessionStore = ReturnType<typeof deviceSessionStore>
+export type DeviceSessionStore = ReturnType<typeof makeDeviceSessionStore>
 
-export function deviceSessionStore(db: PrismaClient) {
+export function makeDeviceSessionStore(db: PrismaClient) {
   const inTransaction = <T>(run: (tx: Prisma.TransactionClient) => Promise<T>) => withRetry(() => db.$transaction(run))
 
   return {
     /**
-     * Makes the session of a device. A login has one: made by the first poll, found by every later one. Making it ends the account's
-     * other sessions of the same device, and those beyond the bound; they are named. `tells`: whoever made it
-     * has not taken the notice, and this caller has. Otherwise the word for what happened meanwhile: the invitation was withdrawn, or
-     * the login cancelled.
+     * Opens the session of a device. A login has one session: the first poll makes it, every later poll finds it.
+     * Making it ends the account's other sessions of the same device and those beyond `MAX_DEVICES`; `replaced` has
+     * their ids. `tookNotice`: the process that made the session has not taken the notice, and this call has.
+     * `not_invited` and `expired` say that the invitation was withdrawn or the login cancelled in the meantime.
      */
     async open(
       session: NewDeviceSession,
@@ -60,11 +60,12 @@ export function deviceSessionStore(db: PrismaClient) {
       approvedVia: string,
       browserSession: NewBrowserSession | null,
     ): Promise<
-      { session: DeviceSession; isNew: boolean; tells: boolean; replaced: string[] } | 'not_invited' | 'expired'
+      { session: DeviceSession; isNew: boolean; tookNotice: boolean; replaced: string[] } | 'not_invited' | 'expired'
     > {
       return inTransaction(async (tx) => {
-        // One after the other for each account: polls of two logins, or a withdrawal, that arrive together. Not FOR UPDATE: that would
-        // wait for whoever approves, whose new browser session refers to the invitation, and who may wait for this login's row.
+        // This lock serialises concurrent polls of one account, and a withdrawal. FOR UPDATE would also wait for an
+        // approval, because its new browser session references the invitation; the approval may wait for this login's
+        // row, which would be a deadlock.
         const invited = await tx.$queryRaw<{ id: string }[]>`
           SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
           WHERE i.id = ${session.invitationId}::uuid AND i.revoked_at IS NULL FOR NO KEY UPDATE`
@@ -80,9 +81,9 @@ export function deviceSessionStore(db: PrismaClient) {
           include: WITH_PEOPLE,
         })
         if (!made) {
-          // Here and not in a statement of its own: polls that arrive together would all stand in line for a connection again.
-          const tells = row.noticeTakenAt === null && (await takeNotice(tx, row.id, session.createdAt))
-          return { session: toSession(row), isNew: false, tells, replaced: [] }
+          // In this transaction, because concurrent polls would otherwise all queue for a connection a second time.
+          const tookNotice = row.noticeTakenAt === null && (await takeNotice(tx, row.id, session.createdAt))
+          return { session: toSession(row), isNew: false, tookNotice, replaced: [] }
         }
 
         if (session.loginId)
@@ -98,11 +99,14 @@ export function deviceSessionStore(db: PrismaClient) {
           },
         })
         const replaced = await endReplaced(tx, row, accountId)
-        return { session: toSession(row), isNew: true, tells: false, replaced }
+        return { session: toSession(row), isNew: true, tookNotice: false, replaced }
       })
     },
 
-    /** True for the one caller that is to tell the owner of a session by mail. Nobody is once the session has ended. */
+    /**
+     * True for exactly one caller, which then tells the owner of the session by email. False once the session has
+     * ended.
+     */
     takeNotice: (id: string, now: Date): Promise<boolean> => takeNotice(db, id, now),
 
     async find(id: string): Promise<DeviceSession | null> {
@@ -111,8 +115,9 @@ export function deviceSessionStore(db: PrismaClient) {
     },
 
     /**
-     * Moves the family on from a generation; false when somebody else did, or it has ended. In a transaction of its own, because a lone
-     * statement that a hanging server has received may still take effect long after the caller was told that it failed.
+     * Moves a session on from a generation; false when another refresh did, or when the session has ended. It runs in a
+     * transaction, because a single statement that a hanging server has received may still take effect long after the
+     * caller saw it fail.
      */
     async rotate(
       id: string,
@@ -128,7 +133,7 @@ export function deviceSessionStore(db: PrismaClient) {
       })
     },
 
-    /** Ends a session, once, with its audit row. False when it had ended before. */
+    /** Ends a session with its audit row; false when it had ended before. */
     async revoke(id: string, reason: RevokeReason, now: Date, ip: string): Promise<boolean> {
       const ended = await inTransaction((tx) => endSessions(tx, { id }, reason, now, ip))
       return ended.length === 1
@@ -148,14 +153,14 @@ async function isApproved(tx: Prisma.TransactionClient, loginId: string): Promis
   return (await tx.deviceLogin.count({ where: { id: loginId, status: 'approved' } })) === 1
 }
 
-/** Ends what a new session takes the place of, each with its audit row. */
+/** Ends the sessions that a new session replaces, each with its audit row. Returns their ids. */
 async function endReplaced(tx: Prisma.TransactionClient, made: Row, accountId: string): Promise<string[]> {
   const others = { id: { not: made.id }, revokedAt: null, invitation: { accountId } }
   const same = await tx.deviceSession.findMany({ where: { ...others, deviceId: made.deviceId }, select: { id: true } })
   const surplus = await tx.deviceSession.findMany({
     where: { ...others, deviceId: { not: made.deviceId }, idleExpiresAt: { gt: made.createdAt } },
     orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
-    skip: MOST_DEVICES - 1,
+    skip: MAX_DEVICES - 1,
     select: { id: true },
   })
   const ended: string[] = []
@@ -167,7 +172,10 @@ async function endReplaced(tx: Prisma.TransactionClient, made: Row, accountId: s
   return ended
 }
 
-/** Ends device sessions that are alive, with the browser sessions that hang on them and an audit row for each. They are named. */
+/**
+ * Ends live device sessions, the browser sessions that depend on them, and writes an audit row for each. Returns their
+ * ids.
+ */
 export async function endSessions(
   tx: Prisma.TransactionClient,
   where: Prisma.DeviceSessionWhereInput,

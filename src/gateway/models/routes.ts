@@ -2,16 +2,16 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { toCodexModelList, toMessagesModelList, toModelList, visibleModels } from './rules.ts'
-import type { TeamOf } from './rules.ts'
+import type { FindTeam } from './rules.ts'
 
 type Needs = {
-  readonly teamOf: TeamOf
+  readonly findTeam: FindTeam
 }
 
 /** The lists of models, one for each kind of client. */
-export function modelRoutes({ teamOf }: Needs): Handlers<'listModels' | 'listCodexModels' | 'listMessagesModels'> {
+export function modelHandlers({ findTeam }: Needs): Handlers<'listModels' | 'listCodexModels' | 'listMessagesModels'> {
   const visibleTo = async (req: { caller?: Caller }) => {
-    const team = await teamOf(callerOf(req))
+    const team = await findTeam(callerOf(req))
     return team ? visibleModels(team) : []
   }
   return {

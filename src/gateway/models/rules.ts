@@ -1,19 +1,20 @@
 /**
- * Which models a team may see and call, and the lists that tell it. A team sees the published models of its allow-list; it calls
- * those that are certified as well. Whatever it may not call looks the same as what does not exist.
+ * Which models a team may see and call, and the lists that show them. A team sees the published models of its
+ * allow-list, and may call those that are also certified. A model that it may not call looks the same as one that does
+ * not exist.
  */
 import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
 import type { Caller } from '../../kernel/caller.ts'
 
-/** What the gateway has to know of a team. */
+/** What the gateway knows of a team. */
 export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models'>
 
-/** The team of a caller; null when it is gone. */
-export type TeamOf = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
+/** Finds the team of a caller; null when it no longer exists. */
+export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
 
 export type ModelVerdict = { readonly model: SnapshotModel } | 'model_not_allowed' | 'no_model_named'
 
-/** The model that a request means: the one it names, else the team's default. */
+/** The model of a request: the one that it names, else the team's default. */
 export function pickModel(team: ModelTeam, requested: string | undefined): ModelVerdict {
   const id = requested ?? team.defaultModel
   if (id === null) return 'no_model_named'
@@ -34,12 +35,12 @@ export function toModelList(models: readonly SnapshotModel[]) {
   return { object: 'list' as const, data: models.map(toListedModel) }
 }
 
-/** Vendor A's list with `models` beside it, the only member that Codex decodes. */
+/** Vendor A's list, and beside it `models`, the only member that Codex decodes. */
 export function toCodexModelList(models: readonly SnapshotModel[]) {
   return { ...toModelList(models), models: models.filter(isCallable).map(toCodexModel) }
 }
 
-/** Vendor B's list: whole, so there is nothing behind it. */
+/** Vendor B's list. It is never split into pages. */
 export function toMessagesModelList(models: readonly SnapshotModel[]) {
   const data = models.map(({ id, displayName, createdAt }) => {
     return { id, type: 'model' as const, display_name: displayName, created_at: createdAt.toISOString() }
@@ -57,7 +58,7 @@ function toListedModel({ id, owner, displayName, certified, published, verificat
   }
 }
 
-/** `ModelInfo` of Codex's protocol crate: every member that it refuses to do without, and nothing that claims an ability nobody checked. */
+/** `ModelInfo` of Codex's protocol crate: every member that it requires, and no ability that has not been checked. */
 function toCodexModel({ id, displayName }: SnapshotModel, position: number) {
   return {
     slug: id,
@@ -81,13 +82,24 @@ function toCodexModel({ id, displayName }: SnapshotModel, position: number) {
   }
 }
 
-/** Takes the place of Codex's own prompt, so it must say all that an agent needs. */
-const CODEX_INSTRUCTIONS = `You are a coding agent. You work in a person's terminal, in the folder they opened, through the tools you are given.
+/**
+ * Replaces Codex's own prompt, so it must say everything that an agent needs. An indented line continues the one
+ * before.
+ */
+const CODEX_INSTRUCTIONS =
+  `You are a coding agent. You work in a person's terminal, in the folder they opened, through the tools you are
+  given.
 
-- Do what is asked and finish it. Look before you change: search and read the files that matter, and follow the conventions you find there, including AGENTS.md files of the folder you work in and of those above it.
-- Keep changes small and to the point. Fix causes rather than symptoms. Do not touch what is not part of the task, and never undo changes that you did not make.
-- Use the shell tool for commands and for editing files. Prefer rg to grep and find. Do not run commands that destroy work or reach beyond the task unless you were asked to.
+- Do what is asked and finish it. Look before you change: search and read the files that matter, and follow the
+  conventions you find there, including AGENTS.md files of the folder you work in and of those above it.
+- Keep changes small and to the point. Fix causes rather than symptoms. Do not touch what is not part of the task,
+  and never undo changes that you did not make.
+- Use the shell tool for commands and for editing files. Prefer rg to grep and find. Do not run commands that
+  destroy work or reach beyond the task unless you were asked to.
 - Check your work with the tests, type checks or linters that the project has, and say so when you could not.
-- Before a group of commands, say in a sentence what you are about to do. At the end say briefly what changed, where, and what is left. Give paths and commands in backticks.
-- When a command is refused by the sandbox or needs approval, ask for it through the tool instead of working around it.
-- If you are not sure what is wanted and cannot find out, ask one short question; otherwise make a reasonable choice and name it.`
+- Before a group of commands, say in a sentence what you are about to do. At the end say briefly what changed,
+  where, and what is left. Give paths and commands in backticks.
+- When a command is refused by the sandbox or needs approval, ask for it through the tool instead of working
+  around it.
+- If you are not sure what is wanted and cannot find out, ask one short question; otherwise make a reasonable
+  choice and name it.`.replaceAll('\n  ', ' ')

@@ -1,10 +1,10 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
-import { quickCounter, quickHistogram } from '../../http/call-histograms.ts'
+import { makeCounter, makeHistogram } from '../../http/call-histograms.ts'
 import type { CallEvent } from './events.ts'
 
-/** Counts how calls ended, how long they took and the tokens that they used. */
-export function callMetrics(registry: Registry, openStreams: () => number): (event: CallEvent) => void {
+/** Returns what counts each call that has ended: how it ended, how long it took, and the tokens that it used. */
+export function makeCallMetrics(registry: Registry, openStreams: () => number): (event: CallEvent) => void {
   new Gauge({
     name: 'svc_open_streams',
     help: 'Streams that callers have open.',
@@ -13,35 +13,35 @@ export function callMetrics(registry: Registry, openStreams: () => number): (eve
       this.set(openStreams())
     },
   })
-  const countCalls = quickCounter(registry, {
+  const countCalls = makeCounter(registry, {
     name: 'svc_calls_total',
     help: 'Model calls that were sent to an upstream or to the local worker, by how they ended.',
     labelNames: ['served_by', 'style', 'outcome', 'status'],
   })
-  const tookSeconds = quickHistogram(registry, {
+  const observeSeconds = makeHistogram(registry, {
     name: 'svc_call_seconds',
     help: 'From sending a model call to the end of its answer.',
     labelNames: ['served_by'],
     buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
   })
-  const firstByteSeconds = quickHistogram(registry, {
+  const observeFirstByteSeconds = makeHistogram(registry, {
     name: 'svc_call_first_byte_seconds',
     help: 'From sending a model call to the first byte of its answer.',
     labelNames: ['served_by'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   })
-  const countTokens = quickCounter(registry, {
+  const countTokens = makeCounter(registry, {
     name: 'svc_tokens_total',
-    help: 'Tokens of model calls, as their answers said. Cached tokens are a part of the input.',
+    help: 'Tokens of model calls, as their answers reported them. Cached tokens are part of the input.',
     labelNames: ['model', 'served_by', 'kind'],
   })
   return ({ call, result }) => {
     if (!result) return
-    const { model, style, servedBy } = call
+    const { model, dialect, servedBy } = call
     const { outcome, status, durationMs, firstByteMs, usage } = result
-    countCalls(1, servedBy, style, outcome, String(status ?? 'none'))
-    tookSeconds(durationMs / 1000, servedBy)
-    if (firstByteMs !== null) firstByteSeconds(firstByteMs / 1000, servedBy)
+    countCalls(1, servedBy, dialect, outcome, String(status ?? 'none'))
+    observeSeconds(durationMs / 1000, servedBy)
+    if (firstByteMs !== null) observeFirstByteSeconds(firstByteMs / 1000, servedBy)
     const { inputTokens, outputTokens, cachedTokens } = usage
     if (inputTokens) countTokens(inputTokens, model, servedBy, 'input')
     if (outputTokens) countTokens(outputTokens, model, servedBy, 'output')

@@ -3,45 +3,46 @@ import type { Logger } from '../../log.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
 type Needs = {
-  /** Saves a batch, all of it or nothing; one that was saved already may come again. */
+  /** Saves all of a batch or nothing. Called again with a batch that may have been saved. */
   readonly save: (batch: EventBatch) => Promise<void>
-  /** The database is away, so the same batch may succeed later. Any other failure would come again each time. */
+  /** The database cannot be reached, so the same batch may succeed later. Any other failure would repeat each time. */
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   readonly log: Logger
 }
 
-export type Recorder = {
+export type EventRecorder = {
   /** Takes an event and returns at once. */
   record(event: CallEvent): void
-  /** Saves what is left, as far as the database is there, and ends. */
+  /** Saves what is left, as far as the database can be reached, and ends. */
   close(): Promise<void>
 }
 
 const FLUSH_MS = 1000
-const BATCH = 500
-/** Some 20 MB: what a busy gateway sees in minutes. */
-const MOST_WAITING = 50_000
+const MAX_BATCH = 500
+/** About 20 MB: the events of minutes of a busy gateway. */
+const MAX_WAITING = 50_000
 
 /**
- * Saves events in batches, off the path of the calls: every second, or as soon as a batch is full. While the database is away the
- * events wait, up to a bound; beyond it the oldest that are in no batch yet go, and how many is logged.
+ * Saves events in batches, outside of the calls: every second, or as soon as a batch is full. While the database cannot
+ * be reached, events wait. When too many wait, the oldest that are in no batch yet are dropped, and the log says how
+ * many.
  */
-export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWaiting = MOST_WAITING): Recorder {
+export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, maxWaiting = MAX_WAITING): EventRecorder {
   let waiting: CallEvent[] = []
-  /** On its way, or to be sent again: it stays as it is until it is saved or hopeless. */
+  /** Being saved, or to be saved again: it does not change until it is saved or refused. */
   let batch: EventBatch | null = null
   let dropped = 0
   let saving: Promise<boolean> | null = null
   let timer: NodeJS.Timeout | null = null
 
-  /** True: the batch is off the list, saved or hopeless. */
+  /** False: the database cannot be reached, and the batch waits. */
   function saveBatch(): Promise<boolean> {
-    saving ??= saveFirst().finally(() => (saving = null))
+    saving ??= saveNext().finally(() => (saving = null))
     return saving
   }
 
-  async function saveFirst(): Promise<boolean> {
-    batch ??= { id: newIdentifier('batch_'), events: waiting.splice(0, BATCH) }
+  async function saveNext(): Promise<boolean> {
+    batch ??= { id: newIdentifier('batch_'), events: waiting.splice(0, MAX_BATCH) }
     try {
       await save(batch)
     } catch (err) {
@@ -64,13 +65,13 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWa
     timer ??= setTimeout(() => {
       timer = null
       void saveAll().then(() => {
-        tellDropped()
+        logDropped()
         if (countUnsaved() > 0) flushSoon()
       })
     }, FLUSH_MS).unref()
   }
 
-  function tellDropped(): void {
+  function logDropped(): void {
     if (dropped === 0 || saving) return
     log.warn({ events: dropped }, 'call_events.dropped')
     dropped = 0
@@ -79,13 +80,13 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWa
   return {
     record(event) {
       waiting.push(event)
-      if (waiting.length > mostWaiting) {
-        // A tenth at once, because each cut copies the list.
-        const excess = Math.max(1, Math.floor(mostWaiting / 10))
+      if (waiting.length > maxWaiting) {
+        // A tenth at once, because each time copies the list.
+        const excess = Math.max(1, Math.floor(maxWaiting / 10))
         waiting = waiting.slice(excess)
         dropped += excess
       }
-      if (waiting.length === BATCH) void saveBatch()
+      if (waiting.length === MAX_BATCH) void saveBatch()
       flushSoon()
     },
     async close() {
@@ -93,18 +94,7 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, mostWa
       await saving
       await saveAll()
       dropped += countUnsaved()
-      tellDropped()
+      logDropped()
     },
-  }
-}
-
-/** Tells the log of each call that has ended, where there is no database for it. */
-export function logCalls(log: Logger): (event: CallEvent) => void {
-  return ({ kind, call, result }) => {
-    if (!result) return
-    const { caller, ...facts } = call
-    const { accountId, team, sessionId: deviceSessionId } = caller
-    const { usage, ...told } = result
-    log.info({ ...facts, accountId, team, deviceSessionId, ...told, ...usage }, `call.${kind}`)
   }
 }

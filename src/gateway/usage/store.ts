@@ -2,14 +2,14 @@ import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
-/** Any number, as long as every gateway uses the same and nobody else does. */
+/** The key of an advisory lock: the same in every gateway, and used for nothing else. */
 const WRITERS_LOCK = 5_273_081_114
 
 type Value = string | number | null | undefined
 
 type Column = { readonly name: string; readonly type: string; readonly of: (event: CallEvent) => Value }
 
-/** Null where there is no result: the call runs. */
+/** Columns of the result are null while the call runs. */
 const COLUMNS: readonly Column[] = [
   { name: 'kind', type: '"CallEventKind"', of: ({ kind }) => kind },
   { name: 'at', type: 'timestamptz', of: ({ at }) => at.toISOString() },
@@ -18,7 +18,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'team', type: 'text', of: ({ call }) => call.caller.team },
   { name: 'device_session_id', type: 'uuid', of: ({ call }) => call.caller.sessionId },
   { name: 'session_id', type: 'text', of: ({ call }) => call.sessionId },
-  { name: 'style', type: 'text', of: ({ call }) => call.style },
+  { name: 'style', type: 'text', of: ({ call }) => call.dialect },
   { name: 'model', type: 'text', of: ({ call }) => call.model },
   { name: 'served_by', type: 'text', of: ({ call }) => call.servedBy },
   { name: 'outcome', type: 'text', of: ({ result }) => result?.outcome },
@@ -35,12 +35,14 @@ const NAMES = Prisma.raw(COLUMNS.map(({ name }) => name).join(', '))
 /** The rows of call events. */
 export function callEventStore(db: PrismaClient) {
   return {
-    /** Saves these events in their order, all of them or none; a batch that was saved before changes nothing. */
+    /** Saves these events in their order, all of them or none. A batch that was saved before changes nothing. */
     async save({ id, events }: EventBatch): Promise<void> {
-      // One statement with one parameter a column, because a query that Prisma builds of as many rows costs several times as much.
+      // One statement with one parameter for each column: a query of as many rows that Prisma builds costs several
+      // times as much.
       const columns = COLUMNS.map(({ type, of }) => Prisma.sql`${arrayOf(events.map(of))}::text::${Prisma.raw(type)}[]`)
-      // Gateways write one after the other, so that ids become visible in their order: a reader that asks for what comes after
-      // an id never misses one that was given out earlier and committed later. Ids are given to rows of the join, thus after the lock.
+      // Gateways write one after the other, so that ids become visible in their order. Otherwise a reader that asks for
+      // the events after an id could miss one with a smaller id that is committed later. Ids are given to rows of the
+      // join, so after the lock is taken.
       await db.$executeRaw`
         WITH batch AS (
           INSERT INTO call_event_batches (id, saved_at) VALUES (${id}, now()) ON CONFLICT DO NOTHING RETURNING id
@@ -54,7 +56,10 @@ export function callEventStore(db: PrismaClient) {
   }
 }
 
-/** An array as Postgres reads it (its manual, section 8.15.6): all text in quotes, so that none of it means anything. */
+/**
+ * An array as Postgres reads it (its manual, section 8.15.6). All text is quoted, so that none of it has a meaning of
+ * its own.
+ */
 function arrayOf(values: readonly Value[]): string {
   return `{${values.map((value) => (typeof value === 'string' ? quote(value) : (value ?? 'NULL'))).join(',')}}`
 }

@@ -2,21 +2,23 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { WORKER_NAME } from '../backends/table.ts'
+import type { Worker } from '../backends/worker.ts'
 import { visibleModels } from '../models/rules.ts'
-import type { TeamOf } from '../models/rules.ts'
-import type { Engine } from './engine.ts'
-import { toWorker, WORKER_ID } from './rules.ts'
+import type { FindTeam } from '../models/rules.ts'
+import { toShownWorker } from './rules.ts'
 
 type Needs = {
-  readonly teamOf: TeamOf
-  readonly engine: Engine
+  readonly findTeam: FindTeam
+  /** Null: not configured. */
+  readonly worker: Worker | null
 }
 
 /** The local worker as a team sees it: with the models of that team. */
-export function workerRoutes({ teamOf, engine }: Needs): Handlers<'listWorkers' | 'getWorker'> {
+export function workerHandlers({ findTeam, worker }: Needs): Handlers<'listWorkers' | 'getWorker'> {
   const workerFor = async (req: { caller?: Caller }) => {
-    const [team, probe] = await Promise.all([teamOf(callerOf(req)), engine.look()])
-    return toWorker(probe, team ? visibleModels(team) : [])
+    const [team, found] = await Promise.all([findTeam(callerOf(req)), worker?.checkModels() ?? null])
+    return toShownWorker(found, team ? visibleModels(team) : [])
   }
   return {
     async listWorkers(req, res) {
@@ -24,7 +26,9 @@ export function workerRoutes({ teamOf, engine }: Needs): Handlers<'listWorkers' 
     },
 
     async getWorker(req, res) {
-      if (req.params.id !== WORKER_ID) throw new ApiError('not_found', { message: 'There is no such worker.' })
+      if (req.params.id !== WORKER_NAME) {
+        throw new ApiError('not_found', { message: `There is no such worker. The only one is ${WORKER_NAME}.` })
+      }
       res.status(200).json(await workerFor(req))
     },
   }

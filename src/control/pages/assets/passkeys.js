@@ -1,13 +1,13 @@
-// Passkeys in the browser. A plain module: every part of a page that needs it is marked by a data attribute and hidden until this
-// script has found that the browser can do it.
+// Passkeys in the browser. A plain module: every part of a page that needs it is marked by a data attribute, and hidden
+// until this script has found that the browser supports passkeys.
 //
-//   data-passkey-when="supported | unsupported"  shown when that is so
-//   data-passkey="sign-in"                        button: sign in with whatever passkey the person picks
-//   data-passkey="sign-in-form"                   form: the same, with an optional address and the browser's own list in it
-//   data-passkey="register"                       form: add a passkey to the signed-in account, with an optional name
-//   data-passkey="list"                           the account's passkeys: told to the browser, which forgets those that are not in it
-//   data-then="/path"                             where to go after signing in; this page again when empty
-//   data-passkey-status                           where the nearest of the above says what happens
+//   data-passkey-when="supported | unsupported"  shown in browsers that do or do not support passkeys
+//   data-passkey="sign-in"                       button: sign in with the passkey that the person picks
+//   data-passkey="sign-in-form"                  form: the same, with an optional email address
+//   data-passkey="register"                      form: add a passkey to the signed-in account, with an optional name
+//   data-passkey="list"                          the account's passkeys; the browser forgets others of this account
+//   data-then="/path"                            the page to open after signing in; empty reloads this page
+//   data-passkey-status                          where the nearest of the above reports progress and errors
 import '/assets/simplewebauthn-browser.js'
 
 const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentication, startRegistration } =
@@ -34,7 +34,7 @@ const WEBAUTHN_NAMES = {
   ConstraintError: 'This device cannot check that it is you. Set up a screen lock, fingerprint or PIN first.',
 }
 
-/** A refusal of the service: its code, and the seconds to wait where waiting helps. */
+/** A refusal of the service: its code, and how many seconds to wait where waiting helps. */
 class Refusal extends Error {
   constructor(status, code, retryAfter) {
     super(code)
@@ -73,7 +73,7 @@ async function register(name) {
   await post('/v1/auth/passkeys/register/finish', { credential, ...(name ? { name } : {}) })
 }
 
-/** What to tell the person; nothing when they only turned to another way of signing in. */
+/** What to tell the person; empty when they only changed to another way of signing in. */
 function explain(error, refused) {
   if (error instanceof Refusal) return explainRefusal(error, refused)
   // The library wraps what the browser threw, and keeps its name or its cause.
@@ -90,17 +90,18 @@ function explainRefusal({ status, code, retryAfter }, refused) {
 }
 
 const REFUSED_SIGN_IN =
-  'This passkey did not sign you in: it was deleted, belongs to another address, or waited too long. Try again, or use the link in your mail.'
+  'This passkey did not sign you in: it was deleted, belongs to another address, or waited too long. ' +
+  'Try again, or use the link in your email.'
 const REFUSED_REGISTRATION =
   'The passkey was not added: you are not signed in any more, or it took too long. Reload this page.'
 
 function go(then) {
-  // `replace`, so that Back does not lead to a sign-in that is over.
+  // `replace`, so that the Back button does not return to a finished sign-in.
   if (then) location.replace(then)
   else location.reload()
 }
 
-/** Runs one ceremony at a time for an element, says how it goes, and goes on to `then` when it is through. */
+/** Runs one ceremony at a time for an element, reports its progress, and opens `then` afterwards. */
 async function run(element, { working, refused }, ceremony, then) {
   const say = sayFor(element)
   if (isBusy(element)) return
@@ -138,13 +139,13 @@ function startSignInForm(form) {
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
     await run(form, SIGNING_IN, () => signIn(form.elements.email.value.trim()), form.dataset.then)
-    // The button's ceremony ended the browser's offer.
+    // The ceremony of the button ended the offer in the field.
     if (!isBusy(form)) await offerInField(form)
   })
   void offerInField(form)
 }
 
-/** Lets the browser offer passkeys in the address field. The challenge is renewed before it is over, while nobody has answered. */
+/** Lets the browser offer passkeys in the email field. The challenge is renewed before it expires. */
 async function offerInField(form) {
   if (!(await browserSupportsWebAuthnAutofill())) return
   let renewal
@@ -161,7 +162,7 @@ async function offerInField(form) {
     await signIn('', { optionsJSON, autofill: true, onPicked })
     go(form.dataset.then)
   } catch (error) {
-    // Nobody asked for this offer, so only what follows a picked passkey is worth a word.
+    // The person did not request this offer, so errors before a passkey was picked are not shown.
     if (picked) sayFor(form)(explain(error, REFUSED_SIGN_IN), 'bad')
   } finally {
     clearTimeout(renewal)
@@ -176,12 +177,12 @@ function startRegisterForm(form) {
 }
 
 /**
- * Tells the browser which passkeys the account has (WebAuthn Level 3, section 5.1.10.3), so that its password manager no longer offers
- * one that was deleted here. A sign-in that is refused tells it nothing: the service does not say whether it knows a passkey, and
- * one that only waited too long must not be forgotten.
+ * Tells the browser which passkeys the account has (WebAuthn Level 3, section 5.1.10.3), so that its password manager
+ * no longer offers one that was deleted here. A refused sign-in is not reported: the service does not say whether it
+ * knows a passkey, and a passkey whose challenge only expired must not be forgotten.
  */
 function signalAccepted({ dataset }) {
-  // A browser that cannot, or a password manager that will not, keeps what it has.
+  // Browsers without this method, and password managers that ignore it, keep their passkeys.
   void globalThis.PublicKeyCredential.signalAllAcceptedCredentials?.({
     rpId: dataset.rpId,
     userId: dataset.userId,

@@ -1,0 +1,21 @@
+/** A published Ed25519 key, reduced to what verifying needs (RFC 8037, section 2). */
+export type PublishedKey = { readonly kid: string; readonly x: string }
+
+/** Reads the Ed25519 keys of a JWK set's `keys` (RFC 7517, section 5) and ignores keys of other types. */
+export function toPublishedKeys(keys: unknown): PublishedKey[] {
+  if (!Array.isArray(keys)) return []
+  return (keys as unknown[]).flatMap((key) => {
+    if (!isObject(key) || key['kty'] !== 'OKP' || key['crv'] !== 'Ed25519') return []
+    const { kid, x } = key
+    return typeof kid === 'string' && typeof x === 'string' ? [{ kid, x }] : []
+  })
+}
+
+/** Writes keys as the `keys` of a JWK set. */
+export function toJwks(keys: readonly PublishedKey[]): object[] {
+  return keys.map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid, x }))
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

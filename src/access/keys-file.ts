@@ -1,0 +1,29 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { isObject, toJwks, toPublishedKeys } from './key-set.ts'
+import type { PublishedKey } from './key-set.ts'
+
+/** The content of the file: published keys and the control plane that they are from. */
+export type SavedKeys = { readonly source: string; readonly keys: readonly PublishedKey[] }
+
+/** Reads the file; null when it does not exist. Rejects when it cannot be read or is not JSON. */
+export async function readKeysFile(file: string): Promise<SavedKeys | null> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  })
+  const saved: unknown = text === null ? null : JSON.parse(text)
+  if (!isObject(saved)) return null
+  return { source: String(saved['source']), keys: toPublishedKeys(saved['keys']) }
+}
+
+/**
+ * Writes the file completely or not at all. The temporary name contains the process id, so that processes do not
+ * collide.
+ */
+export async function writeKeysFile(file: string, { source, keys }: SavedKeys): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const temporary = `${file}.${process.pid}`
+  await writeFile(temporary, `${JSON.stringify({ source, keys: toJwks(keys) }, null, 2)}\n`, { mode: 0o600 })
+  await rename(temporary, file)
+}

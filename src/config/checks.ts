@@ -1,0 +1,51 @@
+import { isIpAddress } from './fields.ts'
+import { SETTING_NAMES } from './settings.ts'
+import type { Settings } from './settings.ts'
+import type { Config } from './values.ts'
+
+/**
+ * The mistakes of settings that are valid one by one and contradict each other, each starting with a setting's name.
+ */
+export function findContradictions(config: Config, s: Settings, isProduction: boolean): string[] {
+  const { role, database, mail } = config
+  return [
+    role !== 'gateway' &&
+      database === null &&
+      'SVC_DATABASE_URL: the control plane needs a database; "none" is for SVC_ROLE=gateway',
+    role === 'gateway' &&
+      database?.kind === 'embedded' &&
+      'SVC_DATABASE_URL: an embedded database belongs to one process; a gateway needs postgresql://... or "none"',
+    isProduction &&
+      s.SVC_DEV_LINKS &&
+      'SVC_DEV_LINKS: must not be set with NODE_ENV=production, because it lets everyone who knows an address sign in',
+    isProduction &&
+      mail?.kind === 'outbox' &&
+      'SVC_MAIL_URL: "outbox" sends no email and must not be used with NODE_ENV=production',
+    !isRegistrable(config.rpId, new URL(config.baseUrl).hostname) &&
+      'SVC_RP_ID: must be the host name of SVC_BASE_URL or a parent domain of it, because browsers refuse any other',
+    s.SVC_REFRESH_IDLE_DAYS > s.SVC_REFRESH_ABSOLUTE_DAYS &&
+      'SVC_REFRESH_IDLE_DAYS: must not be greater than SVC_REFRESH_ABSOLUTE_DAYS',
+  ].filter((mistake) => mistake !== false)
+}
+
+/** Whether a page of this host may use passkeys of this domain (WebAuthn, section 5.1.3). */
+function isRegistrable(rpId: string, hostname: string): boolean {
+  return hostname === rpId || hostname.endsWith(`.${rpId}`)
+}
+
+/** Settings that are valid but that the operator should know about, one sentence or two each. */
+export function findWarnings(config: Config, givenNames: readonly string[]): string[] {
+  const unknown = givenNames.filter((name) => name.startsWith('SVC_') && !SETTING_NAMES.includes(name))
+  return [
+    ...unknown.map((name) => `${name} is not a setting of this version and has no effect.`),
+    config.role !== 'gateway' &&
+      isIpAddress(config.rpId) &&
+      'Passkeys do not work at an IP address. Set SVC_BASE_URL to a host name; use http://localhost for development.',
+    config.database === null &&
+      config.directoryFile === null &&
+      'Without a database and without SVC_DIRECTORY_FILE there are no teams and no models, so every call is refused.',
+    config.login.devLinks &&
+      'The start of a device login answers with the link that approves it, so everyone who can start a login can ' +
+        'approve it. Use this for development only.',
+  ].filter((warning) => warning !== false)
+}

@@ -1,0 +1,90 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { Secret } from '../kernel/secret.ts'
+
+export const text = z.string().trim().min(1, 'must not be blank')
+
+export const secret = text.transform((value) => new Secret(value))
+
+export const flag = z.enum(['0', '1']).transform((value) => value === '1')
+
+/** A whole number within these bounds, written with digits only. */
+export function whole(min: number, max: number) {
+  const message = `must be a whole number between ${min} and ${max}`
+  return z
+    .string()
+    .regex(/^\d+$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+}
+
+export const httpUrl = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
+    'must be an http:// or https:// URL',
+  )
+  .refine((value) => !URL.canParse(value) || !new URL(value).search, 'must not have a query')
+  .transform((value) => new URL(value))
+
+/** A public address without credentials, as text without slashes at the end. */
+export const publicUrl = httpUrl
+  .refine((url) => !(url.username || url.password || url.hash), 'must not have credentials or a fragment')
+  .transform((url) => url.href.replace(/\/+$/, ''))
+
+export const databaseUrl = text.refine(
+  (url) =>
+    url === 'none' || url === 'memory:' || /^embedded:./.test(url) || hasScheme(url, ['postgres:', 'postgresql:']),
+  'must be postgresql://HOST/NAME, embedded:DIRECTORY, memory: or none',
+)
+
+export const mailUrl = text.refine(
+  (url) => /^outbox:./.test(url) || (hasScheme(url, ['smtp:', 'smtps:']) && new URL(url).hostname !== ''),
+  'must be smtp://HOST:PORT, smtps://HOST:PORT or outbox:DIRECTORY',
+)
+
+export const redisUrl = text.refine(
+  (url) => hasScheme(url, ['redis:', 'rediss:']),
+  'must be redis://HOST:PORT or rediss://HOST:PORT',
+)
+
+export const emailAddress = text.regex(/^[^\s@<>"',]+@[^\s@<>"',]+$/, 'must be one email address')
+
+export const domainName = text.regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be a domain name in lower case')
+
+/** A list of origins, separated by commas. */
+export const origins = text
+  .transform((value) => value.split(',').map((origin) => origin.trim()))
+  .refine((list) => list.every(isOrigin), 'must be origins such as https://app.example.com, separated by commas')
+
+/** Express's `trust proxy`, checked here because Express itself throws an error that does not name the setting. */
+export const trustProxy = text.refine(
+  (value) => /^\d{1,3}$/.test(value) || value === 'true' || value.split(',').every((item) => isProxy(item.trim())),
+  'must be a number of proxies, a list of IP addresses, CIDR ranges, "loopback", "linklocal" and "uniquelocal" ' +
+    'separated by commas, or "true" to trust every peer',
+)
+
+function isProxy(item: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(item)) return true
+  const [, address = '', prefix] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(item) ?? []
+  const version = isIP(address)
+  return version !== 0 && Number(prefix ?? 0) <= (version === 4 ? 32 : 128)
+}
+
+function hasScheme(url: string, schemes: readonly string[]): boolean {
+  return URL.canParse(url) && url.includes('://') && schemes.includes(new URL(url).protocol)
+}
+
+function isOrigin(value: string): boolean {
+  return URL.canParse(value) && new URL(value).origin === value && /^https?:/.test(value)
+}
+
+/** Whether a host is this machine, which no other machine can reach under that name or address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+/** Whether the host of a URL is an IP address, IPv6 in brackets. */
+export function isIpAddress(host: string): boolean {
+  return isIP(host.replace(/^\[|\]$/g, '')) !== 0
+}

@@ -1,0 +1,169 @@
+import { Secret } from '../kernel/secret.ts'
+import type { LogLevel } from '../log.ts'
+import { isLoopback } from './fields.ts'
+import type { Settings } from './settings.ts'
+
+/** What a process serves. */
+export type ServiceRole = 'all' | 'control-plane' | 'gateway'
+
+export type DatabaseConfig =
+  | { readonly kind: 'embedded'; readonly directory: string }
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'postgres'; readonly url: Secret }
+
+export type MailConfig =
+  | { readonly kind: 'smtp'; readonly url: Secret; readonly from: string }
+  | { readonly kind: 'outbox'; readonly directory: string; readonly from: string }
+
+export type UpstreamConfig = { readonly url: URL; readonly bearer: Secret | null; readonly apiKey: Secret | null }
+
+export type EngineConfig = {
+  readonly url: URL
+  readonly apiKey: Secret | null
+  /** The upper bound of every token limit of a call. */
+  readonly maxTokens: number
+  readonly idleTimeoutMs: number
+}
+
+/** All settings in the form in which the service uses them. What is not configured is `null`. */
+export type Config = {
+  readonly role: ServiceRole
+  readonly host: string
+  readonly port: number
+  /** The control plane's public address, without a slash at the end. */
+  readonly baseUrl: string
+  /** The gateway's public address, without a slash at the end. */
+  readonly gatewayUrl: string
+  readonly database: DatabaseConfig | null
+  readonly directoryFile: string | null
+  readonly mail: MailConfig | null
+  readonly login: {
+    readonly loginSeconds: number
+    readonly pollIntervalSeconds: number
+    readonly approvalMode: 'click' | 'code'
+    /** Whether the start response carries the token that approves the login, which is for development only. */
+    readonly devLinks: boolean
+  }
+  readonly tokens: {
+    readonly accessTokenSeconds: number
+    readonly refreshIdleDays: number
+    readonly refreshAbsoluteDays: number
+    readonly refreshReplaySeconds: number
+  }
+  /** The domain of passkeys (WebAuthn's RP ID). */
+  readonly rpId: string
+  /** The limits of the control plane for ten minutes; 0 is off. */
+  readonly limits: { readonly startsPerIp: number; readonly mailsPerAddress: number; readonly userCodes: number }
+  /** The limits of model calls for one client address; 0 is off. */
+  readonly callLimits: { readonly requestsPerMinute: number; readonly streams: number }
+  /** Where a gateway without a database gets the keys that verify tokens, and the file that it keeps them in. */
+  readonly verification: { readonly controlPlaneUrl: string; readonly keysFile: string }
+  /** The port of the metrics listener; null when it is off. */
+  readonly metricsPort: number | null
+  /** Counts limits for all processes together; null when each process counts for itself. */
+  readonly redisUrl: Secret | null
+  readonly upstreams: {
+    readonly vendora: UpstreamConfig | null
+    readonly vendorb: UpstreamConfig | null
+    readonly vendorc: UpstreamConfig | null
+  }
+  readonly upstreamConnectTimeoutMs: number
+  readonly upstreamIdleTimeoutMs: number
+  readonly engine: EngineConfig | null
+  readonly maxBodyBytes: number
+  readonly trustProxy: string | undefined
+  readonly allowedOrigins: readonly string[]
+  readonly logLevel: LogLevel
+}
+
+export function toConfig(s: Settings): Config {
+  const baseUrl = s.SVC_BASE_URL ?? `http://localhost:${s.SVC_PORT}`
+  const mail = toMail(s, baseUrl)
+  return {
+    role: s.SVC_ROLE,
+    host: s.SVC_HOST,
+    port: s.SVC_PORT,
+    baseUrl,
+    gatewayUrl: s.SVC_GATEWAY_URL ?? baseUrl,
+    database: toDatabase(s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db')),
+    directoryFile: s.SVC_DIRECTORY_FILE ?? null,
+    mail,
+    login: {
+      loginSeconds: s.SVC_LOGIN_SECONDS,
+      pollIntervalSeconds: s.SVC_POLL_INTERVAL_SECONDS,
+      approvalMode: s.SVC_APPROVAL_MODE,
+      devLinks: s.SVC_DEV_LINKS || isDevelopment(mail, s.SVC_HOST, baseUrl),
+    },
+    tokens: {
+      accessTokenSeconds: s.SVC_ACCESS_TOKEN_SECONDS,
+      refreshIdleDays: s.SVC_REFRESH_IDLE_DAYS,
+      refreshAbsoluteDays: s.SVC_REFRESH_ABSOLUTE_DAYS,
+      refreshReplaySeconds: s.SVC_REFRESH_REPLAY_SECONDS,
+    },
+    rpId: s.SVC_RP_ID ?? new URL(baseUrl).hostname,
+    limits: {
+      startsPerIp: s.SVC_LIMIT_STARTS_PER_IP,
+      mailsPerAddress: s.SVC_LIMIT_MAILS_PER_ADDRESS,
+      userCodes: s.SVC_LIMIT_USER_CODES,
+    },
+    callLimits: { requestsPerMinute: s.SVC_LIMIT_REQUESTS_PER_MINUTE, streams: s.SVC_LIMIT_STREAMS },
+    verification: { controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl, keysFile: s.SVC_GATEWAY_KEYS_FILE },
+    metricsPort: s.SVC_METRICS_PORT ?? null,
+    redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
+    upstreams: toUpstreams(s),
+    upstreamConnectTimeoutMs: s.SVC_UPSTREAM_CONNECT_TIMEOUT_SECONDS * 1000,
+    upstreamIdleTimeoutMs: s.SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS * 1000,
+    engine: toEngine(s),
+    maxBodyBytes: s.SVC_MAX_BODY_BYTES,
+    trustProxy: s.SVC_TRUST_PROXY,
+    allowedOrigins: s.SVC_ALLOWED_ORIGINS ?? [],
+    logLevel: s.SVC_LOG_LEVEL,
+  }
+}
+
+function toDatabase(url: string): DatabaseConfig | null {
+  if (url === 'none') return null
+  if (url === 'memory:') return { kind: 'memory' }
+  if (url.startsWith('embedded:')) return { kind: 'embedded', directory: url.slice('embedded:'.length) }
+  return { kind: 'postgres', url: new Secret(url) }
+}
+
+function toMail(s: Settings, baseUrl: string): MailConfig | null {
+  if (!s.SVC_MAIL_URL) return null
+  const from = s.SVC_MAIL_FROM ?? `svc@${new URL(baseUrl).hostname}`
+  return s.SVC_MAIL_URL.startsWith('outbox:')
+    ? { kind: 'outbox', directory: s.SVC_MAIL_URL.slice('outbox:'.length), from }
+    : { kind: 'smtp', url: new Secret(s.SVC_MAIL_URL), from }
+}
+
+/** Whether this is a developer's own machine: email goes to an outbox, and no other machine can reach the service. */
+function isDevelopment(mail: MailConfig | null, host: string, baseUrl: string): boolean {
+  return mail?.kind === 'outbox' && isLoopback(host) && isLoopback(new URL(baseUrl).hostname)
+}
+
+function toUpstreams(s: Settings): Config['upstreams'] {
+  const shared = s.SVC_UPSTREAM_BEARER_TOKEN
+  return {
+    vendora: toUpstream(s.SVC_VENDORA_UPSTREAM_URL, s.SVC_VENDORA_UPSTREAM_BEARER_TOKEN ?? shared),
+    vendorb: toUpstream(
+      s.SVC_VENDORB_UPSTREAM_URL,
+      s.SVC_VENDORB_UPSTREAM_BEARER_TOKEN ?? shared,
+      s.SVC_VENDORB_UPSTREAM_API_KEY,
+    ),
+    vendorc: toUpstream(s.SVC_VENDORC_UPSTREAM_URL, s.SVC_VENDORC_UPSTREAM_BEARER_TOKEN ?? shared),
+  }
+}
+
+function toUpstream(url: URL | undefined, bearer: Secret | undefined, apiKey?: Secret): UpstreamConfig | null {
+  return url ? { url, bearer: bearer ?? null, apiKey: apiKey ?? null } : null
+}
+
+function toEngine(s: Settings): EngineConfig | null {
+  if (!s.SVC_LOCAL_ENGINE_URL) return null
+  return {
+    url: s.SVC_LOCAL_ENGINE_URL,
+    apiKey: s.SVC_LOCAL_ENGINE_API_KEY ?? null,
+    maxTokens: s.SVC_LOCAL_ENGINE_MAX_TOKENS,
+    idleTimeoutMs: s.SVC_LOCAL_ENGINE_IDLE_TIMEOUT_SECONDS * 1000,
+  }
+}

@@ -1,0 +1,55 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { FindInvitation } from '../../directory/members.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { Mailer } from '../../mail.ts'
+import type { IssueTokens } from '../tokens/issue.ts'
+import type { OpenSession } from '../tokens/open.ts'
+import { makePollLogin } from './poll.ts'
+import { makeDeviceLoginHandlers } from './routes.ts'
+import { makeStartLogin } from './start.ts'
+import type { LoginSettings, StartLimits } from './start.ts'
+import { makeDeviceLoginStore } from './store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly findInvitation: FindInvitation
+  /** Null when email is not configured. */
+  readonly mailer: Mailer | null
+  readonly openSession: OpenSession
+  readonly issueTokens: IssueTokens
+  readonly settings: LoginSettings & { readonly pollIntervalSeconds: number }
+  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
+  readonly limits: StartLimits
+  /** The control plane's public address, for links. */
+  readonly baseUrl: string
+  readonly secure: boolean
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/**
+ * How a device signs in: it starts a login and polls until a person has approved it. The OAuth flow uses the same two
+ * steps.
+ */
+export function makeDeviceLoginFlow(needs: Needs) {
+  const { db, findInvitation, mailer, openSession, issueTokens, settings, lifetimes, limits, baseUrl } = needs
+  const { secure, clock, log } = needs
+  const { pollIntervalSeconds } = settings
+  const logins = makeDeviceLoginStore(db)
+  const startLogin = makeStartLogin({ logins, findInvitation, mailer, settings, limits, baseUrl, clock, log })
+  const pollLogin = makePollLogin({ logins, openSession, pollIntervalSeconds, clock })
+  return {
+    startLogin,
+    pollLogin,
+    handlers: makeDeviceLoginHandlers({
+      startLogin,
+      pollLogin,
+      issueTokens,
+      pollIntervalSeconds,
+      lifetimes,
+      secure,
+      clock,
+    }),
+  }
+}

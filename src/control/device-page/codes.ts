@@ -1,0 +1,81 @@
+import { networkKey } from '../../http/rate-limit.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { plainUserCode } from '../../kernel/user-code.ts'
+import type { Logger } from '../../log.ts'
+import type { FoundLogin } from '../device-login/rows.ts'
+import { judgeCode } from './rules.ts'
+import type { UserCodeStore } from './store.ts'
+
+/** What a user code leads to. */
+export type Lookup =
+  | { readonly verdict: 'open' | 'approved' | 'denied'; readonly login: FoundLogin }
+  | { readonly verdict: 'not_found' | 'expired' }
+  | { readonly verdict: 'too_many'; readonly waitSeconds: number }
+
+/** The state of a login after a decision, or what prevented the decision. */
+export type Decided =
+  { readonly status: 'approved' | 'denied'; readonly login: FoundLogin } | Exclude<Lookup, { login: FoundLogin }>
+
+/** Finds and decides logins of the caller's account by their user codes. */
+export type UserCodes = {
+  find(caller: Caller, userCode: string, ip: string): Promise<Lookup>
+  decide(caller: Caller, userCode: string, wanted: 'approved' | 'denied', ip: string): Promise<Decided>
+}
+
+/** Limits of wrong user codes. A code of eight letters must not be open to guessing (RFC 8628, section 5.1). */
+export type CodeLimits = { readonly session: RateLimit; readonly account: RateLimit; readonly network: RateLimit }
+
+type Needs = {
+  readonly logins: UserCodeStore
+  readonly limits: CodeLimits
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes {
+  async function find(caller: Caller, userCode: string, ip: string): Promise<Lookup> {
+    const counters = [
+      { limit: limits.session, key: caller.sessionId },
+      { limit: limits.account, key: caller.accountId },
+      { limit: limits.network, key: networkKey(ip) },
+    ]
+    const waits = await Promise.all(counters.map(({ limit, key }) => limit.waitSeconds(key)))
+    // After too many wrong codes the right one is refused too; otherwise guessing would still find it.
+    if (Math.max(...waits) > 0) return { verdict: 'too_many', waitSeconds: Math.max(...waits) }
+
+    const found = await lookUp(caller, userCode)
+    if (found.verdict === 'not_found') await Promise.all(counters.map(({ limit, key }) => limit.note(key)))
+    return found
+  }
+
+  async function lookUp(caller: Caller, userCode: string): Promise<Exclude<Lookup, { verdict: 'too_many' }>> {
+    const login = await logins.findByUserCode(plainUserCode(userCode), caller)
+    const verdict = login ? judgeCode(login, clock.now()) : 'not_found'
+    if (!login || verdict === 'not_found') return { verdict: 'not_found' }
+    return verdict === 'expired' ? { verdict } : { verdict, login }
+  }
+
+  return {
+    find,
+    async decide(caller, userCode, wanted, ip) {
+      const found = await find(caller, userCode, ip)
+      if (!('login' in found)) return found
+      if (found.verdict !== 'open') return { status: found.verdict, login: found.login }
+
+      const { login } = found
+      const now = clock.now()
+      const decision = { via: 'user_code', sessionId: caller.sessionId, ip } as const
+      const decides = wanted === 'approved' ? logins.approve : logins.deny
+      if (await decides(login, now, decision)) {
+        log.info({ loginId: login.id, via: decision.via }, `device_login.${wanted}`)
+        return { status: wanted, login }
+      }
+      // Another request was faster: report what it decided.
+      const current = await lookUp(caller, userCode)
+      if (!('login' in current)) return current
+      return current.verdict === 'open' ? { verdict: 'not_found' } : { status: current.verdict, login: current.login }
+    },
+  }
+}

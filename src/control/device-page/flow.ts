@@ -1,0 +1,50 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
+import { makeDeviceStore } from '../devices/store.ts'
+import type { PasskeyChanges } from '../passkeys/changes.ts'
+import { makePasskeyStore } from '../passkeys/store.ts'
+import type { SignOut } from '../tokens/sign-out.ts'
+import { makeUserCodes } from './codes.ts'
+import type { CodeLimits } from './codes.ts'
+import { makeAnswerDeviceForm } from './forms.ts'
+import { makeDevicePageRenderer } from './render.ts'
+import { makeDevicePageHandlers } from './routes.ts'
+import { makeUserCodeStore } from './store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly findEmail: (accountId: string) => Promise<string>
+  readonly passkeyChanges: PasskeyChanges
+  readonly signOut: SignOut
+  readonly signOutEverywhere: SignOutEverywhere
+  readonly limits: CodeLimits
+  /** The relying party id of passkeys (WebAuthn): a domain. */
+  readonly rpId: string
+  readonly secure: boolean
+  readonly onSessionEnd: (sessionId: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** `/device`: the page of a signed-in person, and the same decisions for programs. */
+export function makeDevicePageFlow(needs: Needs) {
+  const { db, findEmail, passkeyChanges, signOut, signOutEverywhere, limits, rpId } = needs
+  const { secure, onSessionEnd, clock, log } = needs
+  const devices = makeDeviceStore(db)
+  const codes = makeUserCodes({ logins: makeUserCodeStore(db), limits, clock, log })
+  const renderDevicePage = makeDevicePageRenderer({ devices, passkeys: makePasskeyStore(db), signOut, rpId, clock })
+  const answerDeviceForm = makeAnswerDeviceForm({
+    codes,
+    devices,
+    passkeyChanges,
+    signOut,
+    signOutEverywhere,
+    renderDevicePage,
+    secure,
+    onSessionEnd,
+    clock,
+  })
+  return { handlers: makeDevicePageHandlers({ codes, answerDeviceForm, renderDevicePage, findEmail }) }
+}

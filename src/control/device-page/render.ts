@@ -1,0 +1,54 @@
+import type { Request } from 'express'
+import type { Html } from '../../http/page.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { FoundLogin } from '../device-login/rows.ts'
+import type { DeviceStore } from '../devices/store.ts'
+import type { DeviceNotice } from '../pages/device-notices.ts'
+import { devicePage } from '../pages/device-page.ts'
+import { toPendingLogin } from '../pages/pending-login.ts'
+import type { PasskeyStore } from '../passkeys/store.ts'
+import type { SignOut } from '../tokens/sign-out.ts'
+
+/** What the page shows besides the lists of devices and passkeys. */
+export type PageContent = {
+  readonly notice?: DeviceNotice
+  /** Filled into the form, not looked up. */
+  readonly userCode?: string | undefined
+  readonly found?: FoundLogin
+}
+
+/** Renders the device page of the caller. */
+export type RenderDevicePage = (req: Request, content: PageContent) => Promise<Html>
+
+type Needs = {
+  readonly devices: DeviceStore
+  readonly passkeys: PasskeyStore
+  readonly signOut: SignOut
+  /** The relying party id of passkeys (WebAuthn): a domain. */
+  readonly rpId: string
+  readonly clock: Clock
+}
+
+export function makeDevicePageRenderer({ devices, passkeys, signOut, rpId, clock }: Needs): RenderDevicePage {
+  return async (req, { notice, userCode, found }) => {
+    const { accountId, team, role } = callerOf(req)
+    const listed = await devices.list(accountId, clock.now())
+    const own = await passkeys.list(accountId)
+    const { email, userHandle, passkeys: credentials } = await passkeys.findRegistrant(accountId)
+    const current = await signOut.findCurrent(req)
+    return devicePage({
+      user: { email, team, role },
+      notice: notice ?? null,
+      userCode: userCode ?? null,
+      found: found ? toPendingLogin(found, ipOf(req)) : null,
+      devices: listed.map((device) => ({ ...device, current: current.devices.includes(device.sessionId) })),
+      passkeys: own.map(({ id, ...passkey }) => ({ ...passkey, passkeyId: id })),
+      accepted: {
+        rpId,
+        userId: Buffer.from(userHandle).toString('base64url'),
+        credentialIds: credentials.map(({ credentialId }) => credentialId),
+      },
+    })
+  }
+}

@@ -1,0 +1,35 @@
+import { smallBody } from '../http/body.ts'
+import type { Contract } from '../http/contract.ts'
+import { CONTROL_ACCESS, cors } from '../http/cors.ts'
+import { sameOrigin } from '../http/same-origin.ts'
+
+/** The largest body of most operations. */
+const MAX_BODY_BYTES = 16 * 1024
+
+/** A browser's passkey is larger. */
+const WEBAUTHN_BODIES = {
+  paths: ['/v1/auth/passkeys/register/finish', '/v1/auth/passkeys/login/finish'],
+  limitBytes: 64 * 1024,
+}
+
+type Needs = {
+  readonly contract: Contract
+  /** The control plane's public address. */
+  readonly baseUrl: string
+  readonly allowedOrigins: readonly string[]
+}
+
+/**
+ * What runs before the handlers of the control plane: CORS, the same-origin check, and the parser of
+ * bodies.
+ */
+export function makeControlEdge({ contract, baseUrl, allowedOrigins }: Needs) {
+  return {
+    parseBody: smallBody(MAX_BODY_BYTES, WEBAUTHN_BODIES),
+    before: [
+      // Before the same-origin check, so that browsers of allowed origins can read its refusals.
+      ...cors(contract, allowedOrigins, CONTROL_ACCESS),
+      sameOrigin([new URL(baseUrl).origin, ...allowedOrigins]),
+    ],
+  }
+}

@@ -1,0 +1,40 @@
+import type { Redis } from 'ioredis'
+import { combineLimits, rateLimits } from '../http/rate-limit.ts'
+
+type Needs = {
+  /** Counts within ten minutes; 0 switches a limit off. */
+  readonly limits: { readonly startsPerIp: number; readonly mailsPerAddress: number; readonly userCodes: number }
+  /** Whether emails leave this machine. An outbox is a folder, so there is nothing to limit. */
+  readonly sendsMail: boolean
+  /** Null: each process counts for itself. */
+  readonly redis: Redis | null
+}
+
+const WINDOW_SECONDS = 600
+const DAY_SECONDS = 86_400
+
+/**
+ * The rate limits of the control plane. The settings give the main number of each kind; the other numbers are multiples
+ * of it.
+ */
+export function makeControlLimits({ limits, sendsMail, redis }: Needs) {
+  const open = rateLimits(redis)
+  const inWindow = (name: string, points: number) => open(name, { points, seconds: WINDOW_SECONDS })
+  const mails = sendsMail ? limits.mailsPerAddress : 0
+  return {
+    logins: {
+      starts: inWindow('starts', limits.startsPerIp),
+      notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3)),
+      mails: combineLimits([
+        inWindow('mails', mails),
+        open('mails-a-day', { points: mails * 6, seconds: DAY_SECONDS }),
+      ]),
+    },
+    passkeyStarts: inWindow('passkey-starts', limits.startsPerIp),
+    userCodes: {
+      session: inWindow('codes-session', limits.userCodes),
+      account: inWindow('codes-account', limits.userCodes * 2),
+      network: inWindow('codes-network', limits.userCodes * 6),
+    },
+  }
+}

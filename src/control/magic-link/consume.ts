@@ -1,0 +1,99 @@
+import type { Request } from 'express'
+import { cookieOf } from '../../http/cookies.ts'
+import { ipOf, wantsPage } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { hashSecret, Secret } from '../../kernel/secret.ts'
+import { plainUserCode } from '../../kernel/user-code.ts'
+import type { Logger } from '../../log.ts'
+import { beginBrowserSession } from '../browser-session/begin.ts'
+import type { Decision } from '../device-login/decide.ts'
+import { judgeLink } from './rules.ts'
+import type { LinkVerdict } from './rules.ts'
+import type { LinkedLogin, MagicLinkStore } from './store.ts'
+
+/** Why a link decides nothing. `invalid`: there is no such link, or the caller is not signed in to its account. */
+export type LinkRefusal = Exclude<LinkVerdict, 'open'> | 'invalid'
+
+/** What a link did. */
+export type ConsumedLink =
+  | { readonly outcome: 'approved'; readonly login: LinkedLogin; readonly cookie: Secret | null }
+  | { readonly outcome: 'denied'; readonly login: LinkedLogin }
+  | { readonly outcome: 'refused'; readonly refusal: LinkRefusal; readonly login: LinkedLogin | null }
+  /** The approval mode is `code`, and the typed code is not the login's. The link stays open. */
+  | { readonly outcome: 'wrong_code' }
+
+/** What the form of the page says, or the JSON body. */
+export type LinkForm = {
+  readonly token: string
+  readonly action?: 'approve' | 'deny'
+  readonly userCode?: string
+}
+
+/** Approves or denies a login by one of its links; `cookie` is the session cookie of a browser that this signed in. */
+export type ConsumeLink = (req: Request, form: LinkForm) => Promise<ConsumedLink>
+
+type Needs = {
+  readonly links: MagicLinkStore
+  readonly approvalMode: 'click' | 'code'
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function makeConsumeLink({ links, approvalMode, clock, log }: Needs): ConsumeLink {
+  async function approve(req: Request, login: LinkedLogin, decision: Decision): Promise<ConsumedLink | null> {
+    const approveBy = login.link === 'mail' ? approveByMailLink : approveByHandle
+    const approved = await approveBy(req, login, decision)
+    return approved && { outcome: 'approved', login, cookie: approved.cookie }
+  }
+
+  /** The link of the email also signs its browser in, with a new session that replaces the one of the same browser. */
+  async function approveByMailLink(req: Request, login: LinkedLogin, decision: Decision) {
+    const now = clock.now()
+    const { cookie, session } = beginBrowserSession(req, login.invitationId, now)
+    const old = cookieOf(req, 'svc_session')
+    const replaces = old ? hashSecret(new Secret(old)) : null
+    return (await links.approve(login, now, decision, { session, replaces })) ? { cookie } : null
+  }
+
+  /** The caller is signed in already, so this begins no session. */
+  async function approveByHandle(_req: Request, login: LinkedLogin, decision: Decision) {
+    return (await links.approve(login, clock.now(), decision, null)) ? { cookie: null } : null
+  }
+
+  async function deny(login: LinkedLogin, decision: Decision): Promise<ConsumedLink | null> {
+    return (await links.deny(login, clock.now(), decision)) ? { outcome: 'denied', login } : null
+  }
+
+  function isCodeWrong(req: Request, form: LinkForm, login: LinkedLogin): boolean {
+    // Programs that POST JSON have read the email; the mode is against link scanners, which press the buttons of pages.
+    return approvalMode === 'code' && wantsPage(req) && plainUserCode(form.userCode ?? '') !== login.userCode
+  }
+
+  return async (req, form) => {
+    const hash = hashSecret(new Secret(form.token))
+    const login = await links.findByLink(hash)
+    if (!login) return { outcome: 'refused', refusal: 'invalid', login: null }
+    const verdict = judgeLink(login, clock.now())
+    if (verdict !== 'open') return { outcome: 'refused', refusal: verdict, login }
+    const decision = decisionOf(req, login)
+    if (!decision) return { outcome: 'refused', refusal: 'invalid', login: null }
+
+    const approves = form.action !== 'deny'
+    if (approves && isCodeWrong(req, form, login)) return { outcome: 'wrong_code' }
+    const decided = approves ? await approve(req, login, decision) : await deny(login, decision)
+    // Another request was faster.
+    if (!decided) return { outcome: 'refused', refusal: 'used', login: await links.findByLink(hash) }
+    log.info({ loginId: login.id, via: decision.via }, `device_login.${decided.outcome}`)
+    return decided
+  }
+}
+
+/**
+ * Who decides. Null for a handle whose caller is not signed in to the login's account: everybody who starts a login has
+ * the handle.
+ */
+function decisionOf(req: Request, login: LinkedLogin): Decision | null {
+  if (login.link === 'mail') return { via: 'mail', sessionId: null, ip: ipOf(req) }
+  if (req.caller?.accountId !== login.accountId) return null
+  return { via: 'session', sessionId: req.caller.sessionId, ip: ipOf(req) }
+}

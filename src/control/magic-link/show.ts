@@ -1,0 +1,24 @@
+import type { Request } from 'express'
+import type { Html } from '../../http/page.ts'
+import { ipOf } from '../../http/request.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { approvedBeforePage } from '../pages/answer-pages.ts'
+import { confirmPage } from '../pages/confirm-page.ts'
+import { toPendingLogin } from '../pages/pending-login.ts'
+import { waitingPage } from '../pages/waiting-page.ts'
+import type { LinkedLogin } from './store.ts'
+
+/** The page of an open link: it asks for the decision where the caller may decide, and says to wait otherwise. */
+export function toLinkPage(req: Request, login: LinkedLogin, token: Secret, mode: 'click' | 'code'): Html {
+  const decide = { token, email: login.email, login: toPendingLogin(login, ipOf(req)), mode }
+  const mayDecide = login.link === 'mail' || req.caller?.accountId === login.accountId
+  if (mayDecide && login.status === 'approved') {
+    // Nothing is left to decide, and the code is gone. The email's link still signs its reader in, unless that needs
+    // the code.
+    const signIn = login.link === 'mail' && mode === 'click' ? token : null
+    return approvedBeforePage({ deviceName: login.deviceName, signIn })
+  }
+  return login.link === 'mail'
+    ? confirmPage({ ...decide, team: login.team })
+    : waitingPage({ decide: mayDecide ? decide : null })
+}

@@ -1,0 +1,35 @@
+import type { Redis } from 'ioredis'
+import type { Keyring } from '../access/keyring.ts'
+import type { AccessStore } from '../access/store.ts'
+import type { Config } from '../config/values.ts'
+import type { Database } from '../database/client.ts'
+import type { Contract } from '../http/contract.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+import type { Mailer } from '../mail.ts'
+import type { Notify } from './notify.ts'
+
+/** The settings that the control plane reads. */
+type Settings = Pick<
+  Config,
+  'baseUrl' | 'gatewayUrl' | 'login' | 'tokens' | 'rpId' | 'limits' | 'mail' | 'allowedOrigins'
+>
+
+/** What the process gives the control plane. */
+export type ControlNeeds = {
+  readonly settings: Settings
+  /** The whole published document; the control plane serves its part of it. */
+  readonly contract: Contract
+  readonly database: Database
+  /** Null when email is not configured. */
+  readonly mailer: Mailer | null
+  /** Null: each process counts limits for itself. */
+  readonly redis: Redis | null
+  readonly access: Pick<AccessStore, 'findDeviceCaller'>
+  readonly keys: Keyring
+  readonly notify: Notify
+  /** Tells this process that a device session has ended, so that its gateway refuses the session at once. */
+  readonly onSessionEnd: (sessionId: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}

@@ -1,0 +1,62 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { FindInvitation } from '../../directory/members.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import { makeBrowserSessionStore } from '../browser-session/store.ts'
+import type { Notify } from '../notify.ts'
+import type { IssueTokens } from '../tokens/issue.ts'
+import type { OpenSession } from '../tokens/open.ts'
+import { makePasskeyChanges } from './changes.ts'
+import { makePasskeyLogin } from './login.ts'
+import { makePasskeyRegistration } from './registration.ts'
+import { makePasskeyHandlers } from './routes.ts'
+import { makePasskeyStore } from './store.ts'
+import { makeVerifyPasskey } from './verify.ts'
+import type { Webauthn } from './webauthn.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly findInvitation: FindInvitation
+  readonly openSession: OpenSession
+  readonly issueTokens: IssueTokens
+  readonly notify: Notify
+  readonly webauthn: Webauthn
+  /** Sign-ins that one network starts. */
+  readonly starts: RateLimit
+  readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
+  readonly secure: boolean
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Passkeys: registering, signing in, and managing one's own. The device page changes passkeys too. */
+export function makePasskeyFlow(needs: Needs) {
+  const { db, findInvitation, openSession, issueTokens, notify, webauthn, starts, lifetimes, secure, clock, log } =
+    needs
+  const passkeys = makePasskeyStore(db)
+  const changes = makePasskeyChanges({ passkeys, notify, clock })
+  const registration = makePasskeyRegistration({ passkeys, webauthn, notify, clock, log })
+  const login = makePasskeyLogin({
+    passkeys,
+    browserSessions: makeBrowserSessionStore(db),
+    verifyPasskey: makeVerifyPasskey({ passkeys, webauthn, clock, log }),
+    findInvitation,
+    openSession,
+    rpId: webauthn.rpId,
+    clock,
+    log,
+  })
+  const handlers = makePasskeyHandlers({
+    passkeys,
+    registration,
+    login,
+    changes,
+    issueTokens,
+    starts,
+    lifetimes,
+    secure,
+    clock,
+  })
+  return { changes, handlers }
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto'
+import type { Request } from 'express'
+import type { FinishPasskeyLogin, PasskeyRequestOptions } from '../../../generated/openapi.ts'
+import type { FindInvitation } from '../../directory/members.ts'
+import { cookieOf } from '../../http/cookies.ts'
+import { ApiError } from '../../http/errors.ts'
+import { ipOf } from '../../http/request.ts'
+import { addSeconds } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { hashSecret, Secret } from '../../kernel/secret.ts'
+import { parseTeamName } from '../../kernel/team-name.ts'
+import type { Logger } from '../../log.ts'
+import { beginBrowserSession } from '../browser-session/begin.ts'
+import type { BrowserSessionStore } from '../browser-session/store.ts'
+import type { OpenSession } from '../tokens/open.ts'
+import type { DeviceSession } from '../tokens/store.ts'
+import { CHALLENGE_SECONDS } from './rules.ts'
+import type { PasskeyStore } from './store.ts'
+import type { VerifyPasskey } from './verify.ts'
+import { makeLoginOptions } from './webauthn.ts'
+
+/**
+ * A device session that a passkey opened. `cookie` begins a browser session beside it; null when the client does not
+ * use cookies.
+ */
+export type PasskeySignIn = { readonly session: DeviceSession; readonly cookie: Secret | null }
+
+/** Signs an account in with a passkey. */
+export type PasskeyLogin = {
+  /** Options for the browser, the same for every address, known or not. */
+  start(email: string | null): Promise<PasskeyRequestOptions>
+  /** Throws `unauthorized` for a passkey that proves nothing, and `not_invited`. */
+  finish(req: Request, body: FinishPasskeyLogin, usesCookies: boolean): Promise<PasskeySignIn>
+}
+
+type Needs = {
+  readonly passkeys: PasskeyStore
+  readonly browserSessions: BrowserSessionStore
+  readonly verifyPasskey: VerifyPasskey
+  readonly findInvitation: FindInvitation
+  readonly openSession: OpenSession
+  readonly rpId: string
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function makePasskeyLogin(needs: Needs): PasskeyLogin {
+  const { passkeys, browserSessions, verifyPasskey, findInvitation, openSession, rpId, clock, log } = needs
+
+  /**
+   * The device id of the session that this browser's cookie belongs to, so that a second sign-in replaces the first
+   * one.
+   */
+  async function findKnownDeviceId(req: Request, accountId: string): Promise<string | undefined> {
+    const cookie = cookieOf(req, 'svc_session')
+    const known = cookie ? await browserSessions.findLinked(hashSecret(new Secret(cookie))) : null
+    return known?.invitation.accountId === accountId ? known.deviceSession?.deviceId : undefined
+  }
+
+  return {
+    async start(email) {
+      const now = clock.now()
+      const { options, challenge } = await makeLoginOptions(rpId)
+      const expiresAt = addSeconds(now, CHALLENGE_SECONDS)
+      const row = { ceremony: 'authentication', accountId: null, sessionId: null, email, expiresAt } as const
+      await passkeys.saveChallenge(hashSecret(challenge), row, now)
+      return options
+    },
+
+    async finish(req, body, usesCookies) {
+      const now = clock.now()
+      const ip = ipOf(req)
+      const { accountId, email } = await verifyPasskey(body, ip)
+      const invitation = await findInvitation(email, body.team ? parseTeamName(body.team) : null)
+      if (!invitation) throw new ApiError('not_invited')
+
+      const known = usesCookies ? await findKnownDeviceId(req, accountId) : undefined
+      const deviceId = body.deviceId ?? known ?? `web-${randomUUID()}`
+      const browser = usesCookies ? beginBrowserSession(req, invitation.id, now) : null
+      const signIn = {
+        loginId: null,
+        invitationId: invitation.id,
+        accountId,
+        deviceId,
+        deviceName: cleanDeviceName(body.deviceName ?? '') ?? (browser ? 'Browser' : deviceId),
+        approvedVia: 'passkey',
+        ...(browser && { browserSession: browser.session }),
+      } as const
+      const session = await openSession(signIn, ip, now)
+      log.info({ sessionId: session.id, accountId }, 'passkey.signed_in')
+      return { session, cookie: browser?.cookie ?? null }
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import type { FinishPasskeyRegistration, PasskeyCreationOptions } from '../../../generated/openapi.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import { addSeconds } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { hashSecret } from '../../kernel/secret.ts'
+import { toUtcText } from '../../kernel/utc-text.ts'
+import type { Logger } from '../../log.ts'
+import type { Notify } from '../notify.ts'
+import { CHALLENGE_SECONDS, isFresh, MAX_PASSKEYS, mayRegister } from './rules.ts'
+import type { ListedPasskey, PasskeyStore } from './store.ts'
+import { makeRegistrationOptions, readChallenge, verifyRegistration } from './webauthn.ts'
+import type { Webauthn } from './webauthn.ts'
+
+/** Adds a passkey to the caller's account. */
+export type PasskeyRegistration = {
+  /**
+   * Options for the browser. Throws `reauthenticate` without a fresh sign-in, and `conflict` when the account is full.
+   */
+  start(caller: Caller): Promise<PasskeyCreationOptions>
+  /** Saves the passkey that the browser made. Throws `invalid_request`, `unauthorized` and `conflict`. */
+  finish(caller: Caller, body: FinishPasskeyRegistration, ip: string): Promise<ListedPasskey>
+}
+
+type Needs = {
+  readonly passkeys: PasskeyStore
+  readonly webauthn: Webauthn
+  readonly notify: Notify
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+const FULL = { message: `An account can have ${MAX_PASSKEYS} passkeys. Delete one first.` }
+
+export function makePasskeyRegistration({ passkeys, webauthn, notify, clock, log }: Needs): PasskeyRegistration {
+  return {
+    async start(caller) {
+      const now = clock.now()
+      if (!isFresh(caller, now)) throw new ApiError('reauthenticate')
+      const { accountId, sessionId } = caller
+      const registrant = await passkeys.findRegistrant(accountId)
+      if (registrant.passkeys.length >= MAX_PASSKEYS) throw new ApiError('conflict', FULL)
+      const { options, challenge } = await makeRegistrationOptions(webauthn.rpId, registrant)
+      const expiresAt = addSeconds(now, CHALLENGE_SECONDS)
+      const row = { ceremony: 'registration', accountId, sessionId, email: null, expiresAt } as const
+      await passkeys.saveChallenge(hashSecret(challenge), row, now)
+      return options
+    },
+
+    async finish(caller, { credential, name: given }, ip) {
+      const now = clock.now()
+      const { accountId } = caller
+      const name = given === undefined ? defaultName(now) : cleanDeviceName(given)
+      if (!name) throw new ApiError('invalid_request', { message: 'name must have visible characters.' })
+      const secret = readChallenge(credential.response.clientDataJSON)
+      const challenge = secret && (await passkeys.consumeChallenge(hashSecret(secret)))
+      const made =
+        challenge && mayRegister(challenge, caller, now) ? await verifyRegistration(webauthn, credential, secret) : null
+      if (!made) throw new ApiError('unauthorized', { message: 'This passkey was not made for this session.' })
+
+      const added = await passkeys.add(made, { accountId, name, ip }, now)
+      if (added === 'taken') throw new ApiError('conflict', { message: 'This passkey is registered already.' })
+      if (added === 'full') throw new ApiError('conflict', FULL)
+      const { email } = await passkeys.findRegistrant(accountId)
+      notify.passkeyChanged(email, { change: 'added', passkeyName: name, at: now, ip })
+      log.info({ passkeyId: added.id, accountId }, 'passkey.added')
+      return added
+    },
+  }
+}
+
+/** `Passkey of 21 Nov 2026` */
+function defaultName(now: Date): string {
+  return `Passkey of ${toUtcText(now).split(',')[0]}`
+}

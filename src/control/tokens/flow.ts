@@ -1,0 +1,67 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { FindPublicKey, SigningKey } from '../../access/access-token.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { RefreshKey } from '../../kernel/refresh-token.ts'
+import type { Logger } from '../../log.ts'
+import { makeBrowserSessionStore } from '../browser-session/store.ts'
+import type { Notify } from '../notify.ts'
+import { makeIssueTokens } from './issue.ts'
+import { makeOpenSession } from './open.ts'
+import { makeFindPresentedToken, makeRefreshSession } from './refresh.ts'
+import { makeTokenHandlers } from './routes.ts'
+import type { RefreshLifetimes } from './rules.ts'
+import { makeSignOut } from './sign-out.ts'
+import { makeDeviceSessionStore } from './store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly keys: {
+    signingKey(): SigningKey
+    refreshKey(): RefreshKey
+    findRefreshKey(keyNumber: number): RefreshKey | undefined
+    readonly findPublicKey: FindPublicKey
+  }
+  /** The issuer of access tokens: the control plane's public address. */
+  readonly issuer: string
+  readonly lifetimes: RefreshLifetimes & { readonly accessTokenSeconds: number; readonly refreshReplaySeconds: number }
+  /** Whether the service is reached over https, which decides the names and attributes of cookies. */
+  readonly secure: boolean
+  readonly notify: Notify
+  readonly onSessionEnd: (sessionId: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/**
+ * Device sessions and their tokens: opening, issuing, refreshing, signing out. The other flows sign devices in and out
+ * with it.
+ */
+export function makeTokenFlow({ db, keys, issuer, lifetimes, secure, notify, onSessionEnd, clock, log }: Needs) {
+  const sessions = makeDeviceSessionStore(db)
+  const findPresentedToken = makeFindPresentedToken(sessions, keys.findRefreshKey)
+  const refreshSession = makeRefreshSession({
+    sessions,
+    findPresentedToken,
+    lifetimes,
+    notify,
+    onSessionEnd,
+    clock,
+    log,
+  })
+  const issueTokens = makeIssueTokens({ keys, issuer, accessTokenSeconds: lifetimes.accessTokenSeconds })
+  const signOut = makeSignOut({
+    sessions,
+    browserSessions: makeBrowserSessionStore(db),
+    findPresentedToken,
+    findPublicKey: keys.findPublicKey,
+    issuer,
+    onSessionEnd,
+  })
+  return {
+    openSession: makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }),
+    refreshSession,
+    issueTokens,
+    signOut,
+    handlers: makeTokenHandlers({ refreshSession, issueTokens, signOut, lifetimes, secure, clock }),
+  }
+}

@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import type { ParserOptions } from '@electric-sql/pglite'
+import type { SqlDriverAdapterFactory, Transaction } from '@prisma/driver-adapter-utils'
+import { PrismaPGlite } from 'pglite-prisma-adapter'
+import { PrismaClient } from '../../generated/prisma/client.ts'
+import { DatabaseOpenError, makePing, once } from './client.ts'
+import type { Database } from './client.ts'
+import { lockDirectory } from './lock.ts'
+import { migrate, readMigrations } from './migrations.ts'
+import type { MigrationConnection } from './migrations.ts'
+
+/** Opens Postgres inside this process (PGlite), with its data in a directory that no other process uses meanwhile. */
+export async function openEmbedded(path: string): Promise<Database> {
+  const directory = resolve(path)
+  await makeDirectory(directory)
+  const unlock = lockDirectory(directory)
+  try {
+    return await openPGlite(await openDataDirectory(join(directory, 'data')), unlock)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+async function makeDirectory(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw cannot(`create the database directory ${directory}`, error)
+  }
+}
+
+/**
+ * Creates a new database under another name and renames it when it is complete, so that a half-made one is never
+ * opened.
+ */
+async function openDataDirectory(data: string): Promise<PGlite> {
+  try {
+    if (!existsSync(data)) {
+      const unfinished = `${data}.new`
+      await rm(unfinished, { recursive: true, force: true })
+      await (await PGlite.create(unfinished)).close()
+      await rename(unfinished, data)
+    }
+    return await PGlite.create(data)
+  } catch (error) {
+    throw cannot(`open the embedded database in ${data}`, error)
+  }
+}
+
+function cannot(what: string, cause: unknown): DatabaseOpenError {
+  return new DatabaseOpenError(`Cannot ${what}: ${String(cause)}. Check SVC_DATABASE_URL.`, { cause })
+}
+
+/** Migrates an open PGlite and connects Prisma to it. Closing the database closes the PGlite, then calls `onClosed`. */
+export async function openPGlite(pglite: PGlite, onClosed: () => void = () => undefined): Promise<Database> {
+  try {
+    await migrate(toMigrationConnection(pglite), await readMigrations())
+  } catch (error) {
+    await pglite.close()
+    throw error
+  }
+  const prisma = new PrismaClient({
+    adapter: pgliteAdapter(pglite),
+    errorFormat: 'minimal',
+    // All requests share one connection, so waiting for it does not mean that the database is in trouble.
+    transactionOptions: { maxWait: 10_000, timeout: 10_000 },
+  })
+  return {
+    prisma,
+    ping: makePing(() => pglite.query('SELECT 1')),
+    close: once(async () => {
+      await prisma.$disconnect()
+      await pglite.close()
+      onClosed()
+    }),
+  }
+}
+
+function toMigrationConnection(pglite: PGlite): MigrationConnection {
+  return {
+    query: async (sql, parameters = []) => (await pglite.query<Record<string, unknown>>(sql, [...parameters])).rows,
+    script: async (sql) => void (await pglite.exec(sql)),
+  }
+}
+
+/** The package's Prisma adapter for PGlite, with transactions that report a failed COMMIT. */
+function pgliteAdapter(pglite: PGlite): SqlDriverAdapterFactory {
+  const shared = withSharedParsers(pglite)
+  const factory = new PrismaPGlite(shared)
+  return {
+    provider: factory.provider,
+    adapterName: factory.adapterName,
+    async connect() {
+      const adapter = await factory.connect()
+      return Object.assign(adapter, { startTransaction: () => startTransaction(shared) })
+    },
+  }
+}
+
+type Queryable = Pick<PGlite, 'query'>
+
+/**
+ * Registers the adapter's parsers with PGlite once. The adapter passes them with each query, and PGlite then copies its
+ * 300 parsers, which takes as long as the query itself.
+ */
+function withSharedParsers(pglite: PGlite): PGlite {
+  let registered: ParserOptions | undefined
+  const makeQuery =
+    (queryable: Queryable): PGlite['query'] =>
+    (sql, values, { parsers, ...options } = {}) => {
+      if (parsers && parsers !== registered) {
+        Object.assign(pglite.parsers, parsers)
+        registered = parsers
+      }
+      return queryable.query(sql, values, options)
+    }
+  const used: Pick<PGlite, 'query' | 'exec' | 'transaction'> = {
+    query: makeQuery(pglite),
+    exec: (sql, options) => pglite.exec(sql, options),
+    transaction: (run) => pglite.transaction((transaction) => run({ ...transaction, query: makeQuery(transaction) })),
+  }
+  // The adapter uses no other member.
+  return used as PGlite
+}
+
+/**
+ * Starts a transaction whose `commit` rejects when the COMMIT failed. The adapter's own `commit` ignores that error and
+ * reports a transaction as done that was rolled back. PGlite runs transactions one after the other, so isolation levels
+ * are not needed.
+ */
+async function startTransaction(pglite: PGlite): Promise<Transaction> {
+  let outcome: Promise<unknown> = Promise.resolve()
+  const recording: Pick<PGlite, 'transaction'> = { transaction: (run) => (outcome = pglite.transaction(run)) }
+  // The adapter starts a transaction with this method only.
+  const adapter = await new PrismaPGlite(recording as PGlite).connect()
+  const transaction = await adapter.startTransaction()
+  const commit = transaction.commit.bind(transaction)
+  return Object.assign(transaction, { commit: () => commit().then(() => outcome.then(() => undefined)) })
+}

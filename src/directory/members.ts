@@ -1,0 +1,64 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Role } from '../kernel/caller.ts'
+import { formatTeamName } from '../kernel/team-name.ts'
+import type { TeamName } from '../kernel/team-name.ts'
+
+/** An invitation in force: the membership that a sign-in is for. */
+export type Invitation = {
+  readonly id: string
+  readonly accountId: string
+  readonly email: string
+  /** `@organization/name` */
+  readonly team: string
+}
+
+/** What an account is in a team, and what a member may know of the team. */
+export type Membership = {
+  readonly teamId: string
+  readonly role: Role
+  readonly defaultModel: string | null
+}
+
+/** Finds the invitation in force of an address: of that team, or else the oldest. */
+export type FindInvitation = (email: string, team: TeamName | null) => Promise<Invitation | null>
+
+/** Finds the membership of an account in a team; null when it has none, whether or not the team exists. */
+export type FindMembership = (team: TeamName, accountId: string) => Promise<Membership | null>
+
+export type MemberStore = ReturnType<typeof makeMemberStore>
+
+/** Who is a member of which team. */
+export function makeMemberStore(db: PrismaClient) {
+  return {
+    /** The invitation in force of an address: of that team, or else the oldest. */
+    async findInvitation(email: string, team: TeamName | null): Promise<Invitation | null> {
+      const row = await db.invitation.findFirst({
+        where: { revokedAt: null, account: { email }, ...(team && { team: named(team) }) },
+        orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        include: { account: true, team: { include: { organization: true } } },
+      })
+      if (!row) return null
+      const name = formatTeamName({ organization: row.team.organization.name, name: row.team.name })
+      return { id: row.id, accountId: row.accountId, email: row.account.email, team: name }
+    },
+
+    /** The membership of an account in a team; null when it has none, whether or not the team exists. */
+    async findMembership(team: TeamName, accountId: string): Promise<Membership | null> {
+      const row = await db.invitation.findFirst({
+        where: { accountId, revokedAt: null, team: named(team) },
+        select: { role: true, team: { select: { id: true, defaultModel: true } } },
+      })
+      return row && { teamId: row.team.id, role: row.role, defaultModel: row.team.defaultModel }
+    },
+
+    /** The address of an account that exists. */
+    async findEmail(accountId: string): Promise<string> {
+      const { email } = await db.account.findUniqueOrThrow({ where: { id: accountId }, select: { email: true } })
+      return email
+    },
+  }
+}
+
+function named({ organization, name }: TeamName) {
+  return { name, organization: { name: organization } }
+}

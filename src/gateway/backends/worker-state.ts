@@ -1,0 +1,65 @@
+/**
+ * The state of the local worker, judged from one answer: its list of models. The state itself is not stored, so it
+ * cannot be older than the last answer.
+ */
+
+/** The state of one model on a backend. */
+export type ModelState = 'unavailable' | 'unhealthy' | 'model_missing' | 'ready'
+
+export type WorkerState = ModelState | 'not_configured'
+
+/**
+ * What the last probe found. `unavailable`: no server or no answer. `unhealthy`: an answer of another kind. `listed`:
+ * the models that the server has.
+ */
+export type ProbeResult =
+  | { readonly kind: 'unavailable' }
+  | { readonly kind: 'unhealthy' }
+  | { readonly kind: 'listed'; readonly models: readonly string[] }
+
+/** The state of one model on the worker. */
+export function judgeModel(found: ProbeResult, model: string): ModelState {
+  if (found.kind !== 'listed') return found.kind
+  return hasModel(found.models, model) ? 'ready' : 'model_missing'
+}
+
+/** The state of the worker as a whole: it is `model_missing` when one of these models is. */
+export function judgeWorker(found: ProbeResult, models: readonly string[]): ModelState {
+  if (found.kind !== 'listed') return found.kind
+  return models.every((model) => hasModel(found.models, model)) ? 'ready' : 'model_missing'
+}
+
+/**
+ * Reads the answer to a request for the list of models. The answer's shape decides, because some servers answer 200 on
+ * every path. `data` is null where Ollama has no models.
+ */
+export function readModelList(status: number, body: string): ProbeResult {
+  const data = status === 200 ? readData(body) : undefined
+  if (data === null) return { kind: 'listed', models: [] }
+  if (!Array.isArray(data) || !data.every(hasId)) return { kind: 'unhealthy' }
+  return { kind: 'listed', models: [...new Set(data.flatMap(namesOf))] }
+}
+
+/** Ollama lists `qwen3` as `qwen3:latest` and answers to both names. */
+function hasModel(listed: readonly string[], model: string): boolean {
+  return listed.includes(model) || listed.includes(`${model}:latest`)
+}
+
+/** llama.cpp lists the other names of a model in `aliases`. */
+function namesOf({ id, aliases }: { id: string; aliases?: unknown }): string[] {
+  const others: unknown[] = Array.isArray(aliases) ? aliases : []
+  return [id, ...others.filter((name) => typeof name === 'string')]
+}
+
+function readData(body: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    return typeof parsed === 'object' && parsed !== null && 'data' in parsed ? parsed.data : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function hasId(entry: unknown): entry is { id: string } {
+  return typeof entry === 'object' && entry !== null && 'id' in entry && typeof entry.id === 'string'
+}

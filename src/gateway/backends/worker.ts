@@ -1,0 +1,143 @@
+import type { Clock } from '../../kernel/clock.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import type { Logger } from '../../log.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { toBackendHeaders } from '../exchange/headers.ts'
+import type { BackendRequest } from '../exchange/send.ts'
+import { sendAndWait } from '../exchange/send.ts'
+import { openConnections } from './backend.ts'
+import type { Backend, BackendDialects } from './backend.ts'
+import { BACKEND_KINDS } from './kinds.ts'
+import { openNativeDialects } from './native-dialects.ts'
+import type { NativeDialects, SendProbe } from './native-dialects.ts'
+import { openProbe } from './probe.ts'
+import { WORKER_NAME } from './table.ts'
+import { judgeModel, readModelList } from './worker-state.ts'
+import type { ProbeResult } from './worker-state.ts'
+
+/** The local worker: a backend whose state and dialects are found out by asking it. */
+export type Worker = Backend & {
+  /** The models that it lists now: at most a second old, and known within a second. */
+  checkModels(): Promise<ProbeResult>
+}
+
+export type WorkerSettings = {
+  readonly url: URL
+  readonly apiKey: Secret | null
+  readonly maxTokens: number
+  readonly idleTimeoutMs: number
+}
+
+type Needs = { readonly connectTimeoutMs: number; readonly clock: Clock; readonly log: Logger }
+
+/** How old the state may be on which a call is planned. */
+const MAX_AGE_MS = 10_000
+
+/** How old the state may be that is shown to somebody who asks for it. */
+const MAX_SHOWN_AGE_MS = 1_000
+
+/** Asking for the state takes at most a second, so the probe must take less. */
+const PROBE_TIMEOUT_MS = 900
+
+/** A server may have to load the model first. */
+const DIALECT_PROBE_TIMEOUT_MS = 120_000
+
+const MAX_PROBE_ANSWER_BYTES = 4 * 1024 * 1024
+
+/** Opens the worker. It is asked for its models when the gateway is used, never by a timer. */
+export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, log }: Needs): Worker {
+  const { idleTimeoutMs, apiKey, maxTokens } = settings
+  const server = {
+    credential: apiKey && ({ as: 'bearer', secret: apiKey } as const),
+    ...openConnections(withoutVersion(settings.url), { connectTimeoutMs, idleTimeoutMs }),
+  }
+  const native = openNativeDialects({
+    sendProbe: makeSendProbe(server),
+    onFound: (dialect, { isNative: native, isStateful: stateful }) =>
+      log.info({ worker: WORKER_NAME, style: dialect, native, stateful }, 'worker.style_found'),
+  })
+  const models = openProbe({
+    ask: () => askForModels(server),
+    onResult({ kind }, before) {
+      if (kind === before?.kind) return
+      if (before) native.forget()
+      log.info({ worker: WORKER_NAME, found: kind }, 'worker.changed')
+    },
+    clock,
+  })
+  return {
+    name: WORKER_NAME,
+    kind: 'engine',
+    traits: BACKEND_KINDS.engine,
+    ...server,
+    maxTokens,
+    dialects: toDialects(native),
+    health: {
+      lastKnown(model) {
+        const found = models.lastKnown(MAX_AGE_MS)
+        return found && judgeModel(found, model)
+      },
+      check: async (model) => judgeModel(await models.check(MAX_SHOWN_AGE_MS), model),
+      recheck: () => models.recheck(),
+    },
+    checkModels: () => models.check(MAX_SHOWN_AGE_MS),
+  }
+}
+
+function toDialects(native: NativeDialects): BackendDialects {
+  return {
+    certain: CERTAIN,
+    speaks(dialect, { model, needsStoredState }) {
+      const support = native.supportOf(dialect, model)
+      // An engine that would ignore what it said before must not be asked. The translation refuses that by name.
+      return support !== null && support.isNative && (support.isStateful || !needsStoredState)
+    },
+    forget(dialect) {
+      if (!CERTAIN.includes(dialect)) native.forget()
+    },
+  }
+}
+
+/** Every inference server speaks it. */
+const CERTAIN: readonly Dialect[] = ['chat']
+
+type Server = Pick<Backend, 'pool' | 'prefix' | 'credential'>
+
+async function askForModels({ pool, prefix, credential }: Server): Promise<ProbeResult> {
+  const request: BackendRequest = {
+    method: 'GET',
+    path: `${prefix}/v1/models`,
+    headers: toBackendHeaders(['accept', 'application/json'], credential),
+    body: null,
+  }
+  const reply = await sendAndWait(pool, request, { timeoutMs: PROBE_TIMEOUT_MS, maxBytes: MAX_PROBE_ANSWER_BYTES })
+  if (reply.kind === 'answered') return readModelList(reply.status, reply.body.toString('utf8'))
+  return { kind: reply.kind === 'failed' ? 'unhealthy' : 'unavailable' }
+}
+
+function makeSendProbe({ pool, prefix, credential }: Server): SendProbe {
+  const limits = { timeoutMs: DIALECT_PROBE_TIMEOUT_MS, maxBytes: MAX_PROBE_ANSWER_BYTES }
+  return async (path, body) => {
+    const request: BackendRequest = {
+      method: 'POST',
+      path: prefix + path,
+      headers: toBackendHeaders(PROBE_HEADERS, credential),
+      body: Buffer.from(JSON.stringify(body)),
+    }
+    const reply = await sendAndWait(pool, request, limits)
+    return reply.kind === 'answered' ? { status: reply.status, body: reply.body.toString('utf8') } : null
+  }
+}
+
+const PROBE_HEADERS = [
+  ...['accept', 'application/json', 'content-type', 'application/json'],
+  ...['anthropic-version', '2023-06-01'],
+  ...['connection', 'close'],
+]
+
+/** Operators give the server's address with `/v1` or without it, as its own documentation does. */
+function withoutVersion(url: URL): URL {
+  const bare = new URL(url)
+  bare.pathname = bare.pathname.replace(/\/v1\/*$/, '/')
+  return bare
+}

@@ -1,0 +1,62 @@
+import type { SnapshotModel } from '../../directory/snapshot.ts'
+import { ApiError } from '../../http/errors.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { StreamLimit, StreamSlot } from '../limits.ts'
+import { pickModel } from '../models/rules.ts'
+import type { FindTeam, ModelTeam } from '../models/rules.ts'
+import { findAmbiguous } from './body.ts'
+import type { Operation } from './operations.ts'
+import { bytesOf, sessionIdOf } from './request.ts'
+import type { CallRequest } from './request.ts'
+
+/** A call that may be made. It holds nothing of the request's body, because it lives as long as the answer. */
+export type Admission = {
+  readonly operation: Operation
+  readonly requestId: string
+  readonly caller: Caller
+  /** One run of an agent; null when the client did not name it. */
+  readonly sessionId: string | null
+  readonly model: SnapshotModel
+  readonly wantsStream: boolean
+  /** Freed when the call has ended; null for a call that does not stream. */
+  readonly slot: StreamSlot | null
+}
+
+export type AdmitNeeds = { readonly findTeam: FindTeam; readonly streamLimit: StreamLimit }
+
+/**
+ * Who calls, which model is meant, whether the caller may call it, and whether its limits allow it now. Each refusal
+ * comes with its words.
+ */
+export async function admit(
+  { findTeam, streamLimit }: AdmitNeeds,
+  operation: Operation,
+  req: CallRequest,
+): Promise<Admission | ApiError> {
+  const caller = callerOf(req)
+  const ambiguous = findAmbiguous(bytesOf(req), req.body)
+  if (ambiguous !== null) return ambiguousBody(ambiguous)
+  const model = chooseModel(await findTeam(caller), req.body.model)
+  if (model instanceof ApiError) return model
+  const wantsStream = req.body.stream === true
+  const slot = wantsStream ? streamLimit.take(ipOf(req)) : null
+  if (slot instanceof ApiError) return slot
+  return { operation, requestId: req.id, caller, sessionId: sessionIdOf(req.headers), model, wantsStream, slot }
+}
+
+function ambiguousBody(member: string): ApiError {
+  return new ApiError('invalid_request', {
+    message: `${JSON.stringify(member)} is in the body twice or in a doubtful spelling.`,
+  })
+}
+
+function chooseModel(team: ModelTeam | null, requested: string | undefined): SnapshotModel | ApiError {
+  const verdict = team ? pickModel(team, requested) : 'model_not_allowed'
+  if (verdict === 'no_model_named') {
+    return new ApiError('invalid_request', {
+      message: 'Name a model: your team has no default. GET /v1/models lists its models.',
+    })
+  }
+  return verdict === 'model_not_allowed' ? new ApiError(verdict) : verdict.model
+}

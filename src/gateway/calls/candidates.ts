@@ -1,0 +1,49 @@
+import type { Backend } from '../backends/backend.ts'
+import type { Backends } from '../backends/backends.ts'
+import { upstreamOf } from '../backends/table.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
+import type { Json } from '../dialects/json/read-json.ts'
+import { listPlacements } from '../plan/plan.ts'
+import type { Candidate, Placement } from '../plan/plan.ts'
+import type { Admission } from './admit.ts'
+import type { Operation } from './operations.ts'
+
+/** The backends that have the model of a call, with what is known of each. */
+export async function findCandidates(
+  backends: Backends,
+  { operation, model }: Pick<Admission, 'operation' | 'model'>,
+  body: Json,
+): Promise<readonly Candidate[]> {
+  const upstream = backends.find(upstreamOf(operation.path))
+  const placements = listPlacements(model, {
+    worker: backends.worker?.name ?? null,
+    upstream: upstream?.name ?? null,
+  })
+  const candidates: Candidate[] = []
+  for (const placement of placements) {
+    const backend = backends.find(placement.backend)
+    if (backend) candidates.push(await toCandidate(backend, placement, operation, body, placements.length > 1))
+  }
+  return candidates
+}
+
+async function toCandidate(
+  { kind, dialects, health }: Backend,
+  placement: Placement,
+  { dialect, reach }: Operation,
+  body: Json,
+  hasChoice: boolean,
+): Promise<Candidate> {
+  const { model } = placement
+  const needsStoredState = DIALECTS[dialect].needsStoredState(body)
+  const speaks = reach === 'any_dialect' && dialects.speaks(dialect, { model, needsStoredState })
+  // It waits for what is not known yet only where that changes the plan: at the first call of a model that two
+  // backends could serve.
+  const state = health.lastKnown(model) ?? (hasChoice ? await health.check(model) : null)
+  return {
+    ...placement,
+    kind,
+    dialects: speaks ? [dialect, ...dialects.certain] : dialects.certain,
+    isReady: state === 'ready',
+  }
+}

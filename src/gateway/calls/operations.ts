@@ -1,0 +1,54 @@
+import type { operations, paths } from '../../../generated/openapi.ts'
+import type { GroupedPath } from '../backends/table.ts'
+import { isCompletion, isEmbeddingList, isMessage, isResponse, isTokenCount } from '../dialects/answer-shapes.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import type { Json } from '../dialects/json/read-json.ts'
+import type { Reach } from '../plan/plan.ts'
+
+/** What differs from one operation to the next. */
+export type Operation = {
+  readonly path: GroupedPath & keyof paths
+  readonly dialect: Dialect
+  readonly reach: Reach
+  /** Whether a body is an answer of this operation, by its shape. */
+  readonly isAnswer: (body: Json) => boolean
+}
+
+/** The model calls of the contract: the operations that name who served them. */
+export type CallOperationId = {
+  [Id in keyof operations]: operations[Id]['responses'] extends { 200: { headers: { 'x-svc-served-by': unknown } } }
+    ? Id
+    : never
+}[keyof operations]
+
+/** A row for each model call of the contract. */
+export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
+  createChatCompletion: {
+    path: '/v1/chat/completions',
+    dialect: 'chat',
+    reach: 'any_dialect',
+    isAnswer: isCompletion,
+  },
+  createCompletion: { path: '/v1/completions', dialect: 'chat', reach: 'own_dialect', isAnswer: isCompletion },
+  createEmbedding: { path: '/v1/embeddings', dialect: 'chat', reach: 'own_dialect', isAnswer: isEmbeddingList },
+  createResponse: { path: '/v1/responses', dialect: 'responses', reach: 'any_dialect', isAnswer: isResponse },
+  createCodexResponse: {
+    path: '/codex/v1/responses',
+    dialect: 'responses',
+    reach: 'any_dialect',
+    isAnswer: isResponse,
+  },
+  compactCodexResponse: {
+    path: '/codex/v1/responses/compact',
+    dialect: 'responses',
+    reach: 'vendor_only',
+    isAnswer: isResponse,
+  },
+  createMessage: { path: '/vendorb/v1/messages', dialect: 'messages', reach: 'any_dialect', isAnswer: isMessage },
+  countMessageTokens: {
+    path: '/vendorb/v1/messages/count_tokens',
+    dialect: 'messages',
+    reach: 'own_dialect',
+    isAnswer: isTokenCount,
+  },
+}

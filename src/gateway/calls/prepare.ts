@@ -1,0 +1,98 @@
+import { ApiError } from '../../http/errors.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { newIdentifier } from '../../kernel/identifier.ts'
+import type { Backend } from '../backends/backend.ts'
+import { toBackendPath } from '../backends/table.ts'
+import { clampTokens } from '../backends/token-limits.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
+import type { Json } from '../dialects/json/read-json.ts'
+import { translateCall } from '../dialects/translate.ts'
+import { toBackendHeaders } from '../exchange/headers.ts'
+import type { HeaderList } from '../exchange/headers.ts'
+import type { AnswerRewrite } from '../exchange/relay.ts'
+import type { BackendRequest } from '../exchange/send.ts'
+import type { Step } from '../plan/plan.ts'
+import { renameAnswers, translateAnswers } from './answer-rewrite.ts'
+import { withChanges } from './body.ts'
+import type { Operation } from './operations.ts'
+import { bytesOf } from './request.ts'
+import type { CallRequest } from './request.ts'
+
+export type PreparedCall = {
+  readonly request: BackendRequest
+  /** Null: the answer passes untouched. */
+  readonly rewrite: AnswerRewrite | null
+}
+
+export type StepNeeds = {
+  readonly operation: Operation
+  /** The service's model id. */
+  readonly model: string
+  readonly step: Step
+  readonly backend: Backend
+  /** Sessions may have been served by an engine before. */
+  readonly hasEngine: boolean
+  readonly clock: Clock
+}
+
+/**
+ * The request of one step of a plan, and what its answer becomes. An `ApiError` names what this backend cannot be
+ * asked.
+ */
+export function prepareCall(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
+  const { operation, step } = needs
+  return step.dialect === operation.dialect ? asItIs(needs, req) : translated(needs, req)
+}
+
+/** In the caller's dialect: the caller's bytes but for the model's name and token limits. */
+function asItIs({ operation, model, step, backend, hasEngine }: StepNeeds, req: CallRequest): PreparedCall {
+  const { isRenamed, refusesLocalReasoning } = backend.traits
+  const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[operation.dialect]
+  const isCleaned = hasEngine && refusesLocalReasoning && hasLocalReasoning(req.body)
+  const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
+  const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
+  const isChanged = req.body.model !== step.model || Object.keys(limits).length > 0
+  return {
+    request: {
+      method: 'POST',
+      path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
+      headers: toHeaders(backend, req),
+      body: isChanged ? withChanges(bytes, req.body, { model: step.model, ...limits }) : bytes,
+    },
+    rewrite: isRenamed ? renameAnswers({ operation, backend, model, backendModel: step.model }) : null,
+  }
+}
+
+/** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
+function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
+  const { operation, model, step, backend, clock } = needs
+  const translation = translateCall(operation.dialect, step.dialect, req.body, {
+    model,
+    backendModel: step.model,
+    newId: newIdentifier,
+    createdAt: Math.floor(clock.now().getTime() / 1000),
+  })
+  if ('refused' in translation) {
+    const { param, message } = translation.refused
+    return new ApiError('invalid_request', { message: `${param}: ${message}` })
+  }
+  return {
+    request: {
+      method: 'POST',
+      path: backend.prefix + DIALECTS[step.dialect].path,
+      headers: toHeaders(backend, req),
+      body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
+    },
+    rewrite: translateAnswers({ operation, backend, model, backendModel: step.model }, translation.answer),
+  }
+}
+
+function clamped(request: Json, { maxTokens }: Backend): Json {
+  return maxTokens === null ? request : { ...request, ...clampTokens(request, maxTokens) }
+}
+
+function toHeaders({ credential, traits }: Backend, req: CallRequest): HeaderList {
+  const headers = toBackendHeaders(req.rawHeaders, credential)
+  if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
+  return headers
+}

@@ -1,0 +1,43 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Json } from '../dialects/json/read-json.ts'
+
+/** What a call reads of Express's request. */
+export type CallRequest = {
+  body: Json & { readonly model?: string; readonly stream?: boolean | null }
+  bytes?: Buffer | undefined
+  readonly id: string
+  readonly ip: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly rawHeaders: readonly string[]
+  readonly originalUrl: string
+  readonly caller?: Caller
+}
+
+/** The body as it arrived, decompressed. */
+export function bytesOf({ bytes }: CallRequest): Buffer {
+  if (!bytes) throw new Error('The body of a model call was not kept.')
+  return bytes
+}
+
+/** An answer may take minutes and thousands are open at once, so the request's body is not kept for that long. */
+export function releaseBody(req: CallRequest): void {
+  req.body = {}
+  // Not by `delete`, after which each access to the request is slow.
+  req.bytes = undefined
+}
+
+/** Ours wins. The others are what the clients of the three dialects send by themselves. */
+const SESSION_HEADERS = ['x-svc-session-id', 'session-id', 'x-claude-code-session-id', 'x-session-id'] as const
+
+/**
+ * The run of an agent that a call belongs to, as its client names it; null when it names none, or not in 1 to 256
+ * visible ASCII characters.
+ */
+export function sessionIdOf(headers: IncomingHttpHeaders): string | null {
+  for (const name of SESSION_HEADERS) {
+    const value = headers[name]
+    if (typeof value === 'string' && /^[\x21-\x7e]{1,256}$/.test(value)) return value
+  }
+  return null
+}

@@ -1,0 +1,103 @@
+/**
+ * What a gateway knows of the deployment around it: who its callers are, which models teams may call, and where the
+ * events of calls go.
+ */
+import type { LiveSessions } from '../access/live-sessions.ts'
+import { openPublishedKeys } from '../access/published-keys.ts'
+import { tokenCallers } from '../access/token-callers.ts'
+import { isDatabaseUnavailable } from '../database/errors.ts'
+import type { Database } from '../database/client.ts'
+import type { Directory } from '../directory/rules.ts'
+import { snapshotCache, toSnapshot } from '../directory/snapshot.ts'
+import type { DirectorySnapshot } from '../directory/snapshot.ts'
+import { directoryStore } from '../directory/store.ts'
+import type { Identify } from '../http/authenticate.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+import type { ModelTeam } from './models/rules.ts'
+import type { CallEvent } from './usage/events.ts'
+import { makeEventLog } from './usage/log-events.ts'
+import { openRecorder } from './usage/recorder.ts'
+import { callEventStore } from './usage/store.ts'
+
+export type Deployment = {
+  readonly identify: Identify
+  /** Calls back when the session ends; returns a function that stops watching. */
+  readonly watchSession: LiveSessions['watch']
+  /** A team by its `@organization/name`; null when there is none. */
+  readonly findTeam: (name: string) => ModelTeam | null | Promise<ModelTeam | null>
+  /** For the readiness check; null: none is configured. */
+  readonly database: Pick<Database, 'ping'> | null
+  /** Takes an event and returns at once. */
+  readonly recordEvent: (event: CallEvent) => void
+  /** Replaces the directory, for the next call. */
+  applyDirectory(directory: Directory): Promise<void>
+  close(): Promise<void>
+}
+
+const MAX_DIRECTORY_AGE_MS = 5000
+
+type DatabaseNeeds = {
+  readonly database: Database
+  readonly live: Pick<LiveSessions, 'identify' | 'watch'>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Sessions, teams and events are rows of the database. */
+export function openDatabaseDeployment({ database, live, clock, log }: DatabaseNeeds): Deployment {
+  const directory = directoryStore(database.prisma)
+  const teams = snapshotCache({
+    load: directory.loadSnapshot,
+    clock,
+    maxAgeMs: MAX_DIRECTORY_AGE_MS,
+    onFailure: (err) => log.warn({ err }, 'directory.load_failed'),
+  })
+  const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, log })
+  return {
+    identify: live.identify,
+    watchSession: live.watch,
+    findTeam: teams.team,
+    database,
+    recordEvent: recorder.record,
+    async applyDirectory(given) {
+      await directory.applyDirectory(given, clock.now())
+      await teams.reload()
+    },
+    close: recorder.close,
+  }
+}
+
+type StandaloneNeeds = {
+  /** Issues the access tokens. */
+  readonly baseUrl: string
+  /** Where the keys that verify them are published, and the file that keeps a copy. */
+  readonly verification: { readonly controlPlaneUrl: string; readonly keysFile: string }
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/**
+ * Without a database: tokens say who calls, the directory file says which teams and models there are, and events go to
+ * the log.
+ */
+export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<Deployment> {
+  const { baseUrl, verification, clock, log } = needs
+  const { controlPlaneUrl, keysFile } = verification
+  const keys = await openPublishedKeys({ controlPlaneUrl, file: keysFile, log })
+  const callers = tokenCallers({ issuer: baseUrl, findPublicKey: keys.findPublicKey, clock })
+  const startedAt = clock.now()
+  let snapshot: DirectorySnapshot = new Map()
+  return {
+    identify: callers.identify,
+    // The end of a session is not known here. Its tokens end by themselves.
+    watchSession: () => () => undefined,
+    findTeam: (name) => snapshot.get(name) ?? null,
+    database: null,
+    recordEvent: makeEventLog(log),
+    async applyDirectory(given) {
+      snapshot = toSnapshot(given, startedAt)
+    },
+    close: keys.close,
+  }
+}

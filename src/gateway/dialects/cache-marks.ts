@@ -1,0 +1,114 @@
+import type { ModelCaps } from './caps.ts'
+import type { CacheMark, NeutralRequest, Part, Tool, Turn } from './neutral.ts'
+
+/** Vendors refuse a fifth mark. */
+const MAX_MARKS = 4
+
+/**
+ * The request with the cache marks that its backend takes. A client's own marks are never moved or replaced, because a mark at another
+ * place misses every cache; where there are too many, the earliest ones of the messages go first. `generate`: marks are set where the
+ * client set none. `onTools`: tools can be marked; elsewhere their mark goes to the last system part.
+ */
+export function planCacheMarks(
+  request: NeutralRequest,
+  caps: ModelCaps,
+  { generate = false, onTools = false }: { generate?: boolean; onTools?: boolean } = {},
+): NeutralRequest {
+  if (caps.cacheMarks === 'none') return withoutMarks(request)
+  const marked = countMarks(request)
+  if (marked === 0) return generate && caps.cacheMarks === 'explicit' ? setMarks(request) : request
+  const placed = onTools ? request : moveToolMarks(request)
+  return dropOverflow(placed)
+}
+
+/** Whether the client set a mark anywhere. */
+export function hasMarks(request: NeutralRequest): boolean {
+  return countMarks(request) > 0
+}
+
+function withoutMarks(request: NeutralRequest): NeutralRequest {
+  if (countMarks(request) === 0) return request
+  return {
+    ...request,
+    tools: request.tools.map(unmarkTool),
+    turns: request.turns.map((turn) => ({ ...turn, parts: turn.parts.map(unmark) })),
+  }
+}
+
+function unmark(part: Part): Part {
+  const { mark: _, ...rest } = part
+  return rest.type === 'result' ? { ...rest, parts: rest.parts.map(unmark) } : rest
+}
+
+function unmarkTool(tool: Tool): Tool {
+  const { mark: _, ...rest } = tool
+  return rest
+}
+
+function countMarks({ tools, turns }: NeutralRequest): number {
+  const parts = turns.flatMap((turn) => turn.parts)
+  return tools.filter(({ mark }) => mark).length + parts.filter(isMarked).length
+}
+
+function isMarked(part: Part): boolean {
+  return part.mark !== undefined || (part.type === 'result' && part.parts.some(isMarked))
+}
+
+/** On the last tool, the last leading system part and the last part of the conversation. */
+function setMarks(request: NeutralRequest): NeutralRequest {
+  const mark: CacheMark = { ttl: 'short' }
+  const leading = leadingSystem(request.turns)
+  const lastTool = request.tools.findLastIndex((tool) => tool.kind !== 'hosted')
+  const isMarkable = ({ type }: Part): boolean => type !== 'reasoning' && type !== 'toolsAdded'
+  const lastTurn = request.turns.findLastIndex(({ parts }) => parts.some(isMarkable))
+  const markLast = (turn: Turn): Turn => {
+    const last = turn.parts.findLastIndex(isMarkable)
+    return { ...turn, parts: turn.parts.map((part, at) => (at === last ? { ...part, mark } : part)) }
+  }
+  return {
+    ...request,
+    tools: request.tools.map((tool, at) => (at === lastTool ? { ...tool, mark } : tool)),
+    turns: request.turns.map((turn, at) => (at === leading - 1 || at === lastTurn ? markLast(turn) : turn)),
+  }
+}
+
+/** How many turns stand at the start that are system texts. */
+function leadingSystem(turns: readonly Turn[]): number {
+  const first = turns.findIndex(({ role }) => role !== 'system')
+  return first === -1 ? turns.length : first
+}
+
+function moveToolMarks(request: NeutralRequest): NeutralRequest {
+  const mark = request.tools.findLast((tool) => tool.mark)?.mark
+  if (!mark) return request
+  const last = leadingSystem(request.turns) - 1
+  const turns = request.turns.map((turn, at) => {
+    if (at !== last) return turn
+    const end = turn.parts.length - 1
+    return {
+      ...turn,
+      parts: turn.parts.map((part, nth) => (nth === end ? { ...part, mark: part.mark ?? mark } : part)),
+    }
+  })
+  return { ...request, tools: request.tools.map(unmarkTool), turns }
+}
+
+/** Drops marks in a fixed order, so that the same conversation keeps the same ones. */
+function dropOverflow(request: NeutralRequest): NeutralRequest {
+  let excess = countMarks(request) - MAX_MARKS
+  if (excess <= 0) return request
+  const drop = (part: Part): Part => {
+    if (excess <= 0 || !isMarked(part)) return part
+    excess--
+    return unmark(part)
+  }
+  const leading = leadingSystem(request.turns)
+  const later = request.turns.slice(leading).map((turn) => ({ ...turn, parts: turn.parts.map(drop) }))
+  const first = request.turns.slice(0, leading).map((turn) => ({ ...turn, parts: turn.parts.map(drop) }))
+  const tools = request.tools.map((tool) => {
+    if (excess <= 0 || !tool.mark) return tool
+    excess--
+    return unmarkTool(tool)
+  })
+  return { ...request, tools, turns: [...first, ...later] }
+}

@@ -1,0 +1,128 @@
+import { readUrl } from '../data-url.ts'
+import type { Hub } from '../hub.ts'
+import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+import { isSealed, sealedLength } from '../seals.ts'
+
+/** The messages of a chat request as turns, one for each. */
+export function readMessages(messages: unknown, hub: Hub): Turn[] {
+  if (!Array.isArray(messages)) refuse('messages', 'messages must be a list.')
+  return readList(messages).map((message, at) => readMessage(readObject(message), `messages.${String(at)}`, hub))
+}
+
+function readMessage(message: Json, path: string, hub: Hub): Turn {
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+      return { role: 'system', path, parts: readContent(message.content, `${path}.content`) }
+    case 'user':
+      return { role: 'user', path, parts: readContent(message.content, `${path}.content`) }
+    case 'assistant':
+      return { role: 'assistant', path, parts: readAssistant(message, path, hub) }
+    case 'tool':
+      return { role: 'user', path, parts: [readResult(message, path)] }
+    default:
+      return refuse(`${path}.role`, 'role must be system, developer, user, assistant or tool.')
+  }
+}
+
+function readAssistant(message: Json, path: string, hub: Hub): Part[] {
+  const calls = readList(message.tool_calls).map(readObject)
+  const refusal = readText(message.refusal)
+  return [
+    ...readReasoning(message, calls, hub).map((part) => ({ ...part, path })),
+    ...readContent(message.content ?? '', `${path}.content`),
+    ...(refusal === '' ? [] : [{ type: 'refusal', text: refusal, path } as const]),
+    ...calls.map((call, at) => readCall(call, `${path}.tool_calls.${String(at)}`)),
+  ]
+}
+
+/**
+ * The dialect has one text for all reasoning of a turn. Each seal says how much of it is its own. Some clients give back only the member
+ * of the first call.
+ */
+function readReasoning(message: Json, calls: readonly Json[], { seals }: Hub): PartContent[] {
+  const text = readText(message.reasoning_content) || readText(message.reasoning)
+  const found = [...sealsOfDetails(message), ...sealsOfCall(calls[0] ?? {})]
+  const sealed = [...new Set(found)]
+  if (sealed.length === 0 || !seals) return text === '' ? [] : [{ type: 'reasoning', text, seal: null }]
+  let from = 0
+  return sealed.map((one) => {
+    const shown = text.slice(from, from + sealedLength(one))
+    from += shown.length
+    return { type: 'reasoning', text: shown, seal: seals.read(one, shown) }
+  })
+}
+
+function sealsOfDetails(message: Json): string[] {
+  return readList(message.reasoning_details)
+    .map((detail) => readObject(detail).data)
+    .filter(isSealed)
+}
+
+function sealsOfCall(call: Json): string[] {
+  const google = readObject(readObject(call.extra_content).google)
+  return readText(google.thought_signature).split(' ').filter(isSealed)
+}
+
+function readCall(call: Json, path: string): Part {
+  const id = readText(call.id)
+  if (call.type === 'custom') {
+    const { name, input } = readObject(call.custom)
+    return {
+      type: 'call',
+      id,
+      tool: { kind: 'custom', name: readText(name), namespace: null },
+      input: readText(input),
+      path,
+    }
+  }
+  const { name, arguments: args } = readObject(call.function)
+  const tool = { kind: 'function', name: readText(name), namespace: null } as const
+  return { type: 'call', id, tool, input: readText(args) || '{}', path }
+}
+
+function readResult(message: Json, path: string): Part {
+  const parts = readContent(message.content ?? '', `${path}.content`)
+  const callPath = `${path}.tool_call_id`
+  return { type: 'result', callId: readText(message.tool_call_id), parts, failed: false, callPath, path }
+}
+
+function readContent(content: unknown, path: string): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, path }]
+  if (!Array.isArray(content)) refuse(path, 'Content must be a text or a list of parts.')
+  return readList(content).map((part, at) => {
+    const place = `${path}.${String(at)}`
+    return { ...readPart(readObject(part), place), path: place, ...readMark(readObject(part)) }
+  })
+}
+
+function readMark({ prompt_cache_breakpoint: mark }: Json): { mark?: CacheMark } {
+  return isObject(mark) ? { mark: { ttl: mark.ttl === '12h' ? 'long' : 'short' } } : {}
+}
+
+function readPart(part: Json, path: string): PartContent {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: readText(part.text) }
+    case 'refusal':
+      return { type: 'refusal', text: readText(part.refusal) }
+    case 'image_url': {
+      const image = readObject(part.image_url)
+      const url = readName(image.url) ?? refuse(path, 'An image must be a URL: files are not kept here.')
+      return { type: 'image', source: readUrl(url), detail: readName(image.detail) }
+    }
+    case 'file': {
+      const { file_data: data, filename } = readObject(part.file)
+      const url = readName(data) ?? refuse(path, 'A file must be sent as data: files are not kept here.')
+      return { type: 'document', source: readUrl(url, 'application/pdf'), name: readName(filename), title: null }
+    }
+    case 'input_audio': {
+      const { data, format } = readObject(part.input_audio)
+      return { type: 'audio', base64: readText(data), format: readText(format) }
+    }
+    default:
+      return refuse(path, `Content of type ${readName(part.type) ?? 'unknown'} cannot be sent to this model.`)
+  }
+}

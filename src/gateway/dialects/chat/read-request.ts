@@ -1,0 +1,137 @@
+import type { ClientCall, Hub } from '../hub.ts'
+import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { ClientTool, NeutralRequest, OutputFormat, Tool, ToolChoice, ToolRef } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+import { readMessages } from './read-messages.ts'
+import { makeChatWriter } from './write-answer.ts'
+
+/**
+ * A request of the chat dialect (OpenAI Chat Completions). Fields are mapped from a list: messages, tools, tool_choice,
+ * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, response_format, reasoning_effort, verbosity, user
+ * or safety_identifier, prompt_cache_key, stream, stream_options.include_usage. What only steers cost or manner is ignored, and so is every
+ * field unknown here. What would change the answer and has no counterpart is refused.
+ */
+export function readChatRequest(body: Json, hub: Hub): ClientCall {
+  refuseWhatCannotCross(body)
+  const tools = readList(body.tools).map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`))
+  const request: NeutralRequest = {
+    stream: body.stream === true,
+    turns: readMessages(body.messages, hub),
+    tools,
+    choice: readChoice(body.tool_choice, tools),
+    parallel: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : null,
+    maxOutput: readLimit(body, 'max_completion_tokens') ?? readLimit(body, 'max_tokens'),
+    stop: (typeof body.stop === 'string' ? [body.stop] : readList(body.stop)).filter(
+      (stop) => typeof stop === 'string',
+    ),
+    sampling: {
+      temperature: typeof body.temperature === 'number' ? body.temperature : null,
+      topP: typeof body.top_p === 'number' ? body.top_p : null,
+      topK: typeof body.top_k === 'number' ? body.top_k : null,
+    },
+    reasoning: { effort: readName(body.reasoning_effort), effortIsHint: false, show: null },
+    format: readFormat(body.response_format),
+    hints: {
+      user: readName(body.safety_identifier) ?? readName(body.user),
+      cacheKey: readName(body.prompt_cache_key),
+      verbosity: readName(body.verbosity),
+    },
+  }
+  const includeUsage = readObject(body.stream_options).include_usage === true
+  return {
+    request,
+    argumentsAreObjects: false,
+    makeAnswerWriter: () => makeChatWriter({ hub, includeUsage }),
+  }
+}
+
+function refuseWhatCannotCross(body: Json): void {
+  if ((readCount(body.n) ?? 1) > 1) refuse('n', 'This model gives one answer at a time.')
+  if (body.logprobs === true) refuse('logprobs', 'This model reports no log probabilities.')
+  for (const name of ['presence_penalty', 'frequency_penalty']) {
+    if (typeof body[name] === 'number' && body[name] !== 0) refuse(name, `This model has no ${name}.`)
+  }
+  if (Object.keys(readObject(body.logit_bias)).length > 0) refuse('logit_bias', 'This model has no logit_bias.')
+  if (readList(body.modalities).includes('audio')) refuse('modalities', 'This model answers with text only.')
+  for (const name of ['web_search_options', 'moderation']) {
+    if (isObject(body[name])) refuse(name, `This model has no ${name}.`)
+  }
+  if (readList(body.functions).length > 0) refuse('functions', 'Send functions as tools.')
+}
+
+function readLimit(body: Json, name: string): number | null {
+  const value = body[name]
+  if (value === undefined || value === null) return null
+  const limit = readCount(value)
+  if (limit === null || limit === 0) refuse(name, `${name} must be a whole number of at least 1.`)
+  return limit
+}
+
+function readFormat(value: unknown): OutputFormat | null {
+  if (!isObject(value) || value.type === 'text') return null
+  if (value.type === 'json_object') return { kind: 'json' }
+  if (value.type !== 'json_schema') {
+    refuse('response_format.type', 'response_format must be text, json_object or json_schema.')
+  }
+  const { name, description, schema, strict } = readObject(value.json_schema)
+  return {
+    kind: 'schema',
+    name: readName(name),
+    description: readName(description),
+    schema,
+    strict: typeof strict === 'boolean' ? strict : null,
+  }
+}
+
+// ---- tools
+
+function readTool(tool: Json, path: string): Tool {
+  const { type } = tool
+  if (type !== 'function' && type !== 'custom') {
+    refuse(path, `The hosted tool ${readName(type) ?? 'without a type'} does not exist on this model.`)
+  }
+  const own = readObject(tool[type])
+  const name = readName(own.name) ?? refuse(`${path}.${type}.name`, 'A tool must have a name.')
+  const isCustom = type === 'custom'
+  return {
+    kind: type,
+    name,
+    namespace: null,
+    description: typeof own.description === 'string' ? own.description : null,
+    schema: !isCustom && isObject(own.parameters) ? own.parameters : null,
+    strict: typeof own.strict === 'boolean' ? own.strict : null,
+    deferred: false,
+    grammar: isCustom ? readGrammar(readObject(own.format)) : null,
+    path,
+  }
+}
+
+function readGrammar(format: Json): ClientTool['grammar'] {
+  if (format.type !== 'grammar') return null
+  const grammar = readObject(format.grammar)
+  return { syntax: readText(grammar.syntax), definition: readText(grammar.definition) }
+}
+
+function readChoice(choice: unknown, tools: readonly Tool[]): ToolChoice | null {
+  if (choice === undefined || choice === null) return null
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { mode: choice, only: null }
+  const { type, allowed_tools: allowed } = readObject(choice)
+  if (type !== 'allowed_tools') return { mode: 'required', only: [readChosen(readObject(choice), tools)] }
+  const { mode, tools: chosen } = readObject(allowed)
+  return {
+    mode: mode === 'required' ? 'required' : 'auto',
+    only: readList(chosen).map((tool) => readChosen(readObject(tool), tools)),
+  }
+}
+
+function readChosen(choice: Json, tools: readonly Tool[]): ToolRef {
+  const { type } = choice
+  if (type !== 'function' && type !== 'custom') {
+    refuse('tool_choice.type', 'tool_choice must be auto, none, required, or name a function or a custom tool.')
+  }
+  const name = readText(readObject(choice[type]).name)
+  if (!tools.some((tool) => tool.kind === type && tool.name === name)) {
+    refuse(`tool_choice.${type}.name`, `There is no tool named ${name}.`)
+  }
+  return { kind: type, name, namespace: null }
+}

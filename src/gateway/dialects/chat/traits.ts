@@ -1,0 +1,29 @@
+import type { DialectTraits, StreamFailure } from '../dialect.ts'
+import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
+import { errorAnswer, failureAnswer, isErrorBody } from '../openai-error.ts'
+import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
+import { makeStreamMonitor } from '../stream-monitor.ts'
+import { passChatStream } from './pass-stream.ts'
+
+/** Chat completions, the dialect that every engine speaks. */
+export const CHAT: DialectTraits = {
+  path: '/v1/chat/completions',
+  // `n_predict` is llama.cpp's own word.
+  tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
+  monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
+  passStream: passChatStream,
+  keepAlive: () => KEEP_ALIVE_COMMENT,
+  errorAnswer,
+  failureAnswer,
+  isErrorBody,
+  nativeProbe: null,
+  needsStoredState: () => false,
+  hasLocalReasoning,
+  withoutLocalReasoning,
+}
+
+const ENDINGS = [Buffer.from('[DONE]')]
+
+function failureEvent({ message, type, code }: StreamFailure): string {
+  return encodeEvent({ event: null, data: JSON.stringify({ error: { message, type, code, param: null } }) })
+}

@@ -1,0 +1,47 @@
+/** The chat completions request as it is written: the part that Ollama, llama.cpp, vLLM, LM Studio and vendors all read. */
+import type { Json } from '../json/read-json.ts'
+
+export type CacheBreakpoint = { prompt_cache_breakpoint?: { mode: 'explicit'; ttl: '30m' | '12h' } }
+export type ChatTextPart = { type: 'text'; text: string } & CacheBreakpoint
+export type ChatImagePart = { type: 'image_url'; image_url: { url: string; detail?: string } } & CacheBreakpoint
+export type ChatFilePart = { type: 'file'; file: { file_data: string; filename: string } } & CacheBreakpoint
+export type ChatAudioPart = { type: 'input_audio'; input_audio: { data: string; format: string } } & CacheBreakpoint
+export type ChatPart = ChatTextPart | ChatImagePart | ChatFilePart | ChatAudioPart
+
+export type ChatToolCall =
+  | { id: string; type: 'function'; function: { name: string; arguments: string } }
+  | { id: string; type: 'custom'; custom: { name: string; input: string } }
+
+export type ChatMessage =
+  | { role: 'system'; content: string | ChatTextPart[] }
+  | { role: 'user'; content: string | ChatPart[] }
+  | { role: 'assistant'; content: string | null; reasoning_content?: string; tool_calls?: ChatToolCall[] }
+  | { role: 'tool'; tool_call_id: string; content: string }
+
+export type ChatFunction = {
+  type: 'function'
+  function: { name: string; description?: string; parameters: unknown; strict?: boolean }
+}
+export type ChatCustomTool = { type: 'custom'; custom: { name: string; description?: string; format?: Json } }
+export type ChatTool = ChatFunction | ChatCustomTool
+
+export type ChatRequest = {
+  model: string
+  messages: ChatMessage[]
+  stream?: true
+  stream_options?: { include_usage: true }
+  max_tokens?: number
+  max_completion_tokens?: number
+  temperature?: number
+  top_p?: number
+  top_k?: number
+  stop?: readonly string[]
+  tools?: ChatTool[]
+  tool_choice?: 'auto' | 'required' | 'none' | Json
+  parallel_tool_calls?: boolean
+  response_format?: Json
+  reasoning_effort?: string
+  verbosity?: string
+  prompt_cache_key?: string
+  user?: string
+}

@@ -1,0 +1,148 @@
+import type { AnswerWriter, Hub } from '../hub.ts'
+import type { Json } from '../json/read-json.ts'
+import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart } from '../neutral.ts'
+import type { SseEvent } from '../sse/decode.ts'
+import { toCallId } from '../tool-names.ts'
+import { writeOpenAiError } from '../openai-error.ts'
+
+type Needs = {
+  readonly hub: Hub
+  /** Whether the client asked for a last chunk with the usage. */
+  readonly includeUsage: boolean
+}
+
+type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
+
+/**
+ * Writes answers of the chat dialect: a chunk with the role, chunks for reasoning, text, refusal and calls, the reason to finish, the usage
+ * where the client asked for it, `[DONE]`. A failure ends a stream with an error chunk and without `[DONE]`.
+ */
+export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
+  const head = { id: hub.newId('chatcmpl-'), created: hub.createdAt, model: hub.model }
+  const sealed: string[] = []
+  let calls = 0
+
+  const toChunk = (delta: Json, finish: string | null = null): SseEvent =>
+    toEvent({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })
+
+  function toOpen(part: OpenPart): SseEvent[] {
+    if (part.kind !== 'tool') return []
+    const signature = calls === 0 ? toSignature(sealed) : {}
+    return [toChunk({ tool_calls: [{ index: calls++, ...toCall(part, ''), ...signature }] })]
+  }
+
+  function toDelta(part: OpenPart, text: string): SseEvent {
+    if (part.kind !== 'tool') return toChunk({ [MEMBERS[part.kind]]: text })
+    const given = part.tool.kind === 'custom' ? { custom: { input: text } } : { function: { arguments: text } }
+    return toChunk({ tool_calls: [{ index: calls - 1, ...given }] })
+  }
+
+  /** In one piece: clients overwrite members that they do not know. */
+  function toClose(event: CloseEvent): SseEvent[] {
+    const seal = writeSeal(event, hub)
+    if (seal === null) return []
+    sealed.push(seal)
+    return [toChunk({ reasoning_details: [toDetail(seal)] })]
+  }
+
+  function toEnd({ finish, usage }: FinishEvent): SseEvent[] {
+    const last = { ...head, object: 'chat.completion.chunk', choices: [], usage: toUsage(usage) }
+    return [toChunk({}, REASONS[finish]), ...(includeUsage ? [toEvent(last)] : []), { event: null, data: '[DONE]' }]
+  }
+
+  return {
+    write(event) {
+      switch (event.type) {
+        case 'start':
+          return [toChunk({ role: 'assistant', content: '' })]
+        case 'open':
+          return toOpen(event.part)
+        case 'delta':
+          return event.text === '' ? [] : [toDelta(event.part, event.text)]
+        case 'close':
+          return toClose(event)
+        case 'finish':
+          return toEnd(event)
+        case 'fail':
+          return [toEvent({ error: writeOpenAiError(event.failure) })]
+      }
+    },
+    whole(events) {
+      const end = events.find((event) => event.type === 'finish')
+      const message = toMessage(
+        events.filter((event) => event.type === 'close'),
+        hub,
+      )
+      const choice = { index: 0, message, logprobs: null, finish_reason: REASONS[end?.finish ?? 'stop'] }
+      return { ...head, object: 'chat.completion', choices: [choice], usage: toUsage(end?.usage ?? null) }
+    },
+  }
+}
+
+const MEMBERS = { reasoning: 'reasoning_content', text: 'content', refusal: 'refusal' } as const
+
+const REASONS: Readonly<Record<Finish, string>> = {
+  stop: 'stop',
+  stopSequence: 'stop',
+  length: 'length',
+  context: 'length',
+  tools: 'tool_calls',
+  filter: 'content_filter',
+  refusal: 'stop',
+  pause: 'stop',
+}
+
+function toMessage(parts: readonly CloseEvent[], hub: Hub): Json {
+  const textOf = (kind: 'reasoning' | 'text' | 'refusal'): string | null => {
+    const said = parts.filter(({ part }) => part.kind === kind)
+    return said.length === 0 ? null : said.map(({ text }) => text).join('')
+  }
+  const sealed = parts.flatMap((event) => writeSeal(event, hub) ?? [])
+  const calls = parts.flatMap(({ part, text }) => (part.kind === 'tool' ? [toCall(part, text)] : []))
+  const reasoning = textOf('reasoning')
+  const [first, ...others] = calls
+  return {
+    role: 'assistant',
+    content: textOf('text'),
+    refusal: textOf('refusal'),
+    ...(reasoning !== null && { reasoning_content: reasoning }),
+    ...(sealed.length > 0 && { reasoning_details: sealed.map(toDetail) }),
+    ...(first && { tool_calls: [{ ...first, ...toSignature(sealed) }, ...others] }),
+  }
+}
+
+function toCall({ id, tool }: Extract<OpenPart, { kind: 'tool' }>, text: string): Json {
+  const call = { id: toCallId(id), type: tool.kind }
+  return tool.kind === 'custom'
+    ? { ...call, custom: { name: tool.name, input: text } }
+    : { ...call, function: { name: tool.name, arguments: text } }
+}
+
+/** A backend that signs nothing has nothing to give back to it. */
+function writeSeal({ seal, text }: CloseEvent, { seals }: Hub): string | null {
+  return seals && seal ? seals.write(seal, text) : null
+}
+
+function toDetail(data: string): Json {
+  return { type: 'reasoning.encrypted', format: 'svc1', data }
+}
+
+/** Where clients look that know no other member. */
+function toSignature(sealed: readonly string[]): Json {
+  return sealed.length === 0 ? {} : { extra_content: { google: { thought_signature: sealed.join(' ') } } }
+}
+
+function toUsage(usage: AnswerUsage | null): Json {
+  const { input = 0, cached = 0, written = 0, output = 0, reasoning = 0 } = usage ?? {}
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) },
+    completion_tokens_details: { reasoning_tokens: reasoning },
+  }
+}
+
+function toEvent(body: Json): SseEvent {
+  return { event: null, data: JSON.stringify(body) }
+}

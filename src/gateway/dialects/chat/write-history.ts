@@ -1,0 +1,211 @@
+import { toArguments } from '../custom-tools.ts'
+import { toUrl } from '../data-url.ts'
+import type { Hub } from '../hub.ts'
+import type { CacheMark, CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+import { toCallId, type ToolNames } from '../tool-names.ts'
+import type { CacheBreakpoint, ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
+
+type Needs = {
+  readonly hub: Hub
+  readonly names: ToolNames
+  /** A last text for the system prompt. */
+  readonly note: string | null
+}
+
+/**
+ * The turns of a request as chat messages, in the order on which chat engines insist: one system message first, turns that alternate, and
+ * the answers to tool calls right behind the calls, before any text of the user. Texts of one turn are joined. A system text in the middle
+ * of the conversation, which most chat templates refuse, goes into the user's turn, marked, unless the model takes it.
+ */
+export function writeHistory({ turns }: NeutralRequest, needs: Needs): ChatMessage[] {
+  const history = new History(needs)
+  for (const { role, parts } of turns) {
+    if (role === 'system') history.system(parts)
+    else if (role === 'assistant') history.assistant(parts)
+    else history.user(parts)
+  }
+  return history.messages()
+}
+
+/** What the assistant said, the answers to its calls, then what the user said. */
+type Exchange = {
+  readonly texts: string[]
+  readonly reasoning: string[]
+  readonly calls: { readonly id: string; readonly call: ChatToolCall }[]
+  readonly results: ChatMessage[]
+  readonly user: (ChatPart | SystemText)[]
+}
+type SystemText = { readonly type: 'system'; readonly part: ChatTextPart }
+
+const PARAGRAPH = '\n\n'
+
+class History {
+  readonly #needs: Needs
+  readonly #leading: ChatTextPart[] = []
+  readonly #exchanges: Exchange[] = [newExchange()]
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  system(parts: readonly Part[]): void {
+    const text = joinTexts(parts)
+    if (text === '') return
+    const part: ChatTextPart = { type: 'text', text, ...toBreakpoint(parts.findLast(({ mark }) => mark)?.mark) }
+    const current = this.#current()
+    if (this.#exchanges.length === 1 && isEmpty(current)) this.#leading.push(part)
+    else if (this.#needs.hub.caps.midSystem) current.user.push({ type: 'system', part })
+    else current.user.push({ ...part, text: `<system>\n${text}\n</system>` })
+  }
+
+  assistant(parts: readonly Part[]): void {
+    const text = joinTexts(parts)
+    if (text !== '') this.#ofAssistant().texts.push(text)
+    for (const part of parts) {
+      if (part.type === 'call') this.#ofAssistant().calls.push({ id: part.id, call: this.#toCall(part) })
+      if (part.type === 'reasoning' && this.#isReplayed(part)) this.#ofAssistant().reasoning.push(part.text)
+    }
+  }
+
+  user(parts: readonly Part[]): void {
+    for (const part of parts) {
+      if (part.type === 'result') this.#result(part)
+      else this.#current().user.push(...this.#show(part))
+    }
+  }
+
+  messages(): ChatMessage[] {
+    const { note } = this.#needs
+    const leading: ChatTextPart[] = note === null ? this.#leading : [...this.#leading, { type: 'text', text: note }]
+    const first: ChatMessage[] = leading.length === 0 ? [] : [{ role: 'system', content: toText(leading) ?? leading }]
+    return [...first, ...this.#exchanges.flatMap((exchange) => this.#toMessages(exchange))]
+  }
+
+  #current(): Exchange {
+    return this.#exchanges.at(-1) ?? this.#add()
+  }
+
+  #ofAssistant(): Exchange {
+    const { user, results } = this.#current()
+    return user.length + results.length > 0 ? this.#add() : this.#current()
+  }
+
+  #add(): Exchange {
+    const exchange = newExchange()
+    this.#exchanges.push(exchange)
+    return exchange
+  }
+
+  /** Chat tool messages hold text only, so images and files follow in the user's turn; that a tool failed is said in words. */
+  #result({ callId, callPath, parts, failed }: ResultPart): void {
+    const exchange = this.#exchanges.findLast(({ calls }) => calls.some(({ id }) => id === callId))
+    if (!exchange) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
+    const shown = parts.flatMap((part) => this.#show(part))
+    const rest = shown.filter((part) => part.type !== 'text')
+    const said = shown.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+    const text = said === '' && rest.length > 0 ? 'The result is the image that follows.' : said
+    exchange.results.push({ role: 'tool', tool_call_id: toCallId(callId), content: failed ? `Error: ${text}` : text })
+    exchange.user.push(...rest)
+  }
+
+  #show(part: Part): ChatPart[] {
+    const { caps } = this.#needs.hub
+    const mark = toBreakpoint(part.mark)
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+        return part.text === '' ? [] : [{ type: 'text', text: part.text, ...mark }]
+      case 'toolsAdded':
+        return part.names.map((name) => ({ type: 'text', text: `The tool ${name} is available.`, ...mark }))
+      case 'image': {
+        if (!caps.images) refuse(part.path, 'This model reads no images.')
+        const detail = part.detail === null || part.detail === 'auto' ? {} : { detail: part.detail }
+        return [{ type: 'image_url', image_url: { url: toUrl(part.source), ...detail }, ...mark }]
+      }
+      case 'document':
+        return [{ ...this.#document(part, part.path), ...mark }]
+      case 'audio':
+        if (!caps.audio) refuse(part.path, 'This model hears no audio.')
+        return [{ type: 'input_audio', input_audio: { data: part.base64, format: part.format }, ...mark }]
+      default:
+        return []
+    }
+  }
+
+  #document({ source, name, title }: DocumentPart, path: string): ChatPart {
+    if (source.kind === 'text') return { type: 'text', text: title === null ? source.text : `${title}\n${source.text}` }
+    if (!this.#needs.hub.caps.pdf) refuse(path, 'This model reads no files: send the text of the document.')
+    if (source.kind === 'url') refuse(path, 'A document must be sent as data: this backend fetches none.')
+    return { type: 'file', file: { file_data: toUrl(source), filename: name ?? title ?? 'document.pdf' } }
+  }
+
+  #toCall({ id, tool, input }: CallPart): ChatToolCall {
+    const name = this.#needs.names.toName(tool)
+    if (tool.kind === 'custom' && this.#needs.hub.caps.customTools) {
+      return { id: toCallId(id), type: 'custom', custom: { name, input } }
+    }
+    const args = tool.kind === 'custom' ? toArguments(input) : input
+    return { id: toCallId(id), type: 'function', function: { name, arguments: args } }
+  }
+
+  /** Only the model that wrote it gets its reasoning back, where its backend takes any. */
+  #isReplayed({ text, seal }: ReasoningPart): boolean {
+    const { caps, backendModel } = this.#needs.hub
+    if (text === '' || caps.reasoningReplay === 'refused') return false
+    return seal?.kind === 'plain' ? seal.model === backendModel : seal === null && caps.reasoningReplay === 'required'
+  }
+
+  #toMessages({ texts, reasoning, calls, results, user }: Exchange): ChatMessage[] {
+    const text = texts.join(PARAGRAPH)
+    const isRequired = this.#needs.hub.caps.reasoningReplay === 'required' && calls.length > 0
+    const thought = reasoning.length > 0 || isRequired ? { reasoning_content: reasoning.join(PARAGRAPH) } : {}
+    const messages: ChatMessage[] = []
+    if (calls.length > 0) {
+      const tool_calls = calls.map(({ call }) => call)
+      messages.push({ role: 'assistant', content: text === '' ? null : text, ...thought, tool_calls })
+    } else if (text !== '') messages.push({ role: 'assistant', content: text, ...thought })
+    return [...messages, ...results, ...toUserMessages(user)]
+  }
+}
+
+function newExchange(): Exchange {
+  return { texts: [], reasoning: [], calls: [], results: [], user: [] }
+}
+
+function isEmpty({ texts, calls, results, user }: Exchange): boolean {
+  return texts.length + calls.length + results.length + user.length === 0
+}
+
+function joinTexts(parts: readonly Part[]): string {
+  return parts.flatMap((part) => (part.type === 'text' || part.type === 'refusal' ? [part.text] : [])).join('\n')
+}
+
+/** System texts stand between the user's messages as they came. */
+function toUserMessages(parts: Exchange['user']): ChatMessage[] {
+  const messages: ChatMessage[] = []
+  let shown: ChatPart[] = []
+  const flush = (): void => {
+    if (shown.length > 0) messages.push({ role: 'user', content: toText(shown) ?? shown })
+    shown = []
+  }
+  for (const part of parts) {
+    if (part.type !== 'system') shown.push(part)
+    else {
+      flush()
+      messages.push({ role: 'system', content: toText([part.part]) ?? [part.part] })
+    }
+  }
+  flush()
+  return messages
+}
+
+/** Plain texts as one string, which every engine reads; null where there is anything else, or a mark. */
+function toText(parts: readonly ChatPart[]): string | null {
+  const texts = parts.flatMap((part) => (part.type === 'text' && !part.prompt_cache_breakpoint ? [part.text] : []))
+  return texts.length === parts.length ? texts.join(PARAGRAPH) : null
+}
+
+function toBreakpoint(mark: CacheMark | undefined): CacheBreakpoint {
+  return mark ? { prompt_cache_breakpoint: { mode: 'explicit', ttl: mark.ttl === 'long' ? '12h' : '30m' } } : {}
+}

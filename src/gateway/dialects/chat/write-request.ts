@@ -1,0 +1,105 @@
+import { planCacheMarks } from '../cache-marks.ts'
+import { type ModelCaps, nearestEffort } from '../caps.ts'
+import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
+import type { BackendCall, Hub } from '../hub.ts'
+import type { Json } from '../json/read-json.ts'
+import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
+import { type OfferedTool, offerTools, tellWithheld, type ToolOffer } from '../offer-tools.ts'
+import { isStrictSchema } from '../schemas.ts'
+import { toKey } from '../short-key.ts'
+import { nameTools, type ToolNames } from '../tool-names.ts'
+import { makeChatReader } from './read-answer.ts'
+import type { ChatRequest, ChatTool } from './wire.ts'
+import { writeHistory } from './write-history.ts'
+
+/** Longer names of tools are refused by vendors. */
+const MAX_NAME_CHARACTERS = 64
+
+/** A request as chat completions. */
+export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
+  const { caps } = hub
+  const names = nameTools(asked, MAX_NAME_CHARACTERS)
+  const offer = offerTools(asked, caps)
+  const request = planCacheMarks(asked, caps)
+  const { maxOutput, sampling, stop, hints, stream } = request
+  const body: ChatRequest = {
+    model: hub.backendModel,
+    messages: writeHistory(request, { hub, names, note: tellWithheld(offer.withheld) }),
+    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+    ...(maxOutput !== null && { [caps.limitName]: maxOutput }),
+    ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
+    ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
+    ...(sampling.topK !== null && caps.topK && { top_k: sampling.topK }),
+    ...(stop.length > 0 && { stop }),
+    ...writeTools(offer, names, caps),
+    ...(request.format && { response_format: writeFormat(request.format, caps) }),
+    ...writeEffort(request.reasoning, caps),
+    ...(hints.user !== null && { user: toKey(hints.user) }),
+    ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: toKey(hints.cacheKey) }),
+    ...(caps.vendorHints && hints.verbosity !== null && { verbosity: hints.verbosity }),
+  }
+  return {
+    body,
+    headers: {},
+    stops: [],
+    withheld: offer.withheld,
+    makeAnswerReader: () => makeChatReader({ newId: hub.newId, names }),
+  }
+}
+
+function writeEffort({ effort, effortIsHint }: ReasoningWish, caps: ModelCaps): { reasoning_effort?: string } {
+  if (effort === null || (effortIsHint && !caps.effortHints)) return {}
+  return { reasoning_effort: nearestEffort(effort, caps.efforts) }
+}
+
+function writeFormat(format: OutputFormat, caps: ModelCaps): Json {
+  if (format.kind === 'json') return { type: 'json_object' }
+  const strict = format.strict ?? (caps.strictTools ? isStrictSchema(format.schema) : null)
+  const json_schema = {
+    name: format.name ?? 'output',
+    ...(format.description !== null && { description: format.description }),
+    schema: format.schema,
+    ...(strict !== null && { strict }),
+  }
+  return { type: 'json_schema', json_schema }
+}
+
+type ToolMembers = Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'>
+
+/** Without tools nothing is written: an empty list is refused, and so is a choice among none. */
+function writeTools({ tools, mode, named, parallel }: ToolOffer, names: ToolNames, caps: ModelCaps): ToolMembers {
+  if (tools.length === 0) return {}
+  const choice = named ? nameChoice(named.kind, names.toName(named), caps) : mode
+  return {
+    tools: tools.map((tool) => writeTool(tool, names.toName(tool), caps)),
+    ...(choice !== null && { tool_choice: choice }),
+    ...(parallel !== null && mode !== 'none' && { parallel_tool_calls: parallel }),
+  }
+}
+
+function nameChoice(kind: 'function' | 'custom', name: string, caps: ModelCaps): Json {
+  return kind === 'custom' && caps.customTools
+    ? { type: 'custom', custom: { name } }
+    : { type: 'function', function: { name } }
+}
+
+function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): ChatTool {
+  const { kind, description, grammar, schema, strict } = tool
+  if (kind === 'custom' && caps.customTools) {
+    const format = grammar && { type: 'grammar', grammar }
+    return { type: 'custom', custom: { name, ...(description !== null && { description }), ...(format && { format }) } }
+  }
+  if (kind === 'custom') {
+    return { type: 'function', function: { name, description: describeCustomTool(tool), parameters: INPUT_SCHEMA } }
+  }
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description !== null && { description }),
+      parameters: schema ?? { type: 'object', properties: {} },
+      // Servers of this dialect are not strict unless they are told to be.
+      ...(strict === true && { strict }),
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { orRefused, type Refusal } from './refusal.ts'
+import { DEFAULT_CAPS } from './caps.ts'
+import type { Hub } from './hub.ts'
+import type { Json } from './json/read-json.ts'
+import { readMessagesRequest } from './messages/read-request.ts'
+import type { NeutralRequest, Part, Source, Tool } from './neutral.ts'
+
+/** English has about four bytes a token, code and other scripts less. */
+const BYTES_PER_TOKEN = 3
+const IMAGE_TOKENS = 1600
+const PDF_BYTES_PER_TOKEN = 20
+/** For the words of a chat template and a tokenizer of another family. */
+const MARGIN = 1.1
+
+/**
+ * An estimate of the tokens of a messages request, for a backend that cannot count. It is meant to be too high and not too low, because
+ * agents shorten a conversation too late by a number that is too low. Counts texts, tool schemas, calls, results, images and documents.
+ */
+export function estimateTokens(body: Json): { readonly inputTokens: number } | { readonly refused: Refusal } {
+  return orRefused(() => {
+    const { request } = readMessagesRequest(body, NO_TRANSLATION)
+    return { inputTokens: Math.ceil(countTokens(request) * MARGIN) }
+  })
+}
+
+/** What a count needs of a translation: nothing is named and nothing is sealed. */
+const NO_TRANSLATION: Hub = {
+  model: '',
+  backendModel: '',
+  newId: (prefix) => prefix,
+  createdAt: 0,
+  caps: DEFAULT_CAPS.messages,
+  seals: null,
+}
+
+function countTokens({ turns, tools }: NeutralRequest): number {
+  const parts = turns.flatMap((turn) => turn.parts)
+  const ofTools = tools.reduce((sum, tool) => sum + textTokens(describe(tool)), 0)
+  return parts.reduce((sum, part) => sum + partTokens(part), ofTools)
+}
+
+function describe(tool: Tool): string {
+  if (tool.kind === 'hosted') return tool.type
+  return `${tool.name}${tool.description ?? ''}${JSON.stringify(tool.schema ?? {})}`
+}
+
+function partTokens(part: Part): number {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+    case 'reasoning':
+      return textTokens(part.text)
+    case 'call':
+      return textTokens(part.tool.name + part.input)
+    case 'result':
+      return part.parts.reduce((sum, inner) => sum + partTokens(inner), 0)
+    case 'image':
+      return IMAGE_TOKENS
+    case 'document':
+      return documentTokens(part.source)
+    case 'audio':
+      return textTokens(part.base64)
+    case 'toolsAdded':
+      return textTokens(part.names.join(' '))
+  }
+}
+
+function documentTokens(source: Source): number {
+  if (source.kind === 'text') return textTokens(source.text)
+  return source.kind === 'bytes' ? (source.base64.length * 3) / 4 / PDF_BYTES_PER_TOKEN : IMAGE_TOKENS
+}
+
+function textTokens(text: string): number {
+  return Buffer.byteLength(text) / BYTES_PER_TOKEN
+}

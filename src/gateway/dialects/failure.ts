@@ -1,0 +1,112 @@
+import { isObject, readName, readObject, readText } from './json/read-json.ts'
+
+/**
+ * What went wrong, by what a client can do about it:
+ * - `invalid`: the request is at fault; `context`: its prompt is too long, which clients cure by compacting it; `tooLarge`: it has too many
+ *   bytes; `filter`: its content is not allowed; `notFound`: there is no such model;
+ * - `rateLimit`, `overloaded`, `timeout`: a later call may succeed;
+ * - `account`, `quota`: the service's own account at the backend is at fault;
+ * - `failed`: the backend is at fault, or its answer broke.
+ */
+export type FailureKind =
+  | 'invalid'
+  | 'context'
+  | 'tooLarge'
+  | 'filter'
+  | 'notFound'
+  | 'rateLimit'
+  | 'overloaded'
+  | 'timeout'
+  | 'account'
+  | 'quota'
+  | 'failed'
+
+export type Failure = { readonly kind: FailureKind; readonly message: string }
+
+/** A failure of the backend, told by this gateway. */
+export function backendFailed(message: string): Failure {
+  return { kind: 'failed', message }
+}
+
+/**
+ * The failure that the body of an error answer or an error event tells of, in any of the shapes in use. Its own words come before its
+ * status, which some servers choose badly; a stream has no status.
+ */
+export function readFailure(value: unknown, status: number | null = null): Failure {
+  const body = readObject(value)
+  const error = isObject(body.error) ? body.error : body
+  const message =
+    readName(error.message) ??
+    readName(body.error) ??
+    readName(value) ??
+    readName(error.detail) ??
+    'The engine failed without saying why.'
+  const details = readText(readObject(error.details).error_code)
+  return { kind: kindOf(`${readText(error.code)} ${readText(error.type)} ${details}`, message, status), message }
+}
+
+function kindOf(names: string, message: string, status: number | null): FailureKind {
+  if (CONTEXT_EXCEEDED.test(`${names} ${message}`)) return 'context'
+  if (isUnreadable(message)) return 'invalid'
+  const named = KINDS.find(([pattern]) => pattern.test(names))
+  return named?.[1] ?? (status === null ? 'failed' : kindOfStatus(status))
+}
+
+const CONTEXT_EXCEEDED =
+  /context_length_exceeded|exceed_context_size|maximum context length|exceeds? the (available )?context|context size has been exceeded|prompt is too long|prompt too long|input length and|too many tokens|longer than the model's context/i
+
+/** The words of llama.cpp, which reports it as a failure of the server. */
+const UNREADABLE = /\b(image|audio|video) input is not supported\b/i
+
+function isUnreadable(message: string): boolean {
+  return UNREADABLE.test(message)
+}
+
+/** The names that vendors give to errors, as `type` or as `code`; the first that fits counts. */
+const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
+  [/insufficient_quota|billing_error|billing_hard_limit/, 'quota'],
+  [/rate_limit/, 'rateLimit'],
+  [/overloaded|slow_down/, 'overloaded'],
+  [/request_too_large/, 'tooLarge'],
+  [/authentication_error|permission_error|invalid_api_key|unauthorized/, 'account'],
+  [/not_found/, 'notFound'],
+  [/content_filter|content_policy|invalid_prompt/, 'filter'],
+  [/timeout/, 'timeout'],
+  [/invalid_request_error/, 'invalid'],
+]
+
+const STATUS_KINDS: ReadonlyMap<number, FailureKind> = new Map([
+  [401, 'account'],
+  [402, 'quota'],
+  [403, 'account'],
+  [404, 'notFound'],
+  [408, 'timeout'],
+  [413, 'tooLarge'],
+  [429, 'rateLimit'],
+  [503, 'overloaded'],
+  [504, 'timeout'],
+  [529, 'overloaded'],
+])
+
+function kindOfStatus(status: number): FailureKind {
+  return STATUS_KINDS.get(status) ?? (status >= 400 && status < 500 ? 'invalid' : 'failed')
+}
+
+/** The status of an engine's error for a client: what the client can cure is 400, also where the engine answers as if it had failed itself. */
+export function statusOf(status: number, { kind, message }: Failure): number {
+  return (kind === 'context' || isUnreadable(message)) && status >= 500 ? 400 : status
+}
+
+/** The vendors' word for a status (Anthropic API, "Errors"). */
+export function typeOfStatus(status: number): string {
+  return TYPES.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+}
+
+const TYPES: ReadonlyMap<number, string> = new Map([
+  [401, 'authentication_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [429, 'rate_limit_error'],
+  [503, 'overloaded_error'],
+  [529, 'overloaded_error'],
+])

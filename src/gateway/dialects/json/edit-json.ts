@@ -1,0 +1,173 @@
+/** Byte offsets, `end` exclusive. */
+export type ByteRange = { readonly start: number; readonly end: number }
+
+/** Where the members of a JSON object are in its bytes. */
+export type TopLevel = {
+  /** The value of each top-level member, by its decoded name; of a repeated name the last, as parsers have it. */
+  readonly members: ReadonlyMap<string, ByteRange>
+  /**
+   * Names that one reader takes for another name: repeated ones (`"mod\u0065l"` is `"model"`), and those that differ in case only, which
+   * decoders such as Go's encoding/json treat as one. Two readers may disagree about such a member.
+   */
+  readonly duplicates: readonly string[]
+  /** Just behind the opening brace. */
+  readonly start: number
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const COMMA = 0x2c
+const COLON = 0x3a
+
+/**
+ * Finds the members of a JSON object in one pass that parses only the names. The bytes must have passed a JSON parser before: null means
+ * that they are no object, but other mistakes are not all noticed here.
+ */
+export function scanTopLevel(bytes: Buffer): TopLevel | null {
+  const open = skipSpace(bytes, hasByteOrderMark(bytes) ? 3 : 0)
+  if (bytes[open] !== OPEN_BRACE) return null
+
+  const members = new Map<string, ByteRange>()
+  const seen = new Set<string>()
+  const duplicates = new Set<string>()
+  let at = skipSpace(bytes, open + 1)
+  while (bytes[at] === QUOTE) {
+    const nameEnd = stringEnd(bytes, at)
+    const name = memberName(bytes, at, nameEnd)
+    const colon = skipSpace(bytes, nameEnd)
+    if (name === null || bytes[colon] !== COLON) return null
+    const start = skipSpace(bytes, colon + 1)
+    const end = valueEnd(bytes, start)
+    if (seen.has(foldCase(name))) duplicates.add(name)
+    seen.add(foldCase(name))
+    members.set(name, { start, end })
+    const next = skipSpace(bytes, end)
+    if (bytes[next] === CLOSE_BRACE) return { members, duplicates: [...duplicates], start: open + 1 }
+    if (bytes[next] !== COMMA) return null
+    at = skipSpace(bytes, next + 1)
+  }
+  return bytes[at] === CLOSE_BRACE && members.size === 0 ? { members, duplicates: [], start: open + 1 } : null
+}
+
+/** The value of a member whose quoted name ends at `nameEnd`. */
+export function valueBehind(bytes: Buffer, nameEnd: number): ByteRange {
+  const colon = skipSpace(bytes, nameEnd)
+  const start = skipSpace(bytes, colon + 1)
+  return { start, end: valueEnd(bytes, start) }
+}
+
+/**
+ * The same bytes with these top-level members set: where a member is, only its value changes; where it is not, it is written first.
+ * `undefined` leaves a member as it is. Nothing else is parsed or written anew, so numbers, spaces and the order of members survive. Null
+ * when the bytes are no JSON object.
+ */
+export function setMembers(
+  bytes: Buffer,
+  values: Readonly<Record<string, unknown>>,
+  scanned: TopLevel | null = scanTopLevel(bytes),
+): Buffer | null {
+  if (!scanned) return null
+  const wanted = Object.entries(values).filter(([, value]) => value !== undefined)
+  const edits = wanted.flatMap(([name, value]) => {
+    const range = scanned.members.get(name)
+    return range ? [{ range, text: JSON.stringify(value) }] : []
+  })
+  const inserted = wanted.filter(([name]) => !scanned.members.has(name))
+  if (inserted.length > 0) {
+    const added = inserted.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')
+    const isEmpty = bytes[skipSpace(bytes, scanned.start)] === CLOSE_BRACE
+    edits.push({ range: { start: scanned.start, end: scanned.start }, text: isEmpty ? added : `${added},` })
+  }
+  return applyEdits(bytes, edits)
+}
+
+type Edit = { readonly range: ByteRange; readonly text: string }
+
+function applyEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
+  const out: Buffer[] = []
+  let from = 0
+  for (const { range, text } of edits.toSorted((a, b) => a.range.start - b.range.start)) {
+    out.push(bytes.subarray(from, range.start), Buffer.from(text))
+    from = range.end
+  }
+  return Buffer.concat([...out, bytes.subarray(from)])
+}
+
+/** Upper case first: U+017F folds to `s` and U+212A to `k` in readers that ignore case. */
+function foldCase(name: string): string {
+  return name.toUpperCase().toLowerCase()
+}
+
+function memberName(bytes: Buffer, start: number, end: number): string | null {
+  const quoted = bytes.toString('utf8', start, end)
+  if (!quoted.includes('\\')) return quoted.slice(1, -1)
+  try {
+    return String(JSON.parse(quoted))
+  } catch {
+    return null
+  }
+}
+
+function hasByteOrderMark(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from
+  while (isSpace(bytes[at])) at++
+  return at
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+function valueEnd(bytes: Buffer, start: number): number {
+  const first = bytes[start]
+  if (first === QUOTE) return stringEnd(bytes, start)
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return nestedEnd(bytes, start)
+  let at = start
+  while (at < bytes.length && bytes[at] !== COMMA && bytes[at] !== CLOSE_BRACE && !isSpace(bytes[at])) at++
+  return at
+}
+
+function nestedEnd(bytes: Buffer, start: number): number {
+  let depth = 0
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === QUOTE) at = stringEnd(bytes, at) - 1
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
+    else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --depth === 0) return at + 1
+  }
+  return bytes.length
+}
+
+/** Short strings are walked byte by byte; a native search, which costs some 100 bytes to start, is for long ones. */
+const WALK = 96
+
+/** The position behind the closing quote of the string that opens here. */
+function stringEnd(bytes: Buffer, open: number): number {
+  let at = open + 1
+  for (;;) {
+    for (const walkEnd = Math.min(at + WALK, bytes.length); at < walkEnd; at++) {
+      const byte = bytes[at]
+      if (byte === QUOTE) return at + 1
+      if (byte === BACKSLASH) at++
+    }
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote === -1) return bytes.length
+    if (!isEscaped(bytes, quote, at)) return quote + 1
+    at = quote + 1
+  }
+}
+
+/** True when an odd number of backslashes stands before the quote; at `from` nothing is escaped. */
+function isEscaped(bytes: Buffer, quote: number, from: number): boolean {
+  let before = quote
+  while (before > from && bytes[before - 1] === BACKSLASH) before--
+  return (quote - before) % 2 === 1
+}

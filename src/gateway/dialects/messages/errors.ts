@@ -1,0 +1,28 @@
+import type { ErrorAnswer } from '../dialect.ts'
+import { FAILURES, wordsOf } from '../failure-table.ts'
+import { type Failure, statusOf, typeOfStatus } from '../failure.ts'
+import type { Json } from '../json/read-json.ts'
+
+/** The `error` member of an error body or event. */
+export function writeMessagesError(failure: Failure): Json {
+  return { type: FAILURES[failure.kind].messagesType, message: toMessage(failure, wordsOf(failure)) }
+}
+
+/** An engine's own error, with its status and its words. */
+export function errorAnswer(given: number, failure: Failure): ErrorAnswer {
+  const status = statusOf(given, failure)
+  const error = { type: typeOfStatus(status), message: toMessage(failure, failure.message) }
+  return { status, body: { type: 'error', error } }
+}
+
+/** A failure of a backend that speaks another dialect. */
+export function failureAnswer(failure: Failure): ErrorAnswer {
+  const { status, messagesStatus = status } = FAILURES[failure.kind]
+  return { status: messagesStatus, body: { type: 'error', error: writeMessagesError(failure) } }
+}
+
+/** Clients look for the vendor's words for a prompt that is too long and then shorten the conversation. */
+function toMessage({ kind }: Failure, message: string): string {
+  const isKnown = /^prompt is too long|^input length and/i.test(message)
+  return kind === 'context' && !isKnown ? `prompt is too long: ${message}` : message
+}

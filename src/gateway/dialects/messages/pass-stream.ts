@@ -1,0 +1,13 @@
+import type { StreamTranslator } from '../dialect.ts'
+import { passTypedEvents } from '../pass-stream.ts'
+import { renameInside } from '../rename-model.ts'
+import { messagesFailure } from './write-answer.ts'
+
+/** A messages stream of an engine that speaks the dialect, under the service's model id. All else stays as it is. */
+export function passMessagesStream({ model }: { readonly model: string }): StreamTranslator {
+  return passTypedEvents({
+    stateAfter: (type) => (type === 'message_stop' ? 'ended' : type === 'error' ? 'failed' : 'open'),
+    show: (event) => [renameInside(event, 'message', model)],
+    fail: (failure) => [messagesFailure(failure)],
+  })
+}

@@ -1,0 +1,127 @@
+import type { Hub } from '../hub.ts'
+import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { CacheMark, Part, PartContent, Source, Turn } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+
+/** Content is a text or a list of blocks, everywhere in this dialect. */
+export function readBlocks(content: unknown, path: string): readonly Json[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  if (!Array.isArray(content)) refuse(path, 'Content must be a text or a list of blocks.')
+  return readList(content).map((block, at) =>
+    isObject(block) ? block : refuse(`${path}.${String(at)}`, 'A block of content must be an object.'),
+  )
+}
+
+/** The cache mark of a block or a tool. */
+export function readMark({ cache_control: control }: Json): { mark?: CacheMark } {
+  if (!isObject(control)) return {}
+  return { mark: { ttl: control.ttl === '1h' ? 'long' : 'short' } }
+}
+
+/** The parts of a message. */
+export function readParts(role: Turn['role'], content: unknown, path: string, hub: Hub): Part[] {
+  const read = READERS[role]
+  return readBlocks(content, path).flatMap((block, at) => {
+    const place = `${path}.${String(at)}`
+    const mark = readMark(block)
+    return read(block, place, hub).map((part) => ({ path: place, ...part, ...mark }))
+  })
+}
+
+type Found = PartContent & { readonly path?: string }
+type ReadBlock = (block: Json, path: string, hub: Hub) => readonly Found[]
+
+const READERS: Readonly<Record<Turn['role'], ReadBlock>> = {
+  system: (block, path) => (block.type === 'text' ? readShown(block, path) : refuseBlock(block, path)),
+  assistant: readAssistantBlock,
+  user: readUserBlock,
+}
+
+function readAssistantBlock(block: Json, path: string, { seals }: Hub): readonly Found[] {
+  switch (block.type) {
+    case 'tool_use': {
+      // A call without arguments may have no input at all.
+      const input = JSON.stringify(readObject(block.input))
+      const tool = { kind: 'function', name: readText(block.name), namespace: null } as const
+      return [{ type: 'call', id: readText(block.id), tool, input }]
+    }
+    case 'thinking': {
+      const text = readText(block.thinking)
+      return [{ type: 'reasoning', text, seal: seals?.read(readText(block.signature), text) ?? null }]
+    }
+    case 'redacted_thinking':
+      return [{ type: 'reasoning', text: '', seal: seals?.read(readText(block.data), '') ?? null }]
+    case 'text':
+      return readShown(block, path)
+    default:
+      return refuseBlock(block, path)
+  }
+}
+
+function readUserBlock(block: Json, path: string): readonly Found[] {
+  if (block.type !== 'tool_result') return readShown(block, path)
+  const parts = readBlocks(block.content ?? '', `${path}.content`).flatMap((inner, at) => {
+    const place = `${path}.content.${String(at)}`
+    return readShown(inner, place).map((part) => ({ path: place, ...part, ...readMark(inner) }))
+  })
+  const callPath = `${path}.tool_use_id`
+  return [{ type: 'result', callId: readText(block.tool_use_id), parts, failed: block.is_error === true, callPath }]
+}
+
+/** What a user or a tool shows to the model. */
+function readShown(block: Json, path: string): readonly Found[] {
+  switch (block.type) {
+    case 'text':
+      return block.text === '' ? [] : [{ type: 'text', text: readText(block.text) }]
+    case 'image':
+      return [{ type: 'image', source: readImageSource(readObject(block.source), path), detail: null }]
+    case 'document':
+      return readDocument(block, path)
+    case 'search_result': {
+      const said = readBlocks(block.content, path).map((inner) => readText(inner.text))
+      return [{ type: 'text', text: [readText(block.title), readText(block.source), said.join('\n\n')].join('\n') }]
+    }
+    case 'tool_reference':
+      return [{ type: 'toolsAdded', names: [readText(block.tool_name)] }]
+    default:
+      return refuseBlock(block, path)
+  }
+}
+
+function readImageSource(source: Json, path: string): Source {
+  if (source.type === 'base64') {
+    return { kind: 'bytes', mediaType: readText(source.media_type), base64: readText(source.data) }
+  }
+  if (source.type === 'url') return { kind: 'url', url: readText(source.url) }
+  return refuse(`${path}.source`, 'An image must be base64 or a URL: files are not kept here.')
+}
+
+function readDocument(block: Json, path: string): readonly Found[] {
+  const source = readObject(block.source)
+  const place = `${path}.source`
+  const title = readName(block.title)
+  const toDocument = (found: Source): Found[] => [{ type: 'document', source: found, name: null, title, path: place }]
+  switch (source.type) {
+    case 'text':
+      return toDocument({ kind: 'text', text: readText(source.data) })
+    case 'base64':
+      return toDocument({
+        kind: 'bytes',
+        mediaType: readName(source.media_type) ?? 'application/pdf',
+        base64: readText(source.data),
+      })
+    case 'url':
+      return toDocument({ kind: 'url', url: readText(source.url) })
+    case 'content':
+      return readBlocks(source.content, `${place}.content`).flatMap((inner, at) => {
+        const inside = `${place}.content.${String(at)}`
+        return readShown(inner, inside).map((part) => ({ path: inside, ...part }))
+      })
+    default:
+      return refuse(place, 'A document must be text, base64 or a URL: files are not kept here.')
+  }
+}
+
+function refuseBlock(block: Json, path: string): never {
+  return refuse(path, `Content of type ${readName(block.type) ?? 'unknown'} cannot be sent to this model.`)
+}

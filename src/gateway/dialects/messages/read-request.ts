@@ -1,0 +1,188 @@
+import type { ClientCall, Hub } from '../hub.ts'
+import {
+  isObject,
+  type Json,
+  parseObject,
+  readCount,
+  readList,
+  readName,
+  readObject,
+  readText,
+} from '../json/read-json.ts'
+import type { NeutralRequest, OutputFormat, ReasoningWish, Tool, ToolChoice, Turn } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+import { readBlocks, readMark, readParts } from './read-content.ts'
+import { makeMessagesWriter } from './write-answer.ts'
+
+/**
+ * A request of the messages dialect (Anthropic Messages API). Fields are mapped from a list: system, messages, max_tokens, stop_sequences,
+ * temperature, top_p, top_k, tools, tool_choice, thinking, output_config, metadata.user_id, stream. What only steers cost or manner
+ * (context_management, service_tier, speed, diagnostics and every field unknown here) is ignored. What relies on the vendor's state or
+ * promises is refused.
+ */
+export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
+  for (const [param, message] of Object.entries(NOT_ELSEWHERE)) if (isAsked(body[param])) refuse(param, message)
+  const listed = readList(body.tools)
+  const tools = listed.map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`, listed.length === 1))
+  const stop = readList(body.stop_sequences).filter((sequence) => typeof sequence === 'string')
+  const request: NeutralRequest = {
+    stream: body.stream === true,
+    turns: [...readSystem(body.system), ...readTurns(body.messages, hub)],
+    tools,
+    ...readChoice(body.tool_choice, tools),
+    maxOutput: readLimit(body.max_tokens),
+    stop,
+    sampling: {
+      temperature: readNumber(body.temperature),
+      topP: readNumber(body.top_p),
+      topK: readNumber(body.top_k),
+    },
+    reasoning: readReasoning(body),
+    format: readFormat(body),
+    hints: { ...readUser(body.metadata), verbosity: null },
+  }
+  return {
+    request,
+    argumentsAreObjects: true,
+    makeAnswerWriter: () => makeMessagesWriter({ hub, stopSequences: stop }),
+  }
+}
+
+const NOT_ELSEWHERE: Readonly<Record<string, string>> = {
+  container: 'This model has no containers.',
+  mcp_servers: 'This model cannot call MCP servers.',
+  thread: 'Threads are not kept here: send the whole conversation as messages.',
+  fallbacks: 'This service chooses the backends of a model itself.',
+  inference_geo: 'This backend makes no promise of place.',
+  billing_policy: 'This backend makes no promise of cost.',
+}
+
+function isAsked(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null
+}
+
+function readNumber(value: unknown): number | null {
+  return typeof value === 'number' ? value : null
+}
+
+function readLimit(value: unknown): number | null {
+  if (value === undefined || value === null) return null
+  const limit = readCount(value)
+  if (limit === null || limit === 0) refuse('max_tokens', 'max_tokens must be a whole number of at least 1.')
+  return limit
+}
+
+/** One agent packs an object with its session id into the user id. */
+function readUser(metadata: unknown): { user: string | null; cacheKey: string | null } {
+  const user = readName(readObject(metadata).user_id)
+  return { user, cacheKey: readName(parseObject(user ?? '')?.session_id) }
+}
+
+function readFormat(body: Json): OutputFormat | null {
+  const format = readObject(body.output_config).format ?? body.output_format
+  if (!isObject(format)) return null
+  if (format.type !== 'json_schema') refuse('output_config.format', 'The only output format is json_schema.')
+  return { kind: 'schema', name: null, description: null, schema: format.schema, strict: null }
+}
+
+function readReasoning(body: Json): ReasoningWish {
+  const thinking = readObject(body.thinking)
+  const isOff = thinking.type === 'disabled'
+  const effort = readName(readObject(body.output_config).effort)
+  return {
+    effort: isOff ? 'none' : (effort ?? effortOfBudget(thinking)),
+    effortIsHint: true,
+    show: thinking.type === undefined ? null : !isOff && thinking.display !== 'omitted',
+  }
+}
+
+/** A budget below the least that the vendor takes is none. */
+function effortOfBudget({ type, budget_tokens: budget }: Json): string | null {
+  const tokens = type === 'enabled' ? (readCount(budget) ?? 0) : 0
+  if (tokens < 1024) return null
+  return tokens <= 4096 ? 'low' : tokens <= 16_384 ? 'medium' : 'high'
+}
+
+// ---- history
+
+/** A turn for each block, so that marks and boundaries survive. */
+function readSystem(system: unknown): Turn[] {
+  if (system === undefined || system === null) return []
+  return readBlocks(system, 'system').flatMap((block, at) => {
+    const path = `system.${String(at)}`
+    const text = readSystemText(block, path)
+    // One agent's first block differs with every conversation, so that no two of them could share a cache.
+    if (text === '' || text.startsWith('x-anthropic-billing-header:')) return []
+    return [{ role: 'system', path, parts: [{ type: 'text', text, path, ...readMark(block) }] } satisfies Turn]
+  })
+}
+
+function readSystemText(block: Json, path: string): string {
+  if (block.type !== 'text') refuse(path, 'A system prompt must be text.')
+  return readText(block.text)
+}
+
+function readTurns(messages: unknown, hub: Hub): Turn[] {
+  if (!Array.isArray(messages)) refuse('messages', 'messages must be a list.')
+  return readList(messages).map((message, at) => {
+    const path = `messages.${String(at)}`
+    const { role, content } = readObject(message)
+    if (role !== 'user' && role !== 'assistant' && role !== 'system') {
+      refuse(`${path}.role`, 'role must be user, assistant or system.')
+    }
+    return { role, path, parts: readParts(role, content, `${path}.content`, hub) }
+  })
+}
+
+// ---- tools
+
+/** A tool without a type is one of the client's own. */
+function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
+  const type = readName(tool.type) ?? 'custom'
+  const name = readText(tool.name)
+  const mark = readMark(tool)
+  if (type !== 'custom') {
+    const domains = readList(tool.allowed_domains).filter((domain) => typeof domain === 'string')
+    const webSearch = type.startsWith('web_search_')
+    return {
+      kind: 'hosted',
+      type,
+      name,
+      dialect: 'messages',
+      webSearch,
+      domains: domains.length > 0 ? domains : null,
+      essential: isOnlyOne,
+      path,
+      ...mark,
+    }
+  }
+  if (name === '') refuse(`${path}.name`, 'A tool must have a name.')
+  return {
+    kind: 'function',
+    name,
+    namespace: null,
+    description: typeof tool.description === 'string' ? tool.description : null,
+    schema: tool.input_schema ?? null,
+    strict: typeof tool.strict === 'boolean' ? tool.strict : null,
+    deferred: tool.defer_loading === true,
+    grammar: null,
+    path,
+    ...mark,
+  }
+}
+
+function readChoice(value: unknown, tools: readonly Tool[]): { choice: ToolChoice | null; parallel: boolean | null } {
+  if (!isObject(value)) return { choice: null, parallel: null }
+  const disabled = value.disable_parallel_tool_use
+  const parallel = typeof disabled === 'boolean' ? !disabled : null
+  const { type } = value
+  if (type === 'auto' || type === 'none') return { choice: { mode: type, only: null }, parallel }
+  if (tools.length === 0) refuse('tool_choice', 'A tool cannot be demanded where there are none.')
+  if (type === 'any') return { choice: { mode: 'required', only: null }, parallel }
+  if (type !== 'tool') refuse('tool_choice.type', 'tool_choice must be auto, any, tool or none.')
+  const name = readText(value.name)
+  const chosen = tools.find((tool) => tool.name === name)
+  if (!chosen) refuse('tool_choice.name', `There is no tool named ${name}.`)
+  if (chosen.kind === 'hosted') refuse('tool_choice', `The hosted tool ${name} cannot be demanded here.`)
+  return { choice: { mode: 'required', only: [{ kind: 'function', name, namespace: null }] }, parallel }
+}

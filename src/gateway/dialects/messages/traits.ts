@@ -1,0 +1,48 @@
+import { isMessage } from '../answer-shapes.ts'
+import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
+import { isObject, parseObject } from '../json/read-json.ts'
+import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
+import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
+import { makeStreamMonitor } from '../stream-monitor.ts'
+import { errorAnswer, failureAnswer } from './errors.ts'
+import { passMessagesStream } from './pass-stream.ts'
+
+const ENDINGS = [Buffer.from('message_stop')]
+const PING = encodeEvent({ event: 'ping', data: '{"type":"ping"}' })
+
+/** One token of an answer, and a tool that must be called although it is not there. */
+const NATIVE_PROBE: NativeProbe = {
+  path: '/v1/messages',
+  body: { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] },
+  impossible: {
+    tools: [{ name: 'one', description: 'A tool.', input_schema: { type: 'object', properties: {} } }],
+    tool_choice: { type: 'tool', name: 'another' },
+  },
+  isAnswer(text) {
+    const body = parseObject(text)
+    return body !== null && isMessage(body)
+  },
+  // The translation obeys tool_choice, so an engine that does not is better asked through it.
+  ignoring: 'foreign',
+}
+
+/** Anthropic Messages. */
+export const MESSAGES: DialectTraits = {
+  path: '/v1/messages',
+  tokenLimits: ['max_tokens'],
+  monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
+  passStream: passMessagesStream,
+  // The vendor sends pings while its model is silent. Before `message_start` clients do not expect them.
+  keepAlive: (begun) => (begun ? PING : KEEP_ALIVE_COMMENT),
+  errorAnswer,
+  failureAnswer,
+  isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
+  nativeProbe: NATIVE_PROBE,
+  needsStoredState: () => false,
+  hasLocalReasoning,
+  withoutLocalReasoning,
+}
+
+function failureEvent({ type, code, message }: StreamFailure): string {
+  return encodeEvent({ event: 'error', data: JSON.stringify({ type: 'error', error: { type, code, message } }) })
+}

@@ -1,0 +1,206 @@
+import { toArguments } from '../custom-tools.ts'
+import type { Hub } from '../hub.ts'
+import { type Json, parseExactly } from '../json/read-json.ts'
+import type {
+  CacheMark,
+  CallPart,
+  DocumentPart,
+  NeutralRequest,
+  Part,
+  ReasoningPart,
+  ResultPart,
+  Source,
+  Turn,
+} from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+import { toCallId, type ToolNames } from '../tool-names.ts'
+
+type Needs = {
+  readonly hub: Hub
+  readonly names: ToolNames
+  /** Last texts for the system prompt. */
+  readonly notes: readonly (string | null)[]
+  readonly keepsReasoning: boolean
+}
+
+export type Message = { readonly role: Turn['role']; readonly content: Json[] }
+
+/**
+ * The turns of a request as system blocks and messages. All results of one assistant turn go into the one user turn behind it, before its
+ * other content. Blank texts are left out, because the vendor refuses them, and neighbours of one role are joined.
+ */
+export function writeHistory({ turns }: NeutralRequest, needs: Needs): { system: Json[]; messages: Message[] } {
+  const first = turns.findIndex(({ role }) => role !== 'system')
+  const leading = first === -1 ? turns : turns.slice(0, first)
+  const later = first === -1 ? [] : turns.slice(first)
+  const system = leading.flatMap(({ parts }) => parts.flatMap(writeText))
+  for (const note of needs.notes) if (note !== null) system.push({ type: 'text', text: note })
+  const history = new History(needs)
+  for (const turn of later) history.add(turn)
+  const messages = history.messages()
+  if (messages.at(-1)?.role === 'assistant' && !needs.hub.caps.prefill) {
+    const path = turns.findLast(({ role }) => role === 'assistant')?.path ?? 'messages'
+    refuse(path, 'The last turn must be the user’s: this model does not go on with a turn of the assistant.')
+  }
+  return { system, messages }
+}
+
+/** A cache mark as the vendor writes it. */
+export function toMark(mark: CacheMark | undefined): { cache_control?: Json } {
+  if (!mark) return {}
+  return { cache_control: { type: 'ephemeral', ...(mark.ttl === 'long' && { ttl: '1h' }) } }
+}
+
+type Exchange = {
+  readonly said: Json[]
+  readonly calls: Set<string>
+  readonly results: Json[]
+  readonly user: Message[]
+}
+
+class History {
+  readonly #needs: Needs
+  readonly #exchanges: Exchange[] = [newExchange()]
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  add({ role, parts }: Turn): void {
+    if (role === 'assistant') this.#assistant(parts)
+    else if (role === 'system') this.#system(parts)
+    else for (const part of parts) this.#user(part)
+  }
+
+  messages(): Message[] {
+    const messages = this.#exchanges.flatMap(({ said, results, user }): Message[] => [
+      { role: 'assistant', content: said },
+      { role: 'user', content: results },
+      ...user,
+    ])
+    const joined: Message[] = []
+    for (const { role, content } of messages) {
+      if (content.length === 0) continue
+      const last = joined.at(-1)
+      if (last?.role === role) last.content.push(...content)
+      else joined.push({ role, content: [...content] })
+    }
+    return joined
+  }
+
+  #current(): Exchange {
+    const current = this.#exchanges.at(-1)
+    if (current) return current
+    const exchange = newExchange()
+    this.#exchanges.push(exchange)
+    return exchange
+  }
+
+  /** Reasoning goes before the call that it led to: a client may have moved its calls behind all else. */
+  #assistant(parts: readonly Part[]): void {
+    let exchange = this.#current()
+    if (exchange.user.length + exchange.results.length > 0) {
+      exchange = newExchange()
+      this.#exchanges.push(exchange)
+    }
+    const ahead = new Set(parts.flatMap((part) => (part.type === 'call' ? [toCallId(part.id)] : [])))
+    const moved = new Map<string, Json[]>()
+    for (const part of parts) {
+      if (part.type === 'text' || part.type === 'refusal') exchange.said.push(...writeText(part))
+      if (part.type === 'reasoning') {
+        const block = this.#reasoning(part)
+        const before = part.seal?.before ?? null
+        if (before !== null && ahead.has(toCallId(before))) {
+          moved.set(toCallId(before), [...(moved.get(toCallId(before)) ?? []), ...block])
+        } else exchange.said.push(...block)
+      }
+      if (part.type === 'call') {
+        exchange.said.push(...(moved.get(toCallId(part.id)) ?? []), this.#call(part))
+        exchange.calls.add(part.id)
+        ahead.delete(toCallId(part.id))
+      }
+    }
+  }
+
+  /** The vendor decides whether the model can read it. */
+  #reasoning({ text, seal }: ReasoningPart): Json[] {
+    if (!this.#needs.keepsReasoning) return []
+    if (seal?.kind === 'signed') return [{ type: 'thinking', thinking: text, signature: seal.data }]
+    return seal?.kind === 'redacted' ? [{ type: 'redacted_thinking', data: seal.data }] : []
+  }
+
+  #call({ id, tool, input, mark }: CallPart & { readonly mark?: CacheMark }): Json {
+    const args = tool.kind === 'custom' ? toArguments(input) : input || '{}'
+    // What is no object is told to the model as it was.
+    const parsed = parseExactly(args) ?? { __raw: input }
+    return { type: 'tool_use', id: toCallId(id), name: this.#needs.names.toName(tool), input: parsed, ...toMark(mark) }
+  }
+
+  #system(parts: readonly Part[]): void {
+    const blocks = parts.flatMap(writeText)
+    const { user } = this.#current()
+    if (this.#needs.hub.caps.midSystem) return void user.push({ role: 'system', content: blocks })
+    const content = blocks.map((block) => ({ ...block, text: `<system>\n${String(block.text)}\n</system>` }))
+    user.push({ role: 'user', content })
+  }
+
+  #user(part: Part): void {
+    if (part.type === 'result') return this.#result(part)
+    this.#current().user.push({ role: 'user', content: this.#show(part) })
+  }
+
+  #result({ callId, callPath, parts, failed, mark }: ResultPart & { readonly mark?: CacheMark }): void {
+    const exchange = this.#exchanges.findLast(({ calls }) => calls.has(callId))
+    if (!exchange) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
+    exchange.results.push({
+      type: 'tool_result',
+      tool_use_id: toCallId(callId),
+      content: parts.flatMap((part) => this.#show(part)),
+      ...(failed && { is_error: true }),
+      ...toMark(mark),
+    })
+  }
+
+  #show(part: Part): Json[] {
+    const { caps } = this.#needs.hub
+    const mark = toMark(part.mark)
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+        return writeText(part)
+      case 'toolsAdded':
+        return part.names.map((name) => ({ type: 'text', text: `The tool ${name} is available.` }))
+      case 'image':
+        if (!caps.images) refuse(part.path, 'This model reads no images.')
+        return [{ type: 'image', source: writeSource(part.source, part.path), ...mark }]
+      case 'document':
+        return [{ ...this.#document(part, part.path), ...mark }]
+      case 'audio':
+        return refuse(part.path, 'This model hears no audio.')
+      default:
+        return []
+    }
+  }
+
+  #document({ source, name, title }: DocumentPart, path: string): Json {
+    if (source.kind !== 'text' && !this.#needs.hub.caps.pdf) refuse(path, 'This model reads no files.')
+    const called = title ?? name
+    return { type: 'document', source: writeSource(source, path), ...(called !== null && { title: called }) }
+  }
+}
+
+function newExchange(): Exchange {
+  return { said: [], calls: new Set(), results: [], user: [] }
+}
+
+function writeText(part: Part): Json[] {
+  if (part.type !== 'text' && part.type !== 'refusal') return []
+  return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...toMark(part.mark) }]
+}
+
+function writeSource(source: Source, path: string): Json {
+  if (source.kind === 'url') return { type: 'url', url: source.url }
+  if (source.kind === 'text') return { type: 'text', media_type: 'text/plain', data: source.text }
+  if (/[^A-Za-z0-9+/=\r\n]/.test(source.base64)) refuse(path, 'The data is not base64.')
+  return { type: 'base64', media_type: source.mediaType, data: source.base64 }
+}

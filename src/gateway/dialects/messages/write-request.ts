@@ -1,0 +1,135 @@
+import { hasMarks, planCacheMarks } from '../cache-marks.ts'
+import { type ModelCaps, nearestEffort } from '../caps.ts'
+import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
+import type { BackendCall, Hub } from '../hub.ts'
+import type { Json } from '../json/read-json.ts'
+import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
+import { type OfferedTool, offerTools, tellWithheld, type ToolOffer } from '../offer-tools.ts'
+import { tellConstraints, toObjectSchema } from '../schemas.ts'
+import { nameTools, type ToolNames } from '../tool-names.ts'
+import { makeMessagesReader } from './read-answer.ts'
+import { type Message, toMark, writeHistory } from './write-history.ts'
+
+/** The vendor's limit for the name of a tool. */
+const MAX_NAME_CHARACTERS = 128
+
+const JSON_ONLY = 'Answer with one JSON object and nothing else.'
+
+/** A request as a call of the messages dialect. */
+export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
+  const { caps } = hub
+  const names = nameTools(asked, MAX_NAME_CHARACTERS)
+  const offer = offerTools(asked, caps)
+  const request = planCacheMarks(asked, caps, { generate: true, onTools: true })
+  const limit = Math.max(1, request.maxOutput ?? caps.maxOutput)
+  // A demanded call and thinking exclude each other at the vendor.
+  const keepsReasoning = offer.mode !== 'required'
+  const notes = [tellWithheld(offer.withheld), request.format?.kind === 'json' ? JSON_ONLY : null]
+  const { system, messages } = writeHistory(request, { hub, names, notes, keepsReasoning })
+  const mayThink = keepsReasoning && !(caps.thinking === 'budget' && continuesUnthought(messages))
+  const { thinking, effort } = mayThink ? writeThinking(request.reasoning, limit, caps) : NO_THINKING
+  const isThinking = thinking !== null && thinking.type !== 'disabled'
+  const stop = request.stop.filter((sequence) => sequence.trim() !== '')
+  const isAutomatic = caps.cacheMarks === 'automatic' && !hasMarks(asked)
+  const body: Json = {
+    model: hub.backendModel,
+    max_tokens: limit,
+    ...(isAutomatic && { cache_control: { type: 'ephemeral' } }),
+    ...(system.length > 0 && { system }),
+    messages,
+    ...(request.stream && { stream: true }),
+    ...(stop.length > 0 && { stop_sequences: stop }),
+    ...(!isThinking && writeSampling(request, caps)),
+    ...writeTools(offer, names),
+    ...(thinking && { thinking }),
+    ...writeOutput(request.format, effort),
+    ...(request.hints.user !== null && { metadata: { user_id: request.hints.user } }),
+  }
+  const beta = caps.blockBinding && isThinking ? { 'anthropic-beta': 'thinking-binding-controls-2026-08-01' } : {}
+  return {
+    body,
+    headers: { 'anthropic-version': '2023-06-01', ...beta },
+    withheld: offer.withheld,
+    stops: [],
+    makeAnswerReader: () => makeMessagesReader({ names }),
+  }
+}
+
+/** Between 0 and 1, and not both: the vendor refuses more. */
+function writeSampling({ sampling: { temperature, topP, topK } }: NeutralRequest, caps: ModelCaps): Json {
+  if (!caps.sampling) return {}
+  return {
+    ...(temperature !== null && { temperature: Math.min(1, Math.max(0, temperature)) }),
+    ...(temperature === null && topP !== null && { top_p: topP }),
+    ...(topK !== null && caps.topK && { top_k: topK }),
+  }
+}
+
+type Thinking = { readonly thinking: Json | null; readonly effort: string | null }
+
+const NO_THINKING: Thinking = { thinking: null, effort: null }
+
+/** Tokens for thinking, where the model wants a number. */
+const BUDGETS: ReadonlyMap<string, number> = new Map([
+  ['low', 2048],
+  ['medium', 8192],
+])
+const LARGE_BUDGET = 24_576
+const MIN_BUDGET = 1024
+
+function writeThinking({ effort, show }: ReasoningWish, limit: number, caps: ModelCaps): Thinking {
+  if (caps.thinking === 'none' || (effort === null && show === null)) return NO_THINKING
+  if (effort === 'none') return { thinking: { type: 'disabled' }, effort: null }
+  const binding = caps.blockBinding ? { block_binding: { prefix_mismatch_behavior: 'drop_block' } } : {}
+  const shown = effort === null ? null : nearestEffort(effort, caps.efforts)
+  const display = { display: show === false ? 'omitted' : 'summarized' }
+  if (caps.thinking === 'adaptive') return { thinking: { type: 'adaptive', ...display, ...binding }, effort: shown }
+  const budget = Math.min(BUDGETS.get(shown ?? 'medium') ?? LARGE_BUDGET, limit - 1)
+  if (budget < MIN_BUDGET) return NO_THINKING
+  return { thinking: { type: 'enabled', budget_tokens: budget, ...display, ...binding }, effort: null }
+}
+
+/** Whether the call goes on with a turn whose calls no thought precedes, which a model with a budget for thinking refuses. */
+function continuesUnthought(messages: readonly Message[]): boolean {
+  const last = messages.findLast(({ role }) => role === 'assistant')
+  if (messages.at(-1)?.content[0]?.type !== 'tool_result') return false
+  return last?.content[0]?.type !== 'thinking' && last?.content[0]?.type !== 'redacted_thinking'
+}
+
+function writeOutput(format: OutputFormat | null, effort: string | null): { output_config?: Json } {
+  const schema =
+    format?.kind === 'schema' ? { format: { type: 'json_schema', schema: tellConstraints(format.schema) } } : {}
+  const output = { ...(effort !== null && { effort }), ...schema }
+  return Object.keys(output).length === 0 ? {} : { output_config: output }
+}
+
+function writeTools({ tools, search, mode, named, parallel }: ToolOffer, names: ToolNames): Json {
+  const written = tools.map((tool) => writeTool(tool, names.toName(tool)))
+  if (search) {
+    const domains = search.domains === null ? {} : { allowed_domains: search.domains }
+    written.push({ type: 'web_search_20250305', name: 'web_search', ...domains })
+  }
+  if (written.length === 0) return {}
+  return { tools: written, ...writeChoice(named ? names.toName(named) : null, mode, parallel) }
+}
+
+const CHOICES = { auto: 'auto', required: 'any', none: 'none' } as const
+
+function writeChoice(name: string | null, mode: ToolOffer['mode'], parallel: boolean | null): Json {
+  if (mode === 'none') return { tool_choice: { type: 'none' } }
+  if (mode === null && parallel !== false) return {}
+  const disabled = parallel === null ? {} : { disable_parallel_tool_use: !parallel }
+  if (name !== null) return { tool_choice: { type: 'tool', name, ...disabled } }
+  return { tool_choice: { type: CHOICES[mode ?? 'auto'], ...disabled } }
+}
+
+function writeTool(tool: OfferedTool, name: string): Json {
+  const isCustom = tool.kind === 'custom'
+  const description = isCustom ? describeCustomTool(tool) : tool.description
+  return {
+    name,
+    ...(description !== null && { description }),
+    input_schema: isCustom ? INPUT_SCHEMA : toObjectSchema(tool.schema),
+    ...toMark(tool.mark),
+  }
+}

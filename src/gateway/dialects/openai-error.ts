@@ -1,0 +1,25 @@
+import type { ErrorAnswer } from './dialect.ts'
+import { FAILURES, wordsOf } from './failure-table.ts'
+import { type Failure, statusOf, typeOfStatus } from './failure.ts'
+import { isObject, type Json } from './json/read-json.ts'
+
+/** An engine's own error in the body that the chat and the responses dialect share. */
+export function errorAnswer(given: number, failure: Failure): ErrorAnswer {
+  const status = statusOf(given, failure)
+  const code = failure.kind === 'context' ? 'context_length_exceeded' : null
+  return { status, body: { error: { message: failure.message, type: typeOfStatus(status), param: null, code } } }
+}
+
+/** A failure of a backend that speaks another dialect. */
+export function failureAnswer(failure: Failure): ErrorAnswer {
+  return { status: FAILURES[failure.kind].status, body: { error: writeOpenAiError(failure) } }
+}
+
+export function writeOpenAiError(failure: Failure): Json {
+  const { type, code } = FAILURES[failure.kind]
+  return { message: wordsOf(failure), type, param: null, code }
+}
+
+export function isErrorBody(body: unknown): boolean {
+  return isObject(body) && isObject(body.error)
+}

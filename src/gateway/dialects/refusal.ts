@@ -1,0 +1,26 @@
+/** Why a request cannot be translated: a 400 that names the parameter. */
+export type Refusal = { readonly param: string; readonly message: string }
+
+class RefusedError extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
+}
+
+/** Ends the translation that `orRefused` runs. `param` is a path into the body: `messages.3.content.0`. */
+export function refuse(param: string, message: string): never {
+  throw new RefusedError({ param, message })
+}
+
+/** The result of the translation, or the refusal that ended it. */
+export function orRefused<T>(translate: () => T): T | { refused: Refusal } {
+  try {
+    return translate()
+  } catch (error) {
+    if (error instanceof RefusedError) return { refused: error.refusal }
+    throw error
+  }
+}

@@ -1,0 +1,8 @@
+import { FAILURES, wordsOf } from '../failure-table.ts'
+import type { Failure } from '../failure.ts'
+import type { Json } from '../json/read-json.ts'
+
+/** The `error` member of a failed response. */
+export function writeResponsesError(failure: Failure): Json {
+  return { code: FAILURES[failure.kind].streamCode, message: wordsOf(failure) }
+}

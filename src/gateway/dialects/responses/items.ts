@@ -1,0 +1,179 @@
+import type { Hub } from '../hub.ts'
+import type { Json } from '../json/read-json.ts'
+import { LOCAL_REASONING } from '../local-reasoning.ts'
+import type { AnswerEvent, OpenPart, ToolRef } from '../neutral.ts'
+import { toCallId } from '../tool-names.ts'
+
+/** An event of the responses dialect before it has its number. */
+export type ResponsesEvent = Json & { readonly type: string }
+
+export type OpenItem = {
+  open(): ResponsesEvent[]
+  delta(text: string): ResponsesEvent[]
+  /** The item as it stays, and the events that tell of it. */
+  close(event: CloseEvent): { readonly item: Json; readonly events: ResponsesEvent[] }
+}
+
+type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
+
+type Needs = { readonly outputIndex: number; readonly hub: Hub; readonly wantsSeals: boolean }
+
+/** The output item for a part of the answer. Every event of it carries the one id and index. */
+export function openItem(part: OpenPart, needs: Needs): OpenItem {
+  switch (part.kind) {
+    case 'text':
+      return messageItem(TEXT_PART, needs)
+    case 'refusal':
+      return messageItem(REFUSAL_PART, needs)
+    case 'reasoning':
+      return reasoningItem(needs)
+    case 'tool':
+      return callItem(part.tool.kind === 'custom' ? CUSTOM_CALL : FUNCTION_CALL, toCallId(part.id), part.tool, needs)
+  }
+}
+
+// ---- messages
+
+type PartKind = {
+  readonly toPart: (text: string) => Json
+  readonly delta: string
+  readonly done: string
+  readonly member: string
+  readonly extra: Json
+}
+
+const TEXT_PART: PartKind = {
+  toPart: (text) => ({ type: 'output_text', text, annotations: [], logprobs: [] }),
+  delta: 'response.output_text.delta',
+  done: 'response.output_text.done',
+  member: 'text',
+  extra: { logprobs: [] },
+}
+
+const REFUSAL_PART: PartKind = {
+  toPart: (refusal) => ({ type: 'refusal', refusal }),
+  delta: 'response.refusal.delta',
+  done: 'response.refusal.done',
+  member: 'refusal',
+  extra: {},
+}
+
+function messageItem(kind: PartKind, { outputIndex, hub }: Needs): OpenItem {
+  const id = hub.newId('msg_')
+  const at = { item_id: id, output_index: outputIndex, content_index: 0 }
+  const toItem = (status: string, content: Json[]): Json => ({
+    id,
+    type: 'message',
+    status,
+    role: 'assistant',
+    content,
+  })
+  return {
+    open: () => [
+      itemEvent('added', outputIndex, toItem('in_progress', [])),
+      { type: 'response.content_part.added', ...at, part: kind.toPart('') },
+    ],
+    delta: (delta) => [{ type: kind.delta, ...at, delta, ...kind.extra }],
+    close({ text, cut }) {
+      const item = toItem(statusOf(cut), [kind.toPart(text)])
+      return {
+        item,
+        events: [
+          { type: kind.done, ...at, [kind.member]: text, ...kind.extra },
+          { type: 'response.content_part.done', ...at, part: kind.toPart(text) },
+          itemEvent('done', outputIndex, item),
+        ],
+      }
+    },
+  }
+}
+
+// ---- reasoning
+
+/** Shown as a summary, the one form of reasoning that every client displays. */
+function reasoningItem({ outputIndex, hub, wantsSeals }: Needs): OpenItem {
+  const id = hub.newId('rs_')
+  const at = { item_id: id, output_index: outputIndex, summary_index: 0 }
+  const toPart = (text: string): Json => ({ type: 'summary_text', text })
+  const toItem = (summary: Json[], sealed: string | null): Json => {
+    return { id, type: 'reasoning', summary, ...(sealed !== null && { encrypted_content: sealed }) }
+  }
+  const sealOf = ({ seal, text }: CloseEvent): string | null => {
+    if (!hub.seals) return LOCAL_REASONING
+    return seal && wantsSeals ? hub.seals.write(seal, text) : null
+  }
+  return {
+    open: () => [
+      itemEvent('added', outputIndex, toItem([], hub.seals ? null : LOCAL_REASONING)),
+      { type: 'response.reasoning_summary_part.added', ...at, part: toPart('') },
+    ],
+    delta: (delta) => [{ type: 'response.reasoning_summary_text.delta', ...at, delta }],
+    close(event) {
+      const { text } = event
+      const item = toItem(text === '' ? [] : [toPart(text)], sealOf(event))
+      return {
+        item,
+        events: [
+          { type: 'response.reasoning_summary_text.done', ...at, text },
+          { type: 'response.reasoning_summary_part.done', ...at, part: toPart(text) },
+          itemEvent('done', outputIndex, item),
+        ],
+      }
+    },
+  }
+}
+
+// ---- calls
+
+type CallKind = {
+  readonly type: string
+  readonly prefix: string
+  /** Of the events that carry what the call is given. */
+  readonly event: string
+  readonly member: string
+}
+
+const FUNCTION_CALL: CallKind = {
+  type: 'function_call',
+  prefix: 'fc_',
+  event: 'response.function_call_arguments',
+  member: 'arguments',
+}
+
+const CUSTOM_CALL: CallKind = {
+  type: 'custom_tool_call',
+  prefix: 'ctc_',
+  event: 'response.custom_tool_call_input',
+  member: 'input',
+}
+
+function callItem(kind: CallKind, callId: string, tool: ToolRef, { outputIndex, hub }: Needs): OpenItem {
+  const id = hub.newId(kind.prefix)
+  const at = { item_id: id, output_index: outputIndex }
+  const toItem = (status: string, given: string): Json => ({
+    ...{ id, type: kind.type, status, call_id: callId },
+    ...named(tool),
+    [kind.member]: given,
+  })
+  return {
+    open: () => [itemEvent('added', outputIndex, toItem('in_progress', ''))],
+    delta: (delta) => [{ type: `${kind.event}.delta`, ...at, delta }],
+    close({ text, cut }) {
+      const item = toItem(statusOf(cut), text)
+      const done = { type: `${kind.event}.done`, ...at, ...(kind === FUNCTION_CALL && { name: tool.name }) }
+      return { item, events: [{ ...done, [kind.member]: text }, itemEvent('done', outputIndex, item)] }
+    },
+  }
+}
+
+function named({ name, namespace }: ToolRef): Json {
+  return namespace === null ? { name } : { name, namespace }
+}
+
+function statusOf(cut: boolean): string {
+  return cut ? 'incomplete' : 'completed'
+}
+
+function itemEvent(what: 'added' | 'done', outputIndex: number, item: Json): ResponsesEvent {
+  return { type: `response.output_item.${what}`, output_index: outputIndex, item }
+}

@@ -1,0 +1,48 @@
+import type { StreamFailure } from '../dialect.ts'
+import { encodeEvent } from '../sse/encode.ts'
+import type { MonitoredDialect } from '../stream-monitor.ts'
+
+const ENDINGS = ['response.completed', 'response.incomplete', 'response.failed'].map((text) => Buffer.from(text))
+
+const SEQUENCE_NUMBER = Buffer.from('"sequence_number":')
+
+/** Remembers what a stream has said of its response, so that a failure event belongs to that response. */
+export function monitorResponse(): MonitoredDialect {
+  let id: string | null = null
+  let createdAt = 0
+  let model = ''
+  let sequenceNumber = -1
+
+  function see(chunk: Buffer): void {
+    if (id === null) {
+      const text = chunk.toString('utf8', 0, 4096)
+      id = /"id"\s*:\s*"(\w{1,128})"/.exec(text)?.[1] ?? null
+      createdAt = Number(/"created_at"\s*:\s*(\d{1,12})/.exec(text)?.[1] ?? 0)
+      model = /"model"\s*:\s*"([^"\\]{1,256})"/.exec(text)?.[1] ?? ''
+    }
+    const at = chunk.lastIndexOf(SEQUENCE_NUMBER)
+    if (at === -1) return
+    const from = at + SEQUENCE_NUMBER.length
+    const digits = /^\s*(\d{1,9})/.exec(chunk.toString('latin1', from, from + 12))
+    if (digits) sequenceNumber = Number(digits[1])
+  }
+
+  /** Clients of this dialect ignore an event named `error`. */
+  function failureEvent({ code, message }: StreamFailure): string {
+    const response = {
+      id: id ?? 'resp_unknown',
+      object: 'response',
+      created_at: createdAt,
+      status: 'failed',
+      model,
+      error: { code, message },
+      incomplete_details: null,
+      output: [],
+      usage: null,
+    }
+    const data = { type: 'response.failed', sequence_number: sequenceNumber + 1, response }
+    return encodeEvent({ event: 'response.failed', data: JSON.stringify(data) })
+  }
+
+  return { endings: ENDINGS, failureEvent, see }
+}

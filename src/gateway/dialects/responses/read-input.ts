@@ -1,0 +1,124 @@
+import { readUrl } from '../data-url.ts'
+import type { Hub } from '../hub.ts'
+import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+
+/** The instructions and the input items as turns, one for each item. */
+export function readInput(body: Json, hub: Hub): Turn[] {
+  const turns: Turn[] = []
+  const instructions = readText(body.instructions)
+  if (instructions !== '') turns.push(toTurn('system', 'instructions', [{ type: 'text', text: instructions }]))
+  if (typeof body.input === 'string') return [...turns, toTurn('user', 'input', [{ type: 'text', text: body.input }])]
+  if (!Array.isArray(body.input)) refuse('input', 'input must be a text or a list of items.')
+  readList(body.input).forEach((item, at) => {
+    const turn = readItem(readObject(item), `input.${String(at)}`, hub)
+    if (turn) turns.push(turn)
+  })
+  return turns
+}
+
+function toTurn(role: Turn['role'], path: string, parts: readonly PartContent[]): Turn {
+  return { role, path, parts: parts.map((part) => ({ ...part, path })) }
+}
+
+function readItem(item: Json, path: string, hub: Hub): Turn | null {
+  switch (item.type ?? 'message') {
+    case 'message':
+      return readMessage(item, path)
+    case 'function_call':
+      return toTurn('assistant', path, [toCall(item, 'function', readText(item.arguments) || '{}')])
+    case 'custom_tool_call':
+      return toTurn('assistant', path, [toCall(item, 'custom', readText(item.input))])
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return readOutput(item, path)
+    case 'reasoning':
+      return readReasoning(item, path, hub)
+    // A query without its results says nothing; the tools are read with the others.
+    case 'web_search_call':
+    case 'additional_tools':
+      return null
+    case 'item_reference':
+      return readReference(item, path)
+    case 'compaction':
+    case 'compaction_summary':
+    case 'compaction_trigger':
+      return refuse(path, `This model neither writes nor reads an encrypted summary (${String(item.type)}).`)
+    default:
+      return refuse(path, `An item of type ${readName(item.type) ?? 'unknown'} cannot be sent to this model.`)
+  }
+}
+
+/** A reference to reasoning can be missed; one to anything else cannot. */
+function readReference({ id }: Json, path: string): null {
+  if (readText(id).startsWith('rs_')) return null
+  return refuse(path, 'Items are not stored here: set store: false and send the item itself.')
+}
+
+function readMessage({ role, content }: Json, path: string): Turn {
+  const parts = readContent(content, `${path}.content`)
+  if (role === 'user' || role === 'assistant') return { role, path, parts }
+  if (role === 'system' || role === 'developer') return { role: 'system', path, parts }
+  return refuse(`${path}.role`, 'role must be user, assistant, system or developer.')
+}
+
+function toCall(item: Json, kind: 'function' | 'custom', input: string): PartContent {
+  const tool = { kind, name: readText(item.name), namespace: readName(item.namespace) }
+  return { type: 'call', id: readText(item.call_id), tool, input }
+}
+
+function readOutput(item: Json, path: string): Turn {
+  const parts = readContent(item.output ?? '', `${path}.output`)
+  const callPath = `${path}.call_id`
+  return toTurn('user', path, [{ type: 'result', callId: readText(item.call_id), parts, failed: false, callPath }])
+}
+
+function readReasoning(item: Json, path: string, { seals }: Hub): Turn {
+  const text = [...readList(item.summary), ...readList(item.content)]
+    .map((part) => readText(readObject(part).text))
+    .join('\n\n')
+  const seal = seals?.read(readText(item.encrypted_content), text) ?? null
+  return toTurn('assistant', path, [{ type: 'reasoning', text, seal }])
+}
+
+function readContent(content: unknown, path: string): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, path }]
+  if (!Array.isArray(content)) refuse(path, 'Content must be a text or a list of parts.')
+  return readList(content).map((part, at) => {
+    const place = `${path}.${String(at)}`
+    return { ...readPart(readObject(part), place), path: place, ...readMark(readObject(part)) }
+  })
+}
+
+function readMark({ prompt_cache_breakpoint: mark }: Json): { mark?: CacheMark } {
+  if (!isObject(mark)) return {}
+  return { mark: { ttl: mark.ttl === '12h' ? 'long' : 'short' } }
+}
+
+function readPart(part: Json, path: string): PartContent {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text: readText(part.text) }
+    case 'refusal':
+      return { type: 'refusal', text: readText(part.refusal) }
+    case 'input_image': {
+      const url = readName(part.image_url) ?? refuse(path, 'An image must be a URL: files are not kept here.')
+      return { type: 'image', source: readUrl(url), detail: readName(part.detail) }
+    }
+    case 'input_file':
+      return readFile(part, path)
+    default:
+      return refuse(path, `Content of type ${readName(part.type) ?? 'unknown'} cannot be sent to this model.`)
+  }
+}
+
+function readFile(part: Json, path: string): PartContent {
+  const url = readName(part.file_url)
+  const data = readName(part.file_data)
+  if (url === null && data === null) refuse(path, 'A file must be data or a URL: files are not kept here.')
+  const source = readUrl(data ?? url ?? '', 'application/pdf')
+  return { type: 'document', source, name: readName(part.filename), title: null }
+}

@@ -1,0 +1,104 @@
+import type { ClientCall, Hub } from '../hub.ts'
+import { isObject, type Json, readCount, readName, readObject, readText } from '../json/read-json.ts'
+import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+import { readInput } from './read-input.ts'
+import { readTools } from './read-tools.ts'
+import { makeResponsesWriter } from './write-answer.ts'
+
+/**
+ * A request of the responses dialect (OpenAI Responses API). Fields are mapped from a list: input, instructions, tools, tool_choice,
+ * parallel_tool_calls, max_output_tokens, temperature, top_p, text, reasoning, include, user or safety_identifier, prompt_cache_key,
+ * stream. What only steers cost or manner is ignored, and so is every field unknown here. What relies on stored state is refused.
+ */
+export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
+  refuseState(body)
+  const { tools, choice, addedTools } = readTools(body)
+  const reasoning = readObject(body.reasoning)
+  const request: NeutralRequest = {
+    stream: body.stream === true,
+    turns: readInput(body, hub),
+    tools: [...tools, ...addedTools],
+    choice,
+    parallel: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : null,
+    maxOutput: readLimit(body.max_output_tokens),
+    stop: [],
+    sampling: {
+      temperature: typeof body.temperature === 'number' ? body.temperature : null,
+      topP: typeof body.top_p === 'number' ? body.top_p : null,
+      topK: null,
+    },
+    reasoning: {
+      effort: readName(reasoning.effort),
+      effortIsHint: false,
+      show: readName(reasoning.summary) === null ? null : true,
+    },
+    format: readFormat(readObject(body.text).format),
+    hints: {
+      user: readName(body.user) ?? readName(body.safety_identifier),
+      cacheKey: readName(body.prompt_cache_key),
+      verbosity: readName(readObject(body.text).verbosity),
+    },
+  }
+  const wantsSeals = Array.isArray(body.include) && body.include.includes('reasoning.encrypted_content')
+  return {
+    request,
+    argumentsAreObjects: false,
+    makeAnswerWriter: (withheld) => makeResponsesWriter({ hub, echo: toEcho(body, withheld), wantsSeals }),
+  }
+}
+
+function refuseState(body: Json): void {
+  for (const [param, message] of Object.entries(NEEDS_STATE)) {
+    if (body[param] !== undefined && body[param] !== null) refuse(param, message)
+  }
+  if (body.background === true) refuse('background', 'This model answers at once or not at all.')
+  if ((readCount(body.top_logprobs) ?? 0) > 0) refuse('top_logprobs', 'This model reports no log probabilities.')
+}
+
+const NEEDS_STATE: Readonly<Record<string, string>> = {
+  previous_response_id: 'Responses are not stored here: set store: false and send the whole conversation as input.',
+  conversation: 'Conversations are not stored here: set store: false and send the whole conversation as input.',
+  prompt: 'Prompts are not stored here: send the text as instructions and input.',
+}
+
+function readLimit(value: unknown): number | null {
+  if (value === undefined || value === null) return null
+  const limit = readCount(value)
+  if (limit === null || limit === 0) {
+    refuse('max_output_tokens', 'max_output_tokens must be a whole number of at least 1.')
+  }
+  return limit
+}
+
+function readFormat(format: unknown): OutputFormat | null {
+  if (!isObject(format) || format.type === 'text') return null
+  if (format.type === 'json_object') return { kind: 'json' }
+  if (format.type !== 'json_schema') refuse('text.format.type', 'text.format must be text, json_object or json_schema.')
+  return {
+    kind: 'schema',
+    name: readName(format.name),
+    description: readName(format.description),
+    schema: format.schema,
+    strict: typeof format.strict === 'boolean' ? format.strict : null,
+  }
+}
+
+/** The members of a request that every response object repeats; of the tools those in force. */
+function toEcho(body: Json, withheld: readonly Tool[]): Json {
+  const missing = new Set(withheld.flatMap((tool) => (tool.kind === 'hosted' ? [tool.type] : [])))
+  const tools: readonly unknown[] = Array.isArray(body.tools) ? body.tools : []
+  return {
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    metadata: body.metadata ?? {},
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    reasoning: body.reasoning ?? { effort: null, summary: null },
+    temperature: body.temperature ?? null,
+    text: body.text ?? { format: { type: 'text' } },
+    tool_choice: body.tool_choice ?? 'auto',
+    tools: tools.filter((tool) => !missing.has(readText(readObject(tool).type))),
+    top_p: body.top_p ?? null,
+    user: body.user ?? null,
+  }
+}

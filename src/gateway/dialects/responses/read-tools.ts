@@ -1,0 +1,91 @@
+import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { ClientTool, Tool, ToolChoice, ToolRef } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+
+export type ReadTools = {
+  readonly tools: readonly Tool[]
+  /** From `additional_tools` items: agents send a known model its tools there, and none at the top. */
+  readonly addedTools: readonly Tool[]
+  readonly choice: ToolChoice | null
+}
+
+/** The tools of a request: functions, custom tools of free text, namespaces of both, and tools that the vendor runs. */
+export function readTools(body: Json): ReadTools {
+  const tools = readList(body.tools).flatMap((tool, at) => readEntry(readObject(tool), `tools.${String(at)}`))
+  const addedTools = readList(body.input).flatMap((item, at) => {
+    if (readObject(item).type !== 'additional_tools') return []
+    return readList(readObject(item).tools).flatMap((tool, nth) =>
+      readEntry(readObject(tool), `input.${String(at)}.tools.${String(nth)}`),
+    )
+  })
+  return { tools, addedTools, choice: readChoice(body.tool_choice, [...tools, ...addedTools]) }
+}
+
+function readEntry(entry: Json, path: string): Tool[] {
+  if (entry.type !== 'namespace') return [readTool(entry, null, path)]
+  const namespace = readName(entry.name)
+  return readList(entry.tools).map((tool, at) => readTool(readObject(tool), namespace, `${path}.tools.${String(at)}`))
+}
+
+function readTool(tool: Json, namespace: string | null, path: string): Tool {
+  const { type } = tool
+  if (type !== 'function' && type !== 'custom') return readHosted(tool, namespace, path)
+  const name = readName(tool.name) ?? refuse(`${path}.name`, 'A tool must have a name.')
+  const isCustom = type === 'custom'
+  return {
+    kind: type,
+    name,
+    namespace,
+    description: typeof tool.description === 'string' ? tool.description : null,
+    schema: !isCustom && isObject(tool.parameters) ? tool.parameters : null,
+    strict: typeof tool.strict === 'boolean' ? tool.strict : null,
+    deferred: false,
+    grammar: isCustom ? readGrammar(readObject(tool.format)) : null,
+    path,
+  }
+}
+
+function readGrammar(format: Json): ClientTool['grammar'] {
+  if (format.type !== 'grammar') return null
+  return { syntax: readText(format.syntax), definition: readText(format.definition) }
+}
+
+/** Hosted tools have no name of their own; their type is it. */
+function readHosted(tool: Json, namespace: string | null, path: string): Tool {
+  const type = readName(tool.type) ?? 'without a type'
+  const webSearch = namespace === null && type.startsWith('web_search')
+  const domains = readList(readObject(tool.filters).allowed_domains).filter((domain) => typeof domain === 'string')
+  return {
+    kind: 'hosted',
+    type,
+    name: type,
+    dialect: 'responses',
+    webSearch,
+    domains: domains.length > 0 ? domains : null,
+    essential: false,
+    path,
+  }
+}
+
+function readChoice(choice: unknown, tools: readonly Tool[]): ToolChoice | null {
+  if (choice === undefined || choice === null) return null
+  if (isObject(choice) && choice.type === 'allowed_tools') {
+    const mode = choice.mode === 'required' ? 'required' : 'auto'
+    return { mode, only: readList(choice.tools).map((tool) => readChosen(readObject(tool), tools)) }
+  }
+  if (choice === 'auto' || choice === 'none') return { mode: choice, only: null }
+  if (choice !== 'required') return { mode: 'required', only: [readChosen(readObject(choice), tools)] }
+  return { mode: 'required', only: null }
+}
+
+function readChosen(choice: Json, tools: readonly Tool[]): ToolRef {
+  const { type, name, namespace } = choice
+  if (type !== 'function' && type !== 'custom') {
+    refuse('tool_choice', `The hosted tool ${readName(type) ?? 'without a type'} cannot be demanded here.`)
+  }
+  const isChosen = (tool: Tool): tool is Tool & ClientTool =>
+    tool.kind === type && tool.name === name && (namespace === undefined || tool.namespace === namespace)
+  const chosen = tools.find(isChosen)
+  if (!chosen) refuse('tool_choice.name', `There is no tool named ${readText(name)}.`)
+  return { kind: chosen.kind, name: chosen.name, namespace: chosen.namespace }
+}

@@ -1,0 +1,151 @@
+import type { Failure } from '../failure.ts'
+import type { AnswerWriter, Hub } from '../hub.ts'
+import { type Json, readObject } from '../json/read-json.ts'
+import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
+import type { SseEvent } from '../sse/decode.ts'
+import { writeResponsesError } from './errors.ts'
+import { type OpenItem, openItem, type ResponsesEvent } from './items.ts'
+
+type Needs = {
+  readonly hub: Hub
+  /** The members of the request that every response object repeats. */
+  readonly echo: Json
+  /** Whether the client gives reasoning back. */
+  readonly wantsSeals: boolean
+}
+
+/**
+ * Writes answers of the responses dialect as the full sequence of its events: created, in_progress, one item after the other with all of
+ * its parts, then completed, incomplete or failed with everything in `output`. A failure is always `response.failed`: agents ignore `error`
+ * events and complain about a stream without an end.
+ */
+export function makeResponsesWriter(needs: Needs): AnswerWriter {
+  let sequence = 0
+  const render = makeEvents(needs)
+  const number = ({ type, ...members }: ResponsesEvent): SseEvent => ({
+    event: type,
+    data: JSON.stringify({ type, sequence_number: sequence++, ...members }),
+  })
+  return {
+    write: (event) => render(event).map(number),
+    // The last event of a stream holds the whole response.
+    whole: (events) => readObject(events.flatMap(render).at(-1)?.response),
+  }
+}
+
+/** The events of the dialect, not numbered yet. */
+function makeEvents({ hub, echo, wantsSeals }: Needs): (event: AnswerEvent) => ResponsesEvent[] {
+  const id = hub.newId('resp_')
+  const output: Json[] = []
+  let item: OpenItem | null = null
+  let started = false
+
+  function lifecycle(what: string, end: ResponseEnd): ResponsesEvent {
+    return { type: `response.${what}`, response: toResponse({ id, hub, echo, output, end }) }
+  }
+
+  function start(): ResponsesEvent[] {
+    if (started) return []
+    started = true
+    return [lifecycle('created', IN_PROGRESS), lifecycle('in_progress', IN_PROGRESS)]
+  }
+
+  return (event) => {
+    switch (event.type) {
+      case 'start':
+        return start()
+      case 'open':
+        item = openItem(event.part, { outputIndex: output.length, hub, wantsSeals })
+        return item.open()
+      case 'delta':
+        return item?.delta(event.text) ?? []
+      case 'close': {
+        if (!item) return []
+        const closed = item.close(event)
+        output.push(closed.item)
+        return closed.events
+      }
+      case 'finish': {
+        const end = toEnd(event.finish, event.usage)
+        return [lifecycle(end.status, end)]
+      }
+      case 'fail':
+        // The id of the response is in its first event, so a stream that only fails has one too.
+        return [...start(), lifecycle('failed', toFailed(event.failure, event.usage))]
+    }
+  }
+}
+
+type ResponseEnd = {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  readonly error: Json | null
+  readonly incomplete_details: Json | null
+  readonly usage: Json | null
+}
+
+const IN_PROGRESS: ResponseEnd = { status: 'in_progress', error: null, incomplete_details: null, usage: null }
+
+/** Any other reason is a completed answer. */
+const INCOMPLETE: Readonly<Partial<Record<Finish, string>>> = {
+  length: 'max_output_tokens',
+  context: 'max_output_tokens',
+  filter: 'content_filter',
+}
+
+function toEnd(finish: Finish, usage: AnswerUsage | null): ResponseEnd {
+  const reason = INCOMPLETE[finish]
+  return {
+    status: reason === undefined ? 'completed' : 'incomplete',
+    error: null,
+    incomplete_details: reason === undefined ? null : { reason },
+    usage: toUsage(usage),
+  }
+}
+
+function toFailed(failure: Failure, usage: AnswerUsage | null): ResponseEnd {
+  return {
+    status: 'failed',
+    error: writeResponsesError(failure),
+    incomplete_details: null,
+    usage: usage && toUsage(usage),
+  }
+}
+
+/** Both details are always there: an agent that misses one takes the answer for broken and asks again. */
+function toUsage(usage: AnswerUsage | null): Json {
+  const { input = 0, cached = 0, written = 0, output = 0, reasoning = 0 } = usage ?? {}
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  }
+}
+
+type ResponseParts = {
+  readonly id: string
+  readonly hub: Hub
+  readonly echo: Json
+  readonly output: readonly Json[]
+  readonly end: ResponseEnd
+}
+
+function toResponse({ id, hub, echo, output, end }: ResponseParts): Json {
+  return {
+    id,
+    object: 'response',
+    created_at: hub.createdAt,
+    status: end.status,
+    background: false,
+    error: end.error,
+    incomplete_details: end.incomplete_details,
+    model: hub.model,
+    output: [...output],
+    previous_response_id: null,
+    store: false,
+    truncation: 'disabled',
+    ...echo,
+    usage: end.usage,
+  }
+}

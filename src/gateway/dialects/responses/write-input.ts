@@ -1,0 +1,157 @@
+import { toArguments } from '../custom-tools.ts'
+import { toUrl } from '../data-url.ts'
+import type { Hub } from '../hub.ts'
+import type { Json } from '../json/read-json.ts'
+import type {
+  CacheMark,
+  CallPart,
+  DocumentPart,
+  NeutralRequest,
+  Part,
+  ReasoningPart,
+  ResultPart,
+  Turn,
+} from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+import { toCallId, type ToolNames } from '../tool-names.ts'
+
+type Needs = {
+  readonly hub: Hub
+  readonly names: ToolNames
+  /** A last text for the system prompt. */
+  readonly note: string | null
+}
+
+/** The turns of a request as instructions and input items. System texts that carry a cache mark become items, which can hold it. */
+export function writeInput({ turns }: NeutralRequest, needs: Needs): { instructions?: string; input: Json[] } {
+  const first = turns.findIndex(({ role }) => role !== 'system')
+  const leading = first === -1 ? turns : turns.slice(0, first)
+  const isMarked = leading.some(({ parts }) => parts.some(({ mark }) => mark))
+  const texts = isMarked ? [] : leading.flatMap(({ parts }) => parts.flatMap(textOf)).map(({ text }) => text)
+  if (needs.note !== null) texts.push(needs.note)
+  const items = new Items(needs)
+  for (const turn of isMarked ? turns : turns.slice(leading.length)) items.add(turn)
+  return { ...(texts.length > 0 && { instructions: texts.join('\n\n') }), input: items.list }
+}
+
+/** Collects the items. A result stands behind its call wherever the client put it, so calls are remembered. */
+class Items {
+  readonly list: Json[] = []
+  readonly #needs: Needs
+  readonly #customCalls = new Map<string, boolean>()
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  add({ role, parts }: Turn): void {
+    if (role === 'assistant') return this.#assistant(parts)
+    if (role === 'system') return this.#message('developer', parts.flatMap(textOf).map(toInputText))
+    for (const part of parts) if (part.type === 'result') this.#result(part)
+    this.#message(
+      'user',
+      parts.flatMap((part) => (part.type === 'result' ? [] : this.#show(part))),
+    )
+  }
+
+  /** Reasoning goes before the call that it led to: a client may have moved its calls behind all else. */
+  #assistant(parts: readonly Part[]): void {
+    const ahead = new Set(parts.flatMap((part) => (part.type === 'call' ? [toCallId(part.id)] : [])))
+    const moved = new Map<string, Json[]>()
+    for (const part of parts) {
+      if (part.type === 'text') this.#message('assistant', [{ type: 'output_text', text: part.text }])
+      if (part.type === 'refusal') this.#message('assistant', [{ type: 'refusal', refusal: part.text }])
+      if (part.type === 'reasoning') {
+        const before = toCallId(part.seal?.before ?? '-')
+        const item = this.#reasoning(part)
+        if (ahead.has(before)) moved.set(before, [...(moved.get(before) ?? []), ...item])
+        else this.list.push(...item)
+      }
+      if (part.type === 'call') {
+        const id = toCallId(part.id)
+        this.list.push(...(moved.get(id) ?? []), this.#call(part))
+        ahead.delete(id)
+      }
+    }
+  }
+
+  #message(role: string, content: readonly Json[]): void {
+    if (content.length > 0) this.list.push({ type: 'message', role, content })
+  }
+
+  /** Without its id, which the vendor would look up and not find. */
+  #reasoning({ text, seal }: ReasoningPart): Json[] {
+    const { hub } = this.#needs
+    if (seal?.kind !== 'encrypted' || seal.model !== hub.backendModel) return []
+    if (hub.caps.reasoningReplay === 'refused') return []
+    const summary = text === '' ? [] : [{ type: 'summary_text', text }]
+    return [{ type: 'reasoning', summary, encrypted_content: seal.data }]
+  }
+
+  #call({ id, tool, input }: CallPart): Json {
+    const { hub, names } = this.#needs
+    const [call_id, name] = [toCallId(id), names.toName(tool)]
+    const isCustom = tool.kind === 'custom' && hub.caps.customTools
+    this.#customCalls.set(id, isCustom)
+    if (isCustom) return { type: 'custom_tool_call', call_id, name, input }
+    const args = tool.kind === 'custom' ? toArguments(input) : input || '{}'
+    return { type: 'function_call', call_id, name, arguments: args }
+  }
+
+  #result({ callId, callPath, parts, failed }: ResultPart): void {
+    const isCustom = this.#customCalls.get(callId)
+    if (isCustom === undefined) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)
+    const shown = parts.flatMap((part) => this.#show(part))
+    const texts = shown.flatMap((part) => (part.type === 'input_text' ? [String(part.text)] : []))
+    const isText = texts.length === shown.length
+    const told = failed ? `Error: ${texts.join('\n')}` : texts.join('\n')
+    const output = isText ? told : failed ? [{ type: 'input_text', text: 'Error:' }, ...shown] : shown
+    const type = isCustom ? 'custom_tool_call_output' : 'function_call_output'
+    this.list.push({ type, call_id: toCallId(callId), output })
+  }
+
+  #show(part: Part): Json[] {
+    const { caps } = this.#needs.hub
+    const mark = toBreakpoint(part.mark)
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+        return textOf(part).map(toInputText)
+      case 'toolsAdded':
+        return part.names.map((name) => ({ type: 'input_text', text: `The tool ${name} is available.` }))
+      case 'image':
+        if (!caps.images) refuse(part.path, 'This model reads no images.')
+        return [{ type: 'input_image', image_url: toUrl(part.source), detail: part.detail ?? 'auto', ...mark }]
+      case 'document':
+        return [{ ...this.#document(part, part.path), ...mark }]
+      case 'audio':
+        return refuse(part.path, 'This model hears no audio.')
+      default:
+        return []
+    }
+  }
+
+  #document({ source, name, title }: DocumentPart, path: string): Json {
+    if (source.kind === 'text') {
+      return { type: 'input_text', text: title === null ? source.text : `${title}\n${source.text}` }
+    }
+    if (!this.#needs.hub.caps.pdf) refuse(path, 'This model reads no files.')
+    if (source.kind === 'url') return { type: 'input_file', file_url: source.url }
+    return { type: 'input_file', filename: name ?? title ?? 'document.pdf', file_data: toUrl(source) }
+  }
+}
+
+type MarkedText = { readonly text: string; readonly mark?: CacheMark }
+
+function textOf(part: Part): MarkedText[] {
+  if ((part.type !== 'text' && part.type !== 'refusal') || part.text === '') return []
+  return [{ text: part.text, ...(part.mark && { mark: part.mark }) }]
+}
+
+function toInputText({ text, mark }: MarkedText): Json {
+  return { type: 'input_text', text, ...toBreakpoint(mark) }
+}
+
+function toBreakpoint(mark: CacheMark | undefined): Json {
+  return mark ? { prompt_cache_breakpoint: { mode: 'explicit', ttl: mark.ttl === 'long' ? '12h' : '30m' } } : {}
+}

@@ -1,0 +1,110 @@
+import { planCacheMarks } from '../cache-marks.ts'
+import { type ModelCaps, nearestEffort } from '../caps.ts'
+import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
+import type { BackendCall, Hub } from '../hub.ts'
+import type { Json } from '../json/read-json.ts'
+import type { NeutralRequest, OutputFormat } from '../neutral.ts'
+import { type OfferedTool, offerTools, tellWithheld, type ToolOffer } from '../offer-tools.ts'
+import { isStrictSchema, toObjectSchema } from '../schemas.ts'
+import { toKey } from '../short-key.ts'
+import { nameTools, type ToolNames } from '../tool-names.ts'
+import { makeResponsesReader } from './read-answer.ts'
+import { writeInput } from './write-input.ts'
+
+const MAX_NAME_CHARACTERS = 64
+
+/** The least that the vendor takes; one agent probes with 1. */
+const MIN_OUTPUT_TOKENS = 16
+
+/** A request as a call of the responses dialect. Nothing is stored. */
+export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
+  const { caps } = hub
+  const names = nameTools(asked, MAX_NAME_CHARACTERS)
+  const offer = offerTools(asked, caps)
+  const request = planCacheMarks(asked, caps)
+  const { maxOutput, sampling, hints } = request
+  const isSealed = hub.seals !== null && caps.reasoningReplay !== 'refused'
+  const text = writeText(request)
+  const body: Json = {
+    model: hub.backendModel,
+    store: false,
+    ...(request.stream && { stream: true }),
+    ...writeInput(request, { hub, names, note: tellWithheld(offer.withheld) }),
+    ...(maxOutput !== null && { max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, maxOutput) }),
+    ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
+    ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
+    ...writeTools(offer, names, caps),
+    ...writeReasoning(request, caps),
+    ...(isSealed && { include: ['reasoning.encrypted_content'] }),
+    ...(Object.keys(text).length > 0 && { text }),
+    ...(hints.user !== null && { safety_identifier: toKey(hints.user) }),
+    ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: toKey(hints.cacheKey) }),
+  }
+  return {
+    body,
+    headers: {},
+    stops: request.stop.filter((stop) => stop !== ''),
+    withheld: offer.withheld,
+    makeAnswerReader: () => makeResponsesReader({ names }),
+  }
+}
+
+function writeReasoning({ reasoning }: NeutralRequest, caps: ModelCaps): { reasoning?: Json } {
+  const { effort, effortIsHint, show } = reasoning
+  const isKnown = effort !== null && (!effortIsHint || caps.effortHints)
+  if (!isKnown && show !== true) return {}
+  const wanted = isKnown ? { effort: nearestEffort(effort, caps.efforts) } : {}
+  return { reasoning: { ...wanted, ...(show !== false && effort !== 'none' && { summary: 'auto' }) } }
+}
+
+function writeText({ format, hints }: NeutralRequest): Json {
+  return {
+    ...(format && { format: writeFormat(format) }),
+    ...(hints.verbosity !== null && { verbosity: hints.verbosity }),
+  }
+}
+
+function writeFormat(format: OutputFormat): Json {
+  if (format.kind === 'json') return { type: 'json_object' }
+  const { name, description, schema, strict } = format
+  return {
+    type: 'json_schema',
+    name: name ?? 'output',
+    ...(description !== null && { description }),
+    schema,
+    strict: strict ?? isStrictSchema(schema),
+  }
+}
+
+function writeTools({ tools, search, mode, named, parallel }: ToolOffer, names: ToolNames, caps: ModelCaps): Json {
+  const written = tools.map((tool) => writeTool(tool, names.toName(tool), caps))
+  if (search) {
+    const filters = search.domains === null ? {} : { filters: { allowed_domains: search.domains } }
+    written.push({ type: 'web_search', ...filters })
+  }
+  if (written.length === 0) return {}
+  const isCustom = named?.kind === 'custom' && caps.customTools
+  const choice = named ? { type: isCustom ? 'custom' : 'function', name: names.toName(named) } : mode
+  return {
+    tools: written,
+    ...(choice !== null && { tool_choice: choice }),
+    ...(parallel !== null && mode !== 'none' && { parallel_tool_calls: parallel }),
+  }
+}
+
+function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
+  const { kind, description, grammar } = tool
+  if (kind === 'custom' && caps.customTools) {
+    const format = grammar && { type: 'grammar', ...grammar }
+    return { type: 'custom', name, ...(description !== null && { description }), ...(format && { format }) }
+  }
+  const told = kind === 'custom' ? describeCustomTool(tool) : description
+  return {
+    type: 'function',
+    name,
+    ...(told !== null && { description: told }),
+    parameters: kind === 'custom' ? INPUT_SCHEMA : toObjectSchema(tool.schema),
+    // Left out, the vendor is strict, which no other dialect is.
+    strict: tool.strict ?? false,
+  }
+}

@@ -1,0 +1,100 @@
+/** One dispatched server-sent event. `event` is null where the stream named none (the standard then calls it `message`). */
+export type SseEvent = { readonly event: string | null; readonly data: string }
+
+export type SseDecoder = {
+  /** The events that these bytes complete, in order; throws `SseEventTooLarge` once one event outgrows the limit. */
+  push(chunk: Uint8Array): SseEvent[]
+}
+
+/** 16 Mi characters: the largest event seen in practice is one tool call that writes a file. */
+const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024
+
+export class SseEventTooLarge extends Error {
+  constructor(limit: number) {
+    super(`An event of the stream is larger than ${String(limit)} characters.`)
+  }
+}
+
+/**
+ * Reads bytes, cut anywhere, as an event stream (WHATWG HTML, section 9.2.6): CR, LF and CRLF, data over several lines, comments, fields
+ * without a space, one byte order mark. `id` and `retry` are ignored, because nothing here reconnects. An event without a blank line
+ * behind it is dropped, as the standard demands. One decoder reads one stream, so that a character survives a cut in its middle.
+ */
+export function sseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDecoder {
+  const decoder = new TextDecoder()
+  const fields = eventFields()
+  let unfinished = ''
+  let afterCarriageReturn = false
+
+  function takeLines(text: string): SseEvent[] {
+    const events: SseEvent[] = []
+    const nextLineEnd = lineEnds(text)
+    let from = afterCarriageReturn && text.startsWith('\n') ? 1 : 0
+    for (let end = nextLineEnd(from); end !== -1; end = nextLineEnd(from)) {
+      const event = fields.take(unfinished + text.slice(from, end))
+      if (event) events.push(event)
+      unfinished = ''
+      from = text.startsWith('\r\n', end) ? end + 2 : end + 1
+    }
+    // Only new text is searched for line ends, so that a long line in many small chunks costs no more than its length.
+    unfinished += text.slice(from)
+    afterCarriageReturn = text.endsWith('\r')
+    if (unfinished.length + fields.size() > maxEventCharacters) throw new SseEventTooLarge(maxEventCharacters)
+    return events
+  }
+
+  return {
+    push(chunk) {
+      const text = decoder.decode(chunk, { stream: true })
+      return text === '' ? [] : takeLines(text)
+    },
+  }
+}
+
+/** The fields of the event that is being read; a blank line dispatches them. */
+function eventFields(): { take(line: string): SseEvent | null; size(): number } {
+  let event = ''
+  let data: string[] = []
+  let size = 0
+
+  function dispatch(): SseEvent | null {
+    const dispatched = data.length === 0 ? null : { event: event === '' ? null : event, data: data.join('\n') }
+    event = ''
+    data = []
+    size = 0
+    return dispatched
+  }
+
+  return {
+    take(line) {
+      if (line === '') return dispatch()
+      const colon = line.indexOf(':')
+      const name = colon === -1 ? line : line.slice(0, colon)
+      const value = colon === -1 ? '' : line.slice(line.startsWith(' ', colon + 1) ? colon + 2 : colon + 1)
+      if (name === 'event') event = value
+      if (name === 'data') {
+        data.push(value)
+        size += value.length + 1
+      }
+      return null
+    },
+    size: () => size + event.length,
+  }
+}
+
+/** Finds the first line end at or after a position; each character is searched once, however many lines there are. */
+function lineEnds(text: string): (from: number) => number {
+  let lineFeed = 0
+  let carriageReturn = 0
+  const next = (end: string, known: number, from: number): number => {
+    if (known >= from && text[known] === end) return known
+    const found = known === Infinity ? -1 : text.indexOf(end, from)
+    return found === -1 ? Infinity : found
+  }
+  return (from) => {
+    lineFeed = next('\n', lineFeed, from)
+    carriageReturn = next('\r', carriageReturn, from)
+    const end = Math.min(lineFeed, carriageReturn)
+    return end === Infinity ? -1 : end
+  }
+}

@@ -1,0 +1,61 @@
+import type { StreamFailure, StreamMonitor } from './dialect.ts'
+
+/** What a monitor must know of a dialect, made anew for each stream. */
+export type MonitoredDialect = {
+  /** Texts of which one is in the event that ends a stream well. */
+  readonly endings: readonly Buffer[]
+  readonly failureEvent: (failure: StreamFailure) => string
+  /** Sees every chunk, where a failure event needs to know what was said before. */
+  readonly see?: (chunk: Buffer) => void
+}
+
+/** Watches a stream of one dialect pass. Of a chunk it reads the last four bytes, and more only where the dialect asks for it. */
+export function makeStreamMonitor(
+  { endings, failureEvent, see }: MonitoredDialect,
+  { untilClosed }: { readonly untilClosed: boolean },
+): StreamMonitor {
+  const boundary = watchBoundary()
+  const ending = untilClosed ? watchEnding(endings) : null
+  return {
+    see(chunk) {
+      boundary.see(chunk)
+      ending?.see(chunk)
+      see?.(chunk)
+    },
+    hasEnded: () => ending?.found() ?? true,
+    failure: (failure) => (boundary.isBetweenEvents() ? failureEvent(failure) : null),
+  }
+}
+
+/** A blank line ends an event, with any of the three line ends that servers use (WHATWG HTML, section 9.2.6). */
+function watchBoundary() {
+  const LF = 0x0a
+  const CR = 0x0d
+  let tail = (LF << 8) | LF
+  return {
+    see(chunk: Buffer): void {
+      for (let at = Math.max(0, chunk.length - 4); at < chunk.length; at++) tail = (tail << 8) | (chunk[at] ?? 0)
+    },
+    isBetweenEvents(): boolean {
+      const last = tail & 0xff
+      const before = (tail >>> 8) & 0xff
+      if (last !== LF) return last === CR && before === CR
+      return before === LF || (before === CR && [LF, CR].includes((tail >>> 16) & 0xff))
+    },
+  }
+}
+
+function watchEnding(endings: readonly Buffer[]) {
+  // What must be kept of a chunk to find an ending that is cut in two.
+  const keptBytes = Math.max(...endings.map(({ length }) => length)) - 1
+  let kept = Buffer.alloc(0)
+  let found = false
+  return {
+    see(chunk: Buffer): void {
+      const joined = Buffer.concat([kept, chunk])
+      found ||= endings.some((ending) => joined.includes(ending))
+      kept = Buffer.from(joined.subarray(-keptBytes))
+    },
+    found: () => found,
+  }
+}

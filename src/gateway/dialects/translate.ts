@@ -1,0 +1,118 @@
+import { DEFAULT_CAPS } from './caps.ts'
+import { readChatRequest } from './chat/read-request.ts'
+import { writeChatRequest } from './chat/write-request.ts'
+import type { Dialect, StreamState, StreamTranslator } from './dialect.ts'
+import { backendFailed, type Failure } from './failure.ts'
+import type { AnswerReader, AnswerWriter, BackendDialect, ClientDialect, Hub, TranslationContext } from './hub.ts'
+import type { Json } from './json/read-json.ts'
+import { readMessagesRequest } from './messages/read-request.ts'
+import { writeMessagesRequest } from './messages/write-request.ts'
+import type { AnswerEvent } from './neutral.ts'
+import { orRefused, type Refusal } from './refusal.ts'
+import { readResponsesRequest } from './responses/read-request.ts'
+import { writeResponsesRequest } from './responses/write-request.ts'
+import type { SseEvent } from './sse/decode.ts'
+import { addFollowingCall, enforceStops, requireObjects, type Stage, unwrapCustomTools } from './stages.ts'
+
+export type { TranslationContext } from './hub.ts'
+
+export type Translation = {
+  /** The body for the backend. */
+  readonly request: Json
+  /** Headers that its dialect demands of a call. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly answer: AnswerTranslation
+}
+
+export type AnswerTranslation = {
+  /** A translator for one stream of the backend. */
+  readonly stream: () => StreamTranslator
+  /** The client's answer for a whole body of the backend, which is parsed JSON; `failed` when that holds no answer. */
+  readonly whole: (body: unknown) => { readonly answer: Json } | { readonly failed: Failure }
+}
+
+const CLIENTS: Readonly<Record<Dialect, ClientDialect>> = {
+  chat: { readRequest: readChatRequest },
+  responses: { readRequest: readResponsesRequest },
+  messages: { readRequest: readMessagesRequest },
+}
+
+const BACKENDS: Readonly<Record<Dialect, BackendDialect>> = {
+  chat: { writeRequest: writeChatRequest },
+  responses: { writeRequest: writeResponsesRequest },
+  messages: { writeRequest: writeMessagesRequest },
+}
+
+/** Whether calls in the dialect of a client are translated for a backend that speaks this one; otherwise they pass as they are. */
+export function canTranslate(client: Dialect, backend: Dialect): boolean {
+  return client !== backend
+}
+
+/** A call of a client in one dialect for a backend in another, or the refusal of what that backend cannot be asked. */
+export function translateCall(
+  client: Dialect,
+  backend: Dialect,
+  body: Json,
+  context: TranslationContext,
+): Translation | { readonly refused: Refusal } {
+  const hub: Hub = { ...context, caps: context.caps ?? DEFAULT_CAPS[backend], seals: context.seals ?? null }
+  return orRefused(() => {
+    const call = CLIENTS[client].readRequest(body, hub)
+    const sent = BACKENDS[backend].writeRequest(call.request, hub)
+    const makePipeline = (): Pipeline => ({
+      reader: sent.makeAnswerReader(),
+      stages: [
+        ...(hub.caps.customTools ? [] : [unwrapCustomTools()]),
+        ...(call.argumentsAreObjects ? [requireObjects()] : []),
+        ...(sent.stops.length > 0 ? [enforceStops(sent.stops)] : []),
+        ...(hub.seals ? [addFollowingCall()] : []),
+      ],
+      writer: call.makeAnswerWriter(sent.withheld),
+    })
+    return {
+      request: sent.body,
+      headers: sent.headers,
+      answer: {
+        stream: () => makeStreamTranslator(makePipeline()),
+        whole: (answer) => translateWhole(makePipeline(), answer),
+      },
+    }
+  })
+}
+
+type Pipeline = { readonly reader: AnswerReader; readonly stages: readonly Stage[]; readonly writer: AnswerWriter }
+
+function passStages(stages: readonly Stage[], events: readonly AnswerEvent[]): readonly AnswerEvent[] {
+  return stages.reduce((passed, stage) => passed.flatMap(stage), events)
+}
+
+function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTranslator {
+  let state: StreamState = 'open'
+
+  function write(events: readonly AnswerEvent[]): SseEvent[] {
+    return passStages(stages, events).flatMap((event) => {
+      if (state !== 'open') return []
+      if (event.type === 'finish') state = 'ended'
+      if (event.type === 'fail') state = 'failed'
+      return writer.write(event)
+    })
+  }
+
+  return {
+    push: (event) => (state === 'open' ? write(reader.push(event)) : []),
+    end: () => (state === 'open' ? write(reader.end()) : []),
+    fail: (message) => (state === 'open' ? write(reader.fail(backendFailed(message))) : []),
+    state: () => state,
+  }
+}
+
+/** A whole answer is its stream, replayed. */
+function translateWhole(
+  { reader, stages, writer }: Pipeline,
+  body: unknown,
+): { readonly answer: Json } | { readonly failed: Failure } {
+  const events = passStages(stages, reader.whole(body))
+  const end = events.find(({ type }) => type === 'finish' || type === 'fail')
+  if (end?.type === 'fail') return { failed: end.failure }
+  return { answer: writer.whole(events) }
+}

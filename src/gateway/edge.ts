@@ -1,0 +1,37 @@
+import type { Config } from '../config/values.ts'
+import type { RoleRoutes } from '../http/app.ts'
+import { securitySchemes } from '../http/authenticate.ts'
+import type { Identify } from '../http/authenticate.ts'
+import { callBody } from '../http/body.ts'
+import { contractOf } from '../http/contract.ts'
+import type { Contract } from '../http/contract.ts'
+import { cors, GATEWAY_ACCESS } from '../http/cors.ts'
+import type { OpenRateLimit } from '../http/rate-limit.ts'
+import { limitRequests } from './limits.ts'
+
+export type EdgeNeeds = {
+  readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'allowedOrigins'>
+  /** The published document. */
+  readonly contract: Contract
+  readonly identify: Identify
+  readonly openRateLimit: OpenRateLimit
+}
+
+/**
+ * How requests reach the gateway's handlers: which operations there are, who may call, how often, and with which
+ * bodies.
+ */
+export function makeEdge({ settings, contract, identify, openRateLimit }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
+  const own = contractOf(contract, 'gateway')
+  const { requestsPerMinute } = settings.callLimits
+  return {
+    contract: own,
+    ...(requestsPerMinute > 0 && {
+      limit: limitRequests(openRateLimit('calls', { points: requestsPerMinute, seconds: 60 })),
+    }),
+    schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null }),
+    parseBody: callBody(settings.maxBodyBytes),
+    nameAllMistakes: false,
+    before: cors(own, settings.allowedOrigins, GATEWAY_ACCESS),
+  }
+}

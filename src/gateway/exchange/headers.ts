@@ -1,0 +1,136 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Secret } from '../../kernel/secret.ts'
+
+/** Names and values alternate, as in Node's `rawHeaders` and in undici. */
+export type HeaderList = string[]
+
+/**
+ * The service's own credential at a backend, and the header that carries it: `authorization: Bearer` or `x-api-key`.
+ */
+export type Credential = { readonly as: 'bearer' | 'x-api-key'; readonly secret: Secret }
+
+/**
+ * The caller's headers that go to a backend. All others stop here: credentials, cookies, addresses, our own headers.
+ */
+const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-language',
+  'user-agent',
+  'idempotency-key',
+  'traceparent',
+  'tracestate',
+  // Clients of the responses dialect. Their organization and project headers stop here: the account is the operator's.
+  'openai-beta',
+  'originator',
+  'version',
+  'session-id',
+  'session_id',
+  'thread-id',
+  'conversation_id',
+  'x-client-request-id',
+  // Clients of the messages dialect, and agents that speak several dialects.
+  'x-app',
+  'x-session-id',
+  'x-session-affinity',
+  'x-parent-session-id',
+])
+
+const PREFIXES_TO_BACKEND = [
+  'anthropic-',
+  'x-stainless-',
+  'x-codex-',
+  'x-claude-code-',
+  'x-openai-',
+  'x-responsesapi-',
+] as const
+
+/** The headers of a backend's answer that go to the caller. */
+const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
+  'content-type',
+  // For a backend that compresses although it was asked not to: its bytes pass as they are.
+  'content-encoding',
+  'content-language',
+  'cache-control',
+  'retry-after',
+  'retry-after-ms',
+  'request-id',
+  'x-request-id',
+  'x-should-retry',
+  'x-models-etag',
+  'x-reasoning-included',
+])
+
+const PREFIXES_TO_CALLER = ['x-ratelimit-', 'anthropic-', 'openai-', 'x-codex-'] as const
+
+/** Connection options that name no header (RFC 9110, section 7.6.1). */
+const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive'])
+
+/**
+ * The headers of a request to a backend: the credential, and the caller's headers that may cross. The content type is
+ * ours, because a charset in the caller's could make the backend read another body than the one that was checked. The
+ * body has been decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because token usage is
+ * read from its passing bytes.
+ */
+export function toBackendHeaders(callerHeaders: readonly string[], credential: Credential | null): HeaderList {
+  const headers = toCredentialHeader(credential)
+  headers.push('content-type', 'application/json', 'accept-encoding', 'identity')
+  const ownHop: string[] = []
+  for (let at = 0; at + 1 < callerHeaders.length; at += 2) {
+    const name = (callerHeaders[at] ?? '').toLowerCase()
+    const value = callerHeaders[at + 1] ?? ''
+    if (name === 'connection') ownHop.push(...namedByConnection(value))
+    else if (crossesToBackend(name)) headers.push(name, value)
+  }
+  return ownHop.length > 0 ? without(headers, new Set(ownHop)) : headers
+}
+
+/**
+ * The headers of a backend's answer (names in lower case) that go to the caller. Adds our request id where the backend
+ * sent its own.
+ */
+export function toCallerHeaders(
+  answerHeaders: IncomingHttpHeaders,
+  res: Pick<ServerResponse, 'getHeader'>,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {}
+  for (const name in answerHeaders) if (crossesToCaller(name)) headers[name] = answerHeaders[name]
+  // The backend's support asks for the backend's own id, so that one is shown unchanged. Ours names the call in our
+  // log.
+  const ours = res.getHeader('x-request-id')
+  if (ours !== undefined && namesTheRequest(answerHeaders)) headers['x-svc-request-id'] = ours
+  return headers
+}
+
+function crossesToBackend(name: string): boolean {
+  return CROSSES_TO_BACKEND.has(name) || PREFIXES_TO_BACKEND.some((prefix) => name.startsWith(prefix))
+}
+
+function crossesToCaller(name: string): boolean {
+  return CROSSES_TO_CALLER.has(name) || PREFIXES_TO_CALLER.some((prefix) => name.startsWith(prefix))
+}
+
+function namesTheRequest(answerHeaders: IncomingHttpHeaders): boolean {
+  return answerHeaders['x-request-id'] !== undefined || answerHeaders['request-id'] !== undefined
+}
+
+function toCredentialHeader(credential: Credential | null): HeaderList {
+  if (!credential) return []
+  const secret = credential.secret.reveal()
+  return credential.as === 'bearer' ? ['authorization', `Bearer ${secret}`] : [credential.as, secret]
+}
+
+/** The headers that `Connection` restricts to the caller's own hop. */
+function namedByConnection(value: string): string[] {
+  const options = value.toLowerCase().split(',')
+  return options.map((option) => option.trim()).filter((option) => !NAMES_NO_HEADER.has(option))
+}
+
+/**
+ * Removes these headers. The credential and `accept-encoding` are ours, so a caller's `Connection` cannot remove them.
+ */
+function without(headers: HeaderList, names: ReadonlySet<string>): HeaderList {
+  return headers.filter((_, at) => {
+    const name = headers[at - (at % 2)] ?? ''
+    return !names.has(name) || !crossesToBackend(name)
+  })
+}

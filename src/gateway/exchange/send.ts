@@ -1,0 +1,103 @@
+import type { Dispatcher, Pool } from 'undici'
+import type { HeaderList } from './headers.ts'
+
+/** A request to a backend, its body whole. */
+export type BackendRequest = {
+  readonly method: 'GET' | 'POST'
+  /** With the query. */
+  readonly path: string
+  readonly headers: HeaderList
+  readonly body: Buffer | null
+}
+
+/**
+ * Why there is no answer. `unreachable`: no connection; `timeout`: no byte for too long; `failed`: the connection
+ * broke, or the other side does not speak HTTP.
+ */
+export type NoAnswer = 'unreachable' | 'timeout' | 'failed'
+
+export type Reply =
+  | { readonly kind: 'answered'; readonly status: number; readonly body: Buffer }
+  | { readonly kind: NoAnswer; readonly reason: string }
+
+type Limits = { readonly timeoutMs: number; readonly maxBytes: number }
+
+/**
+ * Aborts a request that is not needed any more. One object for all requests, because each new Error would cost its
+ * stack trace.
+ */
+export const NOT_NEEDED = new Error('The answer to this request is not needed any more.')
+
+/** Sends a request and waits for the whole answer, within the limits. Never rejects. */
+export function sendAndWait(pool: Pool, request: BackendRequest, { timeoutMs, maxBytes }: Limits): Promise<Reply> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let status = 0
+    let bytes = 0
+    let isOver = false
+    let controller: Dispatcher.DispatchController | null = null
+
+    const settle = (reply: Reply): void => {
+      if (isOver) return
+      isOver = true
+      clearTimeout(timer)
+      resolve(reply)
+      if (reply.kind !== 'answered') controller?.abort(NOT_NEEDED)
+    }
+    const timer = setTimeout(() => settle({ kind: 'timeout', reason: `no answer in ${timeoutMs} ms` }), timeoutMs)
+
+    pool.dispatch(request, {
+      onRequestStart(started) {
+        // When this throws, undici drops the request unsent and keeps the connection.
+        if (isOver) throw NOT_NEEDED
+        controller = started
+      },
+      onResponseStart(_controller, code) {
+        status = code
+      },
+      onResponseData(_controller, chunk) {
+        bytes += chunk.length
+        if (bytes > maxBytes) settle({ kind: 'failed', reason: `an answer of more than ${maxBytes} bytes` })
+        else chunks.push(chunk)
+      },
+      onResponseEnd: () => settle({ kind: 'answered', status, body: Buffer.concat(chunks) }),
+      onResponseError: (_controller, error) => settle({ kind: toNoAnswer(error), reason: reasonOf(error) }),
+    })
+  })
+}
+
+/** What an error of the HTTP client means. */
+export function toNoAnswer(error: Error): NoAnswer {
+  const code = codeOf(error)
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
+  return UNREACHABLE.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_') ? 'unreachable' : 'failed'
+}
+
+/**
+ * The error as one word for the log. Its message is left out, because it can hold addresses and bytes of the other
+ * side.
+ */
+export function reasonOf(error: Error): string {
+  return codeOf(error) || error.name
+}
+
+const UNREACHABLE: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EHOSTDOWN',
+  'ETIMEDOUT',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+])
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : ''
+}

@@ -1,0 +1,132 @@
+import type { DialectTraits, StreamFailure, StreamMonitor } from '../dialects/dialect.ts'
+import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
+import { ChunkWriter, hasUnread } from './chunk-writer.ts'
+import { BACKEND_BROKE_OFF, breakConnection, writeHead } from './relay.ts'
+import type { AnswerHead, AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
+import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
+
+type Needs = {
+  /** The caller's. */
+  readonly dialect: Pick<DialectTraits, 'monitorStream'>
+  readonly rewrite: AnswerRewrite | null
+  readonly keepAlive: StreamKeepAlive
+}
+
+/** Writes the head of a stream at once, because the first byte may be minutes away. */
+export function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Needs): Relay {
+  const { rewrite } = needs
+  const { headers } = head
+  const shown = rewrite ? { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } : headers
+  writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']))
+  exchange.res.flushHeaders()
+  if (rewrite) return new RewrittenStream(exchange, rewrite.stream(), needs.keepAlive)
+  // Without either header only the closing of the connection says that the answer is over, and a crash looks the same.
+  const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
+  return new UntouchedStream(exchange, needs.dialect.monitorStream({ untilClosed }))
+}
+
+function streamHeaders(cacheControl: string | undefined) {
+  return { 'x-accel-buffering': 'no', ...(cacheControl === undefined && { 'cache-control': 'no-cache' }) }
+}
+
+/** A stream whose bytes pass as they come. A class, because thousands of these are open at once. */
+class UntouchedStream implements Relay {
+  readonly #exchange: RelayedExchange
+  readonly #monitor: StreamMonitor
+  readonly #writer: ChunkWriter
+
+  constructor(exchange: RelayedExchange, monitor: StreamMonitor) {
+    this.#exchange = exchange
+    this.#monitor = monitor
+    this.#writer = new ChunkWriter(exchange)
+  }
+
+  take(chunk: Buffer): void {
+    if (chunk.length === 0) return
+    this.#monitor.see(chunk)
+    this.#writer.write(chunk)
+  }
+
+  end(): void {
+    if (!this.#monitor.hasEnded()) return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
+    this.#exchange.res.end()
+    this.#exchange.finish('whole', null)
+  }
+
+  isComplete(): boolean {
+    return false
+  }
+
+  cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
+    const event = this.#monitor.failure(failure)
+    if (event !== null) this.#exchange.res.write(event)
+    this.#exchange.finish(kind, reason)
+    breakConnection(this.#exchange.res)
+  }
+
+  stop(): void {
+    this.#writer.stop()
+  }
+}
+
+/** A stream that is rewritten event by event, and kept alive while the backend is silent. */
+class RewrittenStream implements Relay, SilentStream {
+  readonly #exchange: RelayedExchange
+  readonly #rewriter: StreamRewriter
+  readonly #keepAlive: StreamKeepAlive
+  readonly #writer: ChunkWriter
+  #silentTicks = 0
+
+  constructor(exchange: RelayedExchange, rewriter: StreamRewriter, keepAlive: StreamKeepAlive) {
+    this.#exchange = exchange
+    this.#rewriter = rewriter
+    this.#keepAlive = keepAlive
+    this.#writer = new ChunkWriter(exchange)
+    keepAlive.add(this)
+  }
+
+  take(chunk: Buffer): void {
+    this.#write(this.#rewriter.push(chunk))
+    if (this.#rewriter.state() !== 'failed') return
+    this.cut('cut', BACKEND_BROKE_OFF, 'said_so')
+    this.#exchange.abort()
+  }
+
+  end(): void {
+    this.#write(this.#rewriter.end())
+    if (this.#rewriter.state() === 'failed') return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
+    this.#exchange.res.end()
+    this.#exchange.finish('whole', null)
+  }
+
+  isComplete(): boolean {
+    return this.#rewriter.state() === 'ended'
+  }
+
+  cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
+    const events = this.#rewriter.fail(failure)
+    if (events.length > 0) this.#exchange.res.write(events)
+    this.#exchange.finish(kind, reason)
+    breakConnection(this.#exchange.res)
+  }
+
+  stop(): void {
+    this.#keepAlive.remove(this)
+    this.#writer.stop()
+  }
+
+  tick(): void {
+    if (++this.#silentTicks < TICKS_OF_SILENCE) return
+    this.#silentTicks = 0
+    const { res } = this.#exchange
+    // A caller that reads slowly has enough to read.
+    if (this.#rewriter.state() === 'open' && !hasUnread(res)) res.write(this.#rewriter.keepAlive())
+  }
+
+  #write(bytes: Buffer): void {
+    if (bytes.length === 0) return
+    this.#silentTicks = 0
+    this.#writer.write(bytes)
+  }
+}

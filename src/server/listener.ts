@@ -1,0 +1,68 @@
+import type { Server, ServerOptions } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** The service cannot listen on the configured address. */
+export class AddressError extends Error {
+  constructor(host: string, port: number, setting: 'SVC_PORT' | 'SVC_METRICS_PORT', code: string | undefined) {
+    const cure =
+      code === 'EADDRINUSE'
+        ? `Another process listens there. Stop it or set ${setting}.`
+        : `Check SVC_HOST and ${setting}.`
+    super(`Cannot listen on ${host}, port ${port} (${code}). ${cure}`)
+    this.name = 'AddressError'
+  }
+}
+
+/** How long the server waits for its clients, in milliseconds (Node's documentation, `http.createServer`). */
+export type ServerTimeouts = Required<
+  Pick<ServerOptions, 'headersTimeout' | 'requestTimeout' | 'connectionsCheckingInterval' | 'keepAliveTimeout'>
+>
+
+export const SERVER_TIMEOUTS: ServerTimeouts = {
+  // The time for the headers and for the whole request. Both are checked every `connectionsCheckingInterval`.
+  headersTimeout: 20_000,
+  requestTimeout: 300_000,
+  connectionsCheckingInterval: 30_000,
+  keepAliveTimeout: 75_000,
+}
+
+/**
+ * The length of the queue of new connections. Node's default of 511 refuses some when all agents of a team start at
+ * once.
+ */
+const BACKLOG = 4096
+
+/** Listens and resolves with the port. Rejects with an `AddressError` that names the setting of the port. */
+export function listenOn(
+  server: Server,
+  host: string,
+  port: number,
+  setting: 'SVC_PORT' | 'SVC_METRICS_PORT',
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const refuse = (error: NodeJS.ErrnoException) => reject(new AddressError(host, port, setting, error.code))
+    server.once('error', refuse)
+    server.listen({ port, host, backlog: BACKLOG }, () => {
+      server.off('error', refuse)
+      // A TCP server has an address with a port.
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+}
+
+/** How long running requests may take to end after the listener is closed. */
+const GRACE_MS = 10_000
+
+/** Closes the listener, waits for running requests, and closes all connections. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    // Node closes the connections that are idle now. Others become idle one by one, when their last answer ends.
+    const idle = setInterval(() => server.closeIdleConnections(), 100)
+    const deadline = setTimeout(() => server.closeAllConnections(), GRACE_MS)
+    server.close(() => {
+      clearInterval(idle)
+      clearTimeout(deadline)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,105 @@
+import type { Redis } from 'ioredis'
+import type { Registry } from 'prom-client'
+import { openKeyring } from '../access/keyring.ts'
+import { liveSessions } from '../access/live-sessions.ts'
+import { accessStore } from '../access/store.ts'
+import type { Config } from '../config/values.ts'
+import { makeControlPlane } from '../control/app.ts'
+import { startHousekeeping } from '../control/housekeeping/start.ts'
+import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
+import { makeNotifier } from '../control/notify.ts'
+import type { Database } from '../database/client.ts'
+import type { Directory } from '../directory/rules.ts'
+import { openGateway } from '../gateway/app.ts'
+import type { Gateway } from '../gateway/app.ts'
+import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
+import type { Deployment } from '../gateway/deployment.ts'
+import type { RoleRoutes } from '../http/app.ts'
+import type { Contract } from '../http/contract.ts'
+import { rateLimits } from '../http/rate-limit.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+import type { Mailer } from '../mail.ts'
+
+/** What the service needs of the outside world and what tests replace. */
+export type Resources = {
+  /** Null without a database, which only a gateway can do without. */
+  readonly database: Database | null
+  /** Null when email is not configured. */
+  readonly mailer: Mailer | null
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+type Given = {
+  readonly contract: Contract
+  /** Null when each process counts limits for itself. */
+  readonly redis: Redis | null
+  /** Null when metrics are off. */
+  readonly metrics: Registry | null
+}
+
+/** The roles of this process, ready to serve. */
+export type Roles = {
+  readonly routes: readonly RoleRoutes[]
+  /** Replaces the directory, as a whole or not at all. */
+  applyDirectory(directory: Directory): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens the roles of the configuration, each with exactly what it needs. Only a gateway can do without a database. */
+export async function openRoles(config: Config, resources: Resources, given: Given): Promise<Roles> {
+  const { database, clock, log } = resources
+  if (database) return openWithDatabase(config, { ...resources, database }, given)
+  const deployment = await openStandaloneDeployment({ ...config, clock, log })
+  const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
+  return {
+    routes: gateway ? [gateway.routes] : [],
+    applyDirectory: deployment.applyDirectory,
+    async close() {
+      await gateway?.close()
+      await deployment.close()
+    },
+  }
+}
+
+async function openWithDatabase(
+  config: Config,
+  resources: Resources & { readonly database: Database },
+  given: Given,
+): Promise<Roles> {
+  const { database, mailer, clock, log } = resources
+  const access = accessStore(database.prisma)
+  const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
+  const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
+  const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
+  const deployment = openDatabaseDeployment({ database, live, clock, log })
+  const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
+  const store = makeHousekeepingStore(database.prisma)
+  const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
+  const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
+  const control = config.role === 'gateway' ? [] : [makeControlPlane(needs)]
+  return {
+    routes: [...(gateway ? [gateway.routes] : []), ...control],
+    applyDirectory: deployment.applyDirectory,
+    async close() {
+      // Ends all calls first, so that their events are recorded.
+      await gateway?.close()
+      live.close()
+      await stopHousekeeping()
+      await notify.settled()
+      await deployment.close()
+    },
+  }
+}
+
+/** The gateway, where this process serves that role. */
+function openConfiguredGateway(
+  config: Config,
+  { clock, log }: Pick<Resources, 'clock' | 'log'>,
+  { contract, redis, metrics, deployment }: Given & { readonly deployment: Deployment },
+): Gateway | null {
+  if (config.role === 'control-plane') return null
+  const openRateLimit = rateLimits(redis)
+  return openGateway({ settings: config, contract, deployment, openRateLimit, metrics, clock, log })
+}

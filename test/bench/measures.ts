@@ -1,0 +1,123 @@
+/**
+ * What the benchmark measures of one server. CPU time is the time of the server's process only, so the cost of the load
+ * does not count.
+ */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import { rssKb } from './processes.ts'
+import type { Server } from './processes.ts'
+
+const PATH = '/v1/chat/completions'
+const CALLERS = 16
+/**
+ * Streams are opened in waves of this size, which fit into the queue of connections that a server has not accepted yet.
+ */
+const WAVE_STREAMS = 200
+
+/** CPU time per JSON call in microseconds. `size` is the size of the request body in bytes. */
+export async function jsonCalls(server: Server, size: number, count: number): Promise<number> {
+  const pool = new Pool(server.origin, { connections: CALLERS })
+  const body = bodyOf(size, false)
+  const before = cpuMicros(server.pid)
+  let left = count
+  const caller = async () => {
+    while (left-- > 0) {
+      const headers = headersOf(server, 'json')
+      const { statusCode, body: answer } = await pool.request({ method: 'POST', path: PATH, headers, body })
+      if (statusCode !== 200) throw new Error(`${server.name} answered ${statusCode}: ${await answer.text()}`)
+      await answer.dump({ limit: 1_000_000 })
+    }
+  }
+  await Promise.all(Array.from({ length: CALLERS }, caller))
+  const used = cpuMicros(server.pid) - before
+  await pool.close()
+  return used / count
+}
+
+/** CPU time per chunk of a stream in microseconds. */
+export async function streamChunks(server: Server, streams: number, durationMs: number): Promise<number> {
+  const { pool, chunks } = await openStreams(server, 'stream', streams)
+  const [from, before] = [chunks(), cpuMicros(server.pid)]
+  await sleep(durationMs)
+  const cost = (cpuMicros(server.pid) - before) / (chunks() - from)
+  await pool.destroy()
+  await sleep(500)
+  return cost
+}
+
+/**
+ * The memory of an open stream without traffic, in KB. It is measured on the second half of the streams, because the
+ * first half can use memory that the process had kept.
+ */
+export async function idleStreams(server: Server, streams: number): Promise<number> {
+  const first = await openStreams(server, 'idle', streams / 2)
+  await sleep(5_000)
+  const before = rssKb(server.pid)
+  const second = await openStreams(server, 'idle', streams / 2)
+  await sleep(5_000)
+  const perStream = (rssKb(server.pid) - before) / (streams / 2)
+  await Promise.all([first.pool.destroy(), second.pool.destroy()])
+  await sleep(1_500)
+  return perStream
+}
+
+/** When callers leave: while they receive a stream, or before the first byte of the answer. */
+export type LeavingPhase = 'stream' | 'never'
+
+/** The number of calls that are still open at the upstream one second after all callers have left. */
+export async function openAfterLeaving(
+  server: Server,
+  phase: LeavingPhase,
+  callers: number,
+  upstreamPort: number,
+): Promise<number> {
+  const pool = phase === 'never' ? startCalls(server, callers) : (await openStreams(server, 'stream', callers)).pool
+  if (phase === 'never') await sleep(2_000)
+  await pool.destroy()
+  await sleep(1_000)
+  return Number(await (await fetch(`http://127.0.0.1:${upstreamPort}/open`)).text())
+}
+
+/** Sends calls that the upstream never answers. They fail when the pool is destroyed. */
+function startCalls(server: Server, count: number): Pool {
+  const pool = new Pool(server.origin, { connections: null, headersTimeout: 0 })
+  const body = bodyOf(1_000, true)
+  for (let call = 0; call < count; call += 1) {
+    pool.request({ method: 'POST', path: PATH, headers: headersOf(server, 'never'), body }).catch(() => {})
+  }
+  return pool
+}
+
+async function openStreams(server: Server, kind: string, count: number) {
+  const pool = new Pool(server.origin, { connections: null, bodyTimeout: 0 })
+  const body = bodyOf(1_000, true)
+  let chunks = 0
+  const openOne = async () => {
+    const headers = headersOf(server, kind)
+    const { body: stream, statusCode } = await pool.request({ method: 'POST', path: PATH, headers, body })
+    if (statusCode !== 200) throw new Error(`${server.name} answered ${statusCode}: ${await stream.text()}`)
+    stream.on('data', () => (chunks += 1))
+    stream.on('error', () => {})
+  }
+  for (let opened = 0; opened < count; opened += WAVE_STREAMS) {
+    await Promise.all(Array.from({ length: Math.min(WAVE_STREAMS, count - opened) }, openOne))
+  }
+  return { pool, chunks: () => chunks }
+}
+
+/** The kind of answer is in a header that the service passes on to the upstream. */
+function headersOf({ headers }: Server, kind: string): Record<string, string> {
+  return { ...headers, 'content-type': 'application/json', 'x-stainless-lang': kind }
+}
+
+function bodyOf(size: number, stream: boolean): Buffer {
+  const messages = [{ role: 'user', content: 'word '.repeat(Math.max(1, (size - 100) / 5)) }]
+  return Buffer.from(JSON.stringify({ model: 'vendora/large', stream, messages }))
+}
+
+/** User and system time of a process. The kernel counts them in hundredths of a second. */
+function cpuMicros(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * 10_000
+}

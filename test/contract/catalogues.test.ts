@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { SETTING_NAMES } from '../../src/config/settings.ts'
+import { itemsOf, readPage, sectionOf } from '../support/documents.ts'
+import { findLogEvents, findMetrics, findSettingDefaults } from '../support/source-facts.ts'
+
+const operating = readPage('docs/operating.md')
+
+describe('docs/settings.md', () => {
+  const documented = itemsOf(readPage('docs/settings.md').text).flatMap((item) => {
+    const [, name, given] = /^`(SVC_\w+)` \((.*?)\):/.exec(item) ?? []
+    return name ? [{ name, given }] : []
+  })
+
+  it('explains every setting once, and nothing else', () => {
+    expect(documented.map(({ name }) => name).toSorted()).toEqual(SETTING_NAMES.toSorted())
+  })
+
+  it('gives the defaults of src/config/settings.ts', () => {
+    const inSource = [...findSettingDefaults()]
+    expect(inSource.length).toBeGreaterThan(20)
+    const inDocument = new Map(documented.map(({ name, given }) => [name, /^default `(.*)`$/.exec(given ?? '')?.[1]]))
+    expect(inSource.map(([name]) => [name, inDocument.get(name)])).toEqual(inSource)
+  })
+})
+
+describe('the log events of docs/operating.md', () => {
+  const inSource = findLogEvents()
+  const documented = itemsOf(sectionOf(operating, 'Log events')).flatMap((item) => {
+    const [, name, level] = /^`([a-z_]+\.[a-z_]+)` \((\w+)\):/.exec(item) ?? []
+    return name && level ? [{ name, level }] : []
+  })
+
+  it('are all that src writes', () => {
+    const missing = inSource.filter(({ name }) => !documented.some((event) => name.test(event.name)))
+    expect(missing).toEqual([])
+  })
+
+  it('are all written by src, with this level, and explained once', () => {
+    const unknown = documented.filter(
+      (event) => !inSource.some(({ name, level }) => name.test(event.name) && level === event.level),
+    )
+    expect(unknown).toEqual([])
+    expect(new Set(documented.map(({ name }) => name)).size).toBe(documented.length)
+  })
+})
+
+describe('the metrics of docs/operating.md', () => {
+  it('are those that src registers, with their kinds and labels', () => {
+    const documented = itemsOf(sectionOf(operating, 'Metrics')).flatMap((item) => {
+      const [, name, kind, labels = ''] = /^`(svc_\w+)` \((\w+)(?:; (.*?))?\):/.exec(item) ?? []
+      return name && kind ? [{ name, kind, labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label) }] : []
+    })
+    const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name)
+    expect(documented.toSorted(byName)).toEqual(findMetrics().toSorted(byName))
+  })
+})

@@ -1,0 +1,143 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { peopleCommands } from '../../src/cli/commands.ts'
+import { serviceCommands } from '../../src/cli/service-commands.ts'
+import { readConfig, warningsOf } from '../../src/config.ts'
+import { SETTING_NAMES } from '../../src/config/settings.ts'
+import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { readContract } from '../../src/http/contract.ts'
+import { ERRORS } from '../../src/http/errors.ts'
+import { anchorsOf, blocksOf, codeWordsOf, readPage, readPages, ROOT } from '../support/documents.ts'
+
+const pages = readPages()
+const readme = readPage('README.md')
+const clients = readPage('docs/clients.md')
+
+/** Names that look like settings and are read by somebody else. */
+const NOT_SETTINGS = ['SVC_TOKEN', 'SVC_FUZZ_RUNS']
+
+/** What every page says that `find` finds in it, with the page's name. */
+function inAllPages(find: (text: string) => Iterable<string>): { readonly file: string; readonly found: string }[] {
+  return pages.flatMap(({ file, text }) => [...find(text)].map((found) => ({ file, found })))
+}
+
+const matches =
+  (pattern: RegExp) =>
+  (text: string): string[] =>
+    [...text.matchAll(pattern)].map(([whole, group]) => group ?? whole)
+
+describe('the documents', () => {
+  it('have at most 120 columns, and README.md has at most 160 lines', () => {
+    const wide = inAllPages((text) => text.split('\n').filter((line) => line.length > 120))
+    expect(wide).toEqual([])
+    expect(readme.text.trimEnd().split('\n').length).toBeLessThanOrEqual(160)
+  })
+
+  it('name only settings that exist', () => {
+    const named = inAllPages(matches(/\bSVC_[A-Z_]+[A-Z]\b/g))
+    expect(named.filter(({ found }) => ![...SETTING_NAMES, ...NOT_SETTINGS].includes(found))).toEqual([])
+  })
+
+  it('name only npm scripts that exist, and name all of them', () => {
+    const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { scripts: object }
+    const named = inAllPages(matches(/\bnpm (?:run )?((?<=run )[\w:]+|start|test)\b/g))
+    expect(named.filter(({ found }) => !Object.hasOwn(scripts, found))).toEqual([])
+    const unnamed = Object.keys(scripts).filter((script) => !named.some(({ found }) => found === script))
+    // A part of another script, which is named.
+    expect(unnamed.filter((script) => script !== 'lint:contract')).toEqual([])
+  })
+
+  it('name the test command that .ci/run runs', () => {
+    const [command] = readme.text.match(/(?<=^ {4})npm ci && npm test$/m) ?? []
+    expect(readFileSync(path.join(ROOT, '.ci/run'), 'utf8').split('\n')).toContain(command)
+  })
+
+  it('name only commands of svc that exist', () => {
+    const commands = { ...peopleCommands, ...serviceCommands }
+    const named = inAllPages(matches(/(?:npx |`)svc ([a-z]+)/g))
+    expect(named.length).toBeGreaterThan(10)
+    expect(named.filter(({ found }) => !Object.hasOwn(commands, found))).toEqual([])
+  })
+
+  it('name only files and folders that exist', () => {
+    const isPath = /^(?:src|test|spec|prisma|generated|docs|\.ci)\/[\w./-]*$/
+    const named = pages.flatMap((page) =>
+      codeWordsOf(page)
+        .filter((word) => isPath.test(word))
+        .map((found) => ({ file: page.file, found })),
+    )
+    expect(named.length).toBeGreaterThan(20)
+    expect(named.filter(({ found }) => !existsSync(path.join(ROOT, found)))).toEqual([])
+  })
+
+  it('show every folder of src in the tree of docs/architecture.md', () => {
+    const tree = /^ {4}src\/\n((?: {6}.*\n)+)/m.exec(readPage('docs/architecture.md').text)?.[1] ?? ''
+    const shown = matches(/^ {6}([\w-]+)\//gm)(tree)
+    const folders = globSync('src/*/', { cwd: ROOT }).map((folder) => path.basename(folder))
+    expect(shown.toSorted()).toEqual(folders.toSorted())
+  })
+
+  it('link only to pages and headings that exist', () => {
+    const links = inAllPages(matches(/\]\((?!https?:)([^)]+)\)/g))
+    const broken = links.filter(({ file, found }) => {
+      const [target = '', anchor] = found.split('#')
+      const to = target === '' ? file : path.join(path.dirname(file), target)
+      return !existsSync(path.join(ROOT, to)) || (anchor !== undefined && !anchorsOf(readPage(to)).includes(anchor))
+    })
+    expect(broken).toEqual([])
+  })
+
+  it('name only routes of the contract', () => {
+    const { paths } = readContract()
+    const named = inAllPages(matches(/`(?:GET|POST|PATCH|DELETE) (\/[^ `?]*)/g))
+    expect(named.length).toBeGreaterThan(5)
+    expect(named.filter(({ found }) => !Object.hasOwn(paths, found))).toEqual([])
+  })
+
+  it('name only error codes that exist, with their status', () => {
+    const codes = inAllPages(matches(/\b\d{3} `[a-z_]+`/g))
+    const wrong = codes.filter(({ found }) => {
+      const [status, code = ''] = found.replaceAll('`', '').split(' ')
+      const known = Object.entries(ERRORS).find(([name]) => name === code)?.[1]
+      return String(known?.status) !== status
+    })
+    expect(codes.length).toBeGreaterThan(5)
+    expect(wrong).toEqual([])
+  })
+})
+
+describe('the examples of the documents', () => {
+  it('give clients addresses at which the contract has routes', () => {
+    const { paths } = readContract()
+    const rows = [...clients.text.matchAll(/\| `http:\/\/localhost:8787(\/.*?)` *\| `(\/.*?)`/g)]
+    expect(rows.length).toBeGreaterThan(3)
+    for (const [, base = '', added = ''] of rows) expect(paths).toHaveProperty([base + added])
+
+    const bases = rows.map(([, base]) => base)
+    const used = inAllPages(matches(/(?:base_?URL"?|_BASE_URL)(?:: | = |=)"?http:\/\/localhost:8787(\/[\w/]*)/gi))
+    expect(used.length).toBeGreaterThan(4)
+    expect(used.filter(({ found }) => !bases.includes(found))).toEqual([])
+  })
+
+  it('have directory files without mistakes', () => {
+    const files = pages.flatMap((page) => blocksOf(page).filter(({ info }) => info === 'yaml'))
+    expect(files.length).toBeGreaterThan(1)
+    for (const { code } of files) expect(readDirectoryFile(code)).toHaveProperty('directory')
+  })
+
+  it('have settings that the service accepts without a warning', () => {
+    const environments = [
+      blocksOf(readPage('docs/operating.md')).find(({ code }) => code.startsWith('NODE_ENV='))?.code,
+      /^ {4}export SVC_BASE_URL=[\s\S]*?(?=^ {4}npm start$)/m.exec(readme.text)?.[0],
+    ]
+    for (const text of environments) {
+      const lines = (text ?? '').match(/^\s*(?:export )?\w+=.*$/gm) ?? []
+      const env: Record<string, string> = Object.fromEntries(
+        lines.map((line) => line.trim().replace('export ', '').split(/=(.*)/s)),
+      )
+      expect(Object.keys(env).length).toBeGreaterThan(3)
+      expect(warningsOf(readConfig(env), env)).toEqual([])
+    }
+  })
+})

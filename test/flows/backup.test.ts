@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { blocksOf, readPage } from '../support/documents.ts'
+import { newFolder, startProcess } from '../support/process.ts'
+import type { TestProcess } from '../support/process.ts'
+
+const ADA = 'ada@example.com'
+const DIRECTORY = `
+organizations:
+  - { name: acme, teams: [{ name: core, members: [{ email: ${ADA} }] }] }
+`
+
+type Tokens = { readonly refreshToken: string }
+
+let folder: Awaited<ReturnType<typeof newFolder>>
+let running: TestProcess
+
+beforeAll(async () => {
+  folder = await newFolder()
+  await writeFile(path.join(folder.path, 'directory.yaml'), DIRECTORY)
+})
+afterAll(async () => {
+  await running.kill()
+  await folder[Symbol.asyncDispose]()
+})
+
+function start(): Promise<TestProcess> {
+  return startProcess({
+    SVC_DATABASE_URL: `embedded:${path.join(folder.path, 'db')}`,
+    SVC_DIRECTORY_FILE: path.join(folder.path, 'directory.yaml'),
+    SVC_MAIL_URL: `outbox:${path.join(folder.path, 'outbox')}`,
+  })
+}
+
+/** Runs a block of docs/operating.md in the test's folder. The test itself stops and starts the service. */
+function runBlock(name: string): void {
+  const block = blocksOf(readPage('docs/operating.md')).find(({ info }) => info === `sh run=${name}`)
+  if (!block) throw new Error(`docs/operating.md has no block "sh run=${name}".`)
+  const code = `set -eu\nsystemctl() { :; }\n${block.code.replaceAll('/var/lib/svc', folder.path)}`
+  execFileSync('sh', ['-c', code], { cwd: folder.path, stdio: 'pipe' })
+}
+
+async function post<Answer>(route: string, body: object): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(running.origin + route, { method: 'POST', headers, body: JSON.stringify(body) })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${route} answered ${answer.status}: ${text}`)
+  return JSON.parse(text) as Answer
+}
+
+async function logIn(deviceId: string): Promise<Tokens> {
+  type Started = { readonly deviceCode: string; readonly verificationUri: string }
+  const { deviceCode, verificationUri } = await post<Started>('/v1/auth/device/start', { email: ADA, deviceId })
+  // With an outbox on a loopback address, this link approves.
+  await post('/v1/auth/magic/consume', { token: new URL(verificationUri).searchParams.get('token') })
+  return post<Tokens>('/v1/auth/device/poll', { deviceCode })
+}
+
+const refresh = ({ refreshToken }: Tokens) => post<Tokens>('/v1/auth/token/refresh', { account: ADA, refreshToken })
+
+describe('a backup of an embedded database, by the commands of docs/operating.md', () => {
+  it('brings back who was signed in when it was made, and nobody else', async () => {
+    running = await start()
+    const before = await logIn('before-the-backup')
+    await running.stop()
+    runBlock('backup')
+
+    running = await start()
+    const after = await logIn('after-the-backup')
+    await running.stop()
+    runBlock('restore')
+
+    running = await start()
+    expect(await refresh(before)).toHaveProperty('accessToken')
+    await expect(refresh(after)).rejects.toThrow('401')
+  }, 120_000)
+})

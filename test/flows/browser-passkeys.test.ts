@@ -1,0 +1,156 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ADA, startBrowserService } from '../support/browser-service.ts'
+import type { BrowserService } from '../support/browser-service.ts'
+import { addAuthenticator } from '../support/virtual-authenticator.ts'
+import { waitForValue } from '../support/wait.ts'
+
+let fixture: BrowserService
+
+beforeAll(async () => {
+  fixture = await startBrowserService()
+})
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+describe('passkeys in a browser', () => {
+  it('are added, sign in by autofill and by button, are renamed and deleted', async () => {
+    const page = await fixture.signedInPage()
+    const authenticator = await addAuthenticator(page)
+    await page.goto(`${fixture.baseUrl}/device`)
+    await page.getByLabel('Name of a new passkey').fill('Laptop key')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.locator('.row').filter({ hasText: 'Laptop key' }).waitFor()
+    expect(await authenticator.count()).toBe(1)
+
+    // Conditional mediation: the browser offers the passkey without a press of a button.
+    await page.getByRole('button', { name: 'Sign out here' }).click()
+    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await page.goto(`${fixture.baseUrl}/sign-in`)
+    await page.waitForURL(`${fixture.baseUrl}/device`)
+    expect(await page.locator('.row').filter({ hasText: 'signed in by passkey' }).count()).toBeGreaterThan(0)
+
+    // By address and button, without conditional mediation, whose offer would be accepted before the button is pressed.
+    await page.getByRole('button', { name: 'Sign out here' }).click()
+    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await page.addInitScript(() => {
+      PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)
+      const signalAllAcceptedCredentials = (accepted: SignalledCredentials) =>
+        Promise.resolve(void (globalThis.signalled = accepted))
+      Object.assign(PublicKeyCredential, { signalAllAcceptedCredentials })
+    })
+    await page.goto(`${fixture.baseUrl}/sign-in`)
+    await page.getByLabel('Email address').fill(ADA)
+    const sent = page.waitForRequest((request) => (request.postData() ?? '').includes(ADA))
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await sent
+    await page.waitForURL(`${fixture.baseUrl}/device`)
+
+    const row = () => page.locator('.row').filter({ hasText: 'Last used' }).first()
+    await row().locator('summary').click()
+    await row().getByLabel('Name').fill('Renamed')
+    await row().getByRole('button', { name: 'Rename' }).click()
+    await page.getByRole('status').filter({ hasText: 'new name' }).waitFor()
+    await page.locator('.row').filter({ hasText: 'Renamed' }).locator('summary').click()
+    expect(await signalledCredentials(page)).toHaveLength(1)
+    await page.getByRole('button', { name: 'Delete this passkey' }).click()
+    await page.getByRole('status').filter({ hasText: 'is deleted' }).waitFor()
+    // The page signals to the password manager which passkeys of the account are left (WebAuthn,
+    // signalAllAcceptedCredentials).
+    expect(await signalledCredentials(page)).toEqual([])
+    expect(await page.evaluate(() => globalThis.signalled?.rpId)).toBe('localhost')
+    expect(await page.evaluate(() => globalThis.signalled?.userId)).toMatch(/^[\w-]{22}$/)
+
+    // The authenticator still has the passkey; the service refuses it.
+    await page.getByRole('button', { name: 'Sign out here' }).click()
+    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    await page.goto(`${fixture.baseUrl}/sign-in`)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.getByText('This passkey did not sign you in').waitFor()
+    // The refusal has no reason, so the page must not signal that the passkey is gone.
+    expect(await page.evaluate(() => globalThis.signalled)).toBeUndefined()
+  })
+
+  it('sign in by the button while the autofill offer waits, which is aborted first', async () => {
+    const page = await fixture.signedInPage()
+    const authenticator = await addAuthenticator(page)
+    await page.goto(`${fixture.baseUrl}/device`)
+    await page.getByLabel('Name of a new passkey').fill('Pressed')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.locator('.row').filter({ hasText: 'Pressed' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
+    await page.getByRole('heading', { name: 'Signed out' }).waitFor()
+
+    const ceremonies = await recordCeremonies(page)
+    await authenticator.setPresence(false)
+    await page.goto(`${fixture.baseUrl}/sign-in`)
+    await waitForValue('the autofill offer', () => ceremonies, ['conditional asked'])
+    await authenticator.setPresence(true)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.waitForURL(`${fixture.baseUrl}/device`)
+    expect(ceremonies).toHaveLength(4)
+    expect(ceremonies).toEqual(
+      expect.arrayContaining(['conditional asked', 'conditional AbortError', 'button asked', 'button answered']),
+    )
+  })
+
+  it('sign in on the waiting page, which then offers Approve', async () => {
+    const page = await fixture.signedInPage()
+    await addAuthenticator(page)
+    await page.goto(`${fixture.baseUrl}/device`)
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.locator('.row').filter({ hasText: 'Passkey of' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out here' }).click()
+
+    const { verificationUri, poll } = await fixture.startLogin('waits')
+    await page.goto(verificationUri)
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByRole('heading', { name: 'Approved' }).waitFor()
+    expect(await poll()).toBe(200)
+  })
+
+  it('are not added when the sign-in is older than 15 minutes', async () => {
+    const page = await fixture.signedInPage()
+    await addAuthenticator(page)
+    fixture.service.clock.advance({ seconds: 901 })
+    await page.goto(`${fixture.baseUrl}/device`)
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByText('This needs a fresh sign-in').first().waitFor()
+  })
+})
+
+/** What a page signals about the passkeys of an account. */
+type SignalledCredentials = {
+  readonly rpId: string
+  readonly userId: string
+  readonly allAcceptedCredentialIds: string[]
+}
+
+declare global {
+  var signalled: SignalledCredentials | undefined
+}
+
+function signalledCredentials(page: Page): Promise<string[] | undefined> {
+  return page.evaluate(() => globalThis.signalled?.allAcceptedCredentialIds)
+}
+
+/** Records each request to the authenticator in the page's next documents, and how it ends. */
+async function recordCeremonies(page: Page): Promise<string[]> {
+  const seen: string[] = []
+  await page.exposeFunction('noteCeremony', (line: string) => void seen.push(line))
+  await page.addInitScript(() => {
+    const note = (line: string) => (globalThis as unknown as { noteCeremony(line: string): void }).noteCeremony(line)
+    const get = navigator.credentials.get.bind(navigator.credentials)
+    navigator.credentials.get = (options) => {
+      const name = options?.mediation ?? 'button'
+      note(`${name} asked`)
+      const answer = get(options)
+      answer.then(
+        () => note(`${name} answered`),
+        (error: unknown) => note(`${name} ${error instanceof Error ? error.name : 'failed'}`),
+      )
+      return answer
+    }
+  })
+  return seen
+}

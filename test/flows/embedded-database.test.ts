@@ -1,0 +1,183 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { isDatabaseUnavailable } from '../../src/database/errors.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { freshDatabase } from '../support/database.ts'
+import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
+
+const folders: string[] = []
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-database-'))
+  folders.push(folder)
+  return folder
+}
+
+/** The folder in which a new database is prepared, beside its final place. */
+const unfinishedOf = (directory: string) => join(directory, 'data.new')
+
+/**
+ * A database whose first start was killed while it was prepared, and that a second start made and closed. Made once: it
+ * takes seconds.
+ */
+let made: ReturnType<typeof makeDatabase> | undefined
+const madeDatabase = () => (made ??= makeDatabase())
+
+async function makeDatabase() {
+  const directory = join(newFolder(), 'a', 'b')
+  const first = startOwner(directory)
+  const options = { intervalMs: 2, timeoutMs: 60_000 }
+  await waitForValue('the unfinished folder', () => existsSync(unfinishedOf(directory)), true, options)
+  await first.kill()
+  const left = { unfinished: existsSync(unfinishedOf(directory)), printed: first.printed }
+  const database = await openDatabase({ kind: 'embedded', directory })
+  const rows = await database.prisma.organization.count()
+  await database.close()
+  return { directory, left, rows }
+}
+
+/** A copy of the made database. */
+async function newDatabaseFolder(): Promise<string> {
+  const copy = newFolder()
+  cpSync((await madeDatabase()).directory, copy, { recursive: true })
+  return copy
+}
+
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })))
+
+/** Starts another process that opens the embedded database; `printed` has its lines. */
+function startOwner(directory: string, mode = 'hold') {
+  const script = fileURLToPath(new URL('../support/database-owner.ts', import.meta.url))
+  const child = spawn(process.execPath, [script, directory, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })
+  const printed: string[] = []
+  let hasEnded = false
+  lines.on('line', (line) => printed.push(line))
+  const ended = once(lines, 'close').then(() => (hasEnded = true))
+  return {
+    pid: child.pid,
+    printed,
+    /** Resolves once it has printed `count` lines, or has ended. */
+    async untilPrinted(count: number) {
+      const isReached = (seen: readonly string[]) => seen.length >= count || hasEnded
+      await waitUntil(`${count} lines of another process`, () => printed, isReached, { timeoutMs: 90_000 })
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await withDeadline('another process to end', ended)
+    },
+    async end() {
+      child.stdin.end()
+      await withDeadline('another process to end', ended)
+    },
+  }
+}
+
+// Making a database starts several processes and takes minutes on a machine with much other work.
+describe('the embedded database', { timeout: 180_000 }, () => {
+  it('is created where it is missing, with its parent folders, readable only by its owner', async () => {
+    const { directory } = await madeDatabase()
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    expect(statSync(dirname(directory)).mode & 0o777).toBe(0o700)
+  })
+
+  it('refuses a second process, naming the directory and the owner, until the owner ends', async () => {
+    const directory = await newDatabaseFolder()
+    const owner = startOwner(directory)
+    await owner.untilPrinted(1)
+    expect(owner.printed).toEqual(['open'])
+
+    const second = openDatabase({ kind: 'embedded', directory })
+    await expect(second).rejects.toThrow(`${directory} is in use by process ${owner.pid}`)
+
+    await owner.end()
+    await (await openDatabase({ kind: 'embedded', directory })).close()
+  })
+
+  it('refuses this process a second time, and opens again after closing', async () => {
+    const config = { kind: 'embedded', directory: await newDatabaseFolder() } as const
+    const database = await openDatabase(config)
+    await expect(openDatabase(config)).rejects.toThrow(`process ${process.pid}`)
+    await database.close()
+    await database.close()
+    await (await openDatabase(config)).close()
+  })
+
+  it('opens for exactly one of several processes that start at once', async () => {
+    const directory = await newDatabaseFolder()
+    const starters = [1, 2, 3, 4].map(() => startOwner(directory))
+    await Promise.all(starters.map((starter) => starter.untilPrinted(1)))
+
+    expect(starters.filter(({ printed }) => printed[0] === 'open')).toHaveLength(1)
+    expect(starters.filter(({ printed }) => printed[0]?.startsWith('refused: The database directory'))).toHaveLength(3)
+    await Promise.all(starters.map((starter) => starter.kill()))
+  })
+
+  it('has all acknowledged rows after kill -9, and opens at once', async () => {
+    const directory = await newDatabaseFolder()
+    for (let round = 0; round < 2; round++) {
+      const writer = startOwner(directory, 'write')
+      await writer.untilPrinted(20 + round * 7)
+      await writer.kill()
+      const acknowledged = writer.printed.filter((line) => line.startsWith('row-'))
+      expect(acknowledged.length).toBeGreaterThan(10)
+
+      const database = await openDatabase({ kind: 'embedded', directory })
+      const kept = new Set((await database.prisma.organization.findMany()).map(({ name }) => name))
+      expect(acknowledged.filter((name) => !kept.has(name))).toEqual([])
+      await database.prisma.organization.deleteMany()
+      await database.close()
+    }
+  })
+
+  it('is created again when the first start was killed while it was prepared', async () => {
+    const { directory, left, rows } = await madeDatabase()
+    expect(left).toEqual({ unfinished: true, printed: [] })
+    expect(existsSync(unfinishedOf(directory))).toBe(false)
+    expect(rows).toBe(0)
+  })
+
+  it('names a directory that it cannot use', async () => {
+    await expect(openDatabase({ kind: 'embedded', directory: '/dev/null/db' })).rejects.toThrow('/dev/null/db')
+  })
+})
+
+describe('the database in memory', () => {
+  it('reports a COMMIT that fails', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    await prisma.$executeRaw`CREATE TABLE orphan (organization uuid REFERENCES organizations DEFERRABLE INITIALLY DEFERRED)`
+    try {
+      const insert = prisma.$transaction((tx) => tx.$executeRaw`INSERT INTO orphan VALUES (gen_random_uuid())`)
+      await expect(insert).rejects.toThrow('violates foreign key constraint')
+      expect(await prisma.$queryRaw`SELECT 1 FROM orphan`).toEqual([])
+    } finally {
+      await prisma.$executeRaw`DROP TABLE orphan`
+    }
+  })
+
+  it('rolls back a transaction that throws, and runs the next one', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    const failed = prisma.$transaction(async (tx) => {
+      await tx.organization.create({ data: { name: 'acme' } })
+      throw new Error('changed my mind')
+    })
+    await expect(failed).rejects.toThrow('changed my mind')
+    await prisma.$transaction((tx) => tx.organization.create({ data: { name: 'globex' } }))
+    expect((await prisma.organization.findMany()).map(({ name }) => name)).toEqual(['globex'])
+  })
+
+  it('is unavailable after it is closed', async () => {
+    const { prisma, ping, close } = await freshDatabase()
+    await close()
+    expect(await ping()).toBe(false)
+    expect(isDatabaseUnavailable(await prisma.organization.count().catch((error: unknown) => error))).toBe(true)
+  })
+})

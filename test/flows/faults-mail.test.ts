@@ -1,0 +1,151 @@
+import { createServer } from 'node:net'
+import type { Socket } from 'node:net'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Secret } from '../../src/kernel/secret.ts'
+import { MailError, openMailer } from '../../src/mail.ts'
+import { freePort, listenOnLoopback } from '../support/loopback.ts'
+import { mailTokenOf } from '../support/people.ts'
+import { json, messageOf, outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { withDeadline } from '../support/wait.ts'
+
+const ADA = 'ada@example.com'
+const start = (service: TestService) =>
+  service.fetch('/v1/auth/device/start', json({ email: ADA, deviceId: 'laptop-1' }))
+
+/** What a mail server sends: a greeting, and an answer to each line. Null means that it sends nothing. */
+type Script = { readonly greeting: string | null; readonly answer?: (line: string) => string | null }
+
+/** The text of the mail server's refusals, which must not reach the caller. */
+const REFUSAL = 'mx.internal.example says no to ada'
+
+const faults: [string, Script, string][] = [
+  ['refuses each connection with 421', { greeting: `421 ${REFUSAL}` }, 'smtp://'],
+  ['sends only its greeting', { greeting: '220 hi', answer: () => null }, 'smtp://'],
+  ['accepts the connection and sends nothing', { greeting: null }, 'smtp://'],
+  ['refuses the password', { greeting: '220 hi', answer: smtp({ AUTH: `535 ${REFUSAL}` }) }, 'smtp://user:wrong@'],
+  ['refuses the sender', { greeting: '220 hi', answer: smtp({ MAIL: `553 ${REFUSAL}` }) }, 'smtp://'],
+  ['refuses the recipient', { greeting: '220 hi', answer: smtp({ RCPT: `550 ${REFUSAL}` }) }, 'smtp://'],
+  ['refuses the email', { greeting: '220 hi', answer: smtp({ '.': `554 ${REFUSAL}` }) }, 'smtp://'],
+  ['does not answer after the email', { greeting: '220 hi', answer: smtp({ '.': null }) }, 'smtp://'],
+  ['does not support TLS at an smtps: URL', { greeting: '220 hi', answer: smtp({}) }, 'smtps://'],
+  ['does not speak SMTP', { greeting: 'HTTP/1.1 400 Bad Request' }, 'smtp://'],
+]
+
+describe.concurrent('a mail server that', () => {
+  let service: TestService
+  beforeAll(async () => {
+    service = await startService()
+  })
+  afterAll(() => service[Symbol.asyncDispose]())
+
+  it.each(faults)('%s makes the email fail after its timeout', async (_, script, scheme) => {
+    await using server = await listen(script)
+    await expectFailure(`${scheme}127.0.0.1:${server.port}`)
+  })
+
+  it('refuses the connection makes the email fail', async () => {
+    await expectFailure(`smtp://127.0.0.1:${await freePort()}`)
+  })
+
+  it('has an unknown host name makes the email fail', async () => {
+    await expectFailure('smtp://mail.invalid:25')
+  })
+
+  it('receives an email and does not answer ends the login, and its link opens a page that says to start again', async () => {
+    service.mailbox.fault = 'hang-after-data'
+    expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
+
+    // The email has arrived, although its sender could not know.
+    const token = mailTokenOf(service, ADA)
+    expect(await outcomeOf(await service.fetch('/v1/auth/magic/consume', json({ token })))).toBe('401 unauthorized')
+    const page = await service.fetch(`/v1/auth/magic/consume?token=${token}`, { headers: { accept: 'text/html' } })
+    expect(page.status).toBe(401)
+    expect(await page.text()).toContain('start again')
+
+    service.mailbox.fault = 'none'
+    expect((await service.signIn(ADA)).account).toBe(ADA)
+  })
+
+  async function expectFailure(url: string): Promise<void> {
+    const mailer = openMailer(
+      { kind: 'smtp', url: new Secret(url), from: 'svc@example.com' },
+      { showLink: () => undefined },
+    )
+    const sent = mailer.send({ to: ADA, subject: 'Subject', text: 'Text', html: '<p>Text</p>' })
+    const failure = sent.catch((reason: unknown) => reason)
+    const error: unknown = await withDeadline('the email to fail', failure, 30_000)
+    mailer.close()
+    expect(error).toBeInstanceOf(MailError)
+    expect(inspect(error)).not.toContain(REFUSAL)
+  }
+})
+
+it('cancels a login whose email fails, and does not repeat what the mail server said', async () => {
+  await using service = await startService()
+  for (const fault of ['refuse-recipient', 'refuse-data'] as const) {
+    service.mailbox.fault = fault
+    const response = await start(service)
+    expect(await outcomeOf(response), fault).toBe('503 email_unavailable')
+    expect(await messageOf(response)).toBe('The email could not be sent, so nothing was started. Try again later.')
+  }
+  const rows = await service.database.prisma.deviceLogin.findMany({ select: { status: true, userCode: true } })
+  expect(rows).toEqual([
+    { status: 'cancelled', userCode: null },
+    { status: 'cancelled', userCode: null },
+  ])
+  expect(inspect(service.log, { depth: 9 })).not.toContain('refused by the test')
+
+  // The next email goes to the server again.
+  service.mailbox.fault = 'none'
+  expect((await start(service)).status).toBe(202)
+})
+
+it('cancels a login when no mail server listens', async () => {
+  await using service = await startService({ env: { SVC_MAIL_URL: `smtp://127.0.0.1:${await freePort()}` } })
+  expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
+  expect(await service.database.prisma.deviceLogin.findMany()).toMatchObject([{ status: 'cancelled' }])
+})
+
+/** The answers of a mail server in which only those to the given commands differ from success. */
+function smtp(wrong: Record<string, string | null>): (line: string) => string | null {
+  let inData = false
+  return (line) => {
+    const verb = line.split(' ')[0]?.toUpperCase() ?? ''
+    if (inData && line !== '.') return null
+    if (inData) {
+      inData = false
+      return '.' in wrong ? (wrong['.'] ?? null) : '250 ok'
+    }
+    if (verb in wrong) return wrong[verb] ?? null
+    if (verb === 'EHLO') return '250-here\r\n250 AUTH PLAIN LOGIN'
+    if (verb !== 'DATA') return '250 ok'
+    inData = true
+    return '354 go on'
+  }
+}
+
+async function listen({ greeting, answer }: Script): Promise<AsyncDisposable & { readonly port: number }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    if (greeting) socket.write(`${greeting}\r\n`)
+    let rest = ''
+    socket.on('data', (chunk) => {
+      const lines = (rest + chunk.toString('latin1')).split('\r\n')
+      rest = lines.pop() ?? ''
+      for (const reply of lines.map((line) => answer?.(line))) if (reply) socket.write(`${reply}\r\n`)
+    })
+  })
+  return {
+    port: await listenOnLoopback(server),
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+      }),
+  }
+}

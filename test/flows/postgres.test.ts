@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isDatabaseUnavailable } from '../../src/database/errors.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import type { Database } from '../../src/database/client.ts'
+import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { directoryStore } from '../../src/directory/store.ts'
+import { withRetry } from '../../src/database/errors.ts'
+import { Secret } from '../../src/kernel/secret.ts'
+import { readMigrations } from '../../src/database/migrations.ts'
+import { startPostgres } from '../support/postgres.ts'
+import type { TestPostgres } from '../support/postgres.ts'
+import { waitForValue, withDeadline } from '../support/wait.ts'
+
+it.each([
+  [new Error('changed my mind')],
+  [new TypeError('fetch failed')],
+  [Object.assign(new Error('Unique constraint failed'), { code: 'P2002' })],
+  [Object.assign(new Error('no row'), { code: 'P2025' })],
+  [null],
+  [undefined],
+  ['ECONNREFUSED'],
+])('does not count %s as an unavailable database', (error) => {
+  expect(isDatabaseUnavailable(error)).toBe(false)
+})
+
+describe('a Postgres server', () => {
+  let server: TestPostgres
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+  afterAll(() => server.stop())
+
+  async function open(): Promise<Database> {
+    return openDatabase({ kind: 'postgres', url: await server.newDatabase() })
+  }
+
+  /** One query of each kind that requests make. */
+  const queries: Record<string, (database: Database) => Promise<unknown>> = {
+    read: ({ prisma }) => prisma.account.findFirst(),
+    raw: ({ prisma }) => prisma.$queryRaw`SELECT 1`,
+    write: ({ prisma }) => prisma.model.updateMany({ data: { owner: 'svc' } }),
+    batch: ({ prisma }) => prisma.$transaction([prisma.account.count(), prisma.team.count()]),
+    transaction: ({ prisma }) =>
+      prisma.$transaction(async (tx) => [await tx.account.count(), await tx.team.count()], {
+        isolationLevel: 'Serializable',
+      }),
+  }
+
+  async function expectUnavailable(database: Database) {
+    const failing = Promise.allSettled(Object.values(queries).map((ask) => ask(database)))
+    for (const outcome of await withDeadline('queries to fail', failing)) {
+      expect(outcome.status).toBe('rejected')
+      if (outcome.status === 'rejected')
+        expect({ unavailable: isDatabaseUnavailable(outcome.reason), error: outcome.reason }).toMatchObject({
+          unavailable: true,
+        })
+    }
+  }
+
+  async function expectAvailable(database: Database) {
+    await Promise.all(Object.values(queries).map((ask) => ask(database)))
+    expect(await database.ping()).toBe(true)
+  }
+
+  async function expectPing(database: Database, answer: boolean) {
+    expect(await withDeadline('the ping', database.ping())).toBe(answer)
+  }
+
+  it('is migrated once by ten concurrent starts', async () => {
+    const url = await server.newDatabase()
+    const opened = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ kind: 'postgres', url })))
+    const one = await openDatabase({ kind: 'postgres', url })
+    const rows = await one.prisma.$queryRaw<{ name: string }[]>`
+      SELECT migration_name AS name FROM _prisma_migrations ORDER BY started_at`
+    expect(rows).toEqual((await readMigrations()).map(({ name }) => ({ name })))
+    await Promise.all([one, ...opened].map(({ close }) => close()))
+  })
+
+  it('gets the directory once from ten concurrent starts', async () => {
+    const url = await server.newDatabase()
+    const opened = await Promise.all(Array.from({ length: 10 }, () => openDatabase({ kind: 'postgres', url })))
+    const read = readDirectoryFile(
+      'organizations: [{ name: acme, teams: [{ name: core, members: [{ email: ada@example.com }] }] }]',
+    )
+    if ('mistakes' in read) throw new Error(read.mistakes.join())
+
+    await Promise.all(opened.map(({ prisma }) => directoryStore(prisma).applyDirectory(read.directory, new Date())))
+    const [database] = opened
+    expect(await database?.prisma.auditEvent.findMany({ select: { kind: true }, orderBy: { id: 'asc' } })).toEqual([
+      { kind: 'team.created' },
+      { kind: 'invitation.created' },
+    ])
+    await Promise.all(opened.map(({ close }) => close()))
+  })
+
+  it('stores times correctly in any time zone of its own', async () => {
+    const url = await server.newDatabase()
+    const before = await openDatabase({ kind: 'postgres', url })
+    await before.prisma.$executeRawUnsafe(
+      `ALTER DATABASE ${new URL(url.reveal()).pathname.slice(1)} SET timezone = 'America/New_York'`,
+    )
+    await before.close()
+    // Connections that are opened after this have the other time zone.
+    const database = await openDatabase({ kind: 'postgres', url })
+    const at = new Date('2026-07-01T12:34:56.789Z')
+    await database.prisma.auditEvent.create({ data: { kind: 'test', at } })
+    expect((await database.prisma.auditEvent.findFirstOrThrow()).at).toEqual(at)
+    const raw = await database.prisma.$queryRaw`SELECT extract(epoch FROM at)::float8 AS seconds FROM audit_events`
+    expect(raw).toEqual([{ seconds: at.getTime() / 1000 }])
+    await database.close()
+  })
+
+  /** Makes the first two callers of `meet` wait for each other, so that their transactions overlap. */
+  function makeMeetingPoint() {
+    const together = Promise.withResolvers<true>()
+    const meeting = { visits: 0, meet: () => (++meeting.visits === 2 && together.resolve(true), together.promise) }
+    return meeting
+  }
+
+  it('gets a transaction again after a serialization failure', async () => {
+    const database = await open()
+    const { prisma } = database
+    const meeting = makeMeetingPoint()
+    const count = () =>
+      withRetry(() =>
+        prisma.$transaction(
+          async (tx) => {
+            const seen = await tx.organization.count()
+            await meeting.meet()
+            await tx.organization.create({ data: { name: `after-${seen}` } })
+          },
+          { isolationLevel: 'Serializable' },
+        ),
+      )
+    await Promise.all([count(), count()])
+    expect(meeting.visits).toBeGreaterThan(2)
+    const rows = await prisma.organization.findMany({ orderBy: { name: 'asc' } })
+    expect(rows.map(({ name }) => name)).toEqual(['after-0', 'after-1'])
+    await database.close()
+  })
+
+  it('gets a transaction again after a deadlock', async () => {
+    const database = await open()
+    const { prisma } = database
+    await prisma.model.createMany({
+      data: ['a', 'b'].map((id) => ({ id, displayName: '', owner: 'none', createdAt: new Date() })),
+    })
+    const meeting = makeMeetingPoint()
+    const claim = (owner: string, [first, second]: [string, string]) =>
+      withRetry(() =>
+        prisma.$transaction(async (tx) => {
+          await tx.model.update({ where: { id: first }, data: { owner } })
+          await meeting.meet()
+          await tx.model.update({ where: { id: second }, data: { owner } })
+        }),
+      )
+    await Promise.all([claim('ada', ['a', 'b']), claim('bob', ['b', 'a'])])
+    expect(meeting.visits).toBeGreaterThan(2)
+    const owners = (await prisma.model.findMany()).map(({ owner }) => owner)
+    expect(new Set(owners).size).toBe(1)
+    await database.close()
+  })
+
+  it('is unavailable when a transaction fails in all retries', async () => {
+    const conflict = Object.assign(new Error('write conflict'), { code: 'P2034' })
+    let attempts = 0
+    const error = await withRetry(() => (attempts++, Promise.reject(conflict))).catch((thrown: unknown) => thrown)
+    expect(attempts).toBe(8)
+    expect(error).toBe(conflict)
+    expect(isDatabaseUnavailable(error)).toBe(true)
+  })
+
+  it('keeps nothing of a transaction during which it was frozen', async () => {
+    const database = await open()
+    const transaction = database.prisma.$transaction(async (tx) => {
+      await tx.organization.create({ data: { name: 'half' } })
+      await server.freeze()
+      await tx.organization.create({ data: { name: 'done' } })
+    })
+    const failure = transaction.catch((thrown: unknown) => thrown)
+    const error: unknown = await withDeadline('the transaction to fail', failure)
+    await expectPing(database, false)
+    server.thaw()
+
+    expect(isDatabaseUnavailable(error)).toBe(true)
+    await waitForValue('the rows of the transaction', () => database.prisma.organization.findMany(), [])
+    await database.close()
+  })
+
+  it('is unavailable when it ends the connection of a transaction', async () => {
+    const database = await open()
+    const broken: unknown = await database.prisma
+      .$transaction(async (tx) => {
+        await tx.account.count()
+        await server.breakConnections()
+        return tx.account.count()
+      })
+      .catch((thrown: unknown) => thrown)
+    expect(isDatabaseUnavailable(broken)).toBe(true)
+    await database.close()
+  })
+
+  // Concurrent, because both only wait and each has its own database.
+  it.concurrent('refuses queries with a timeout while all connections are taken', async () => {
+    const database = await open()
+    const release = Promise.withResolvers<true>()
+    const held = Array.from({ length: 10 }, () => Promise.withResolvers<true>())
+    const holders = held.map(({ resolve }) =>
+      database.prisma.$transaction(async (tx) => {
+        await tx.account.count()
+        resolve(true)
+        await release.promise
+      }),
+    )
+    await Promise.all(held.map(({ promise }) => promise))
+    await expectUnavailable(database)
+    release.resolve(true)
+    await Promise.all(holders)
+    await expectAvailable(database)
+    await database.close()
+  })
+
+  it.concurrent('cancels a slow query, and its connection stays usable', async () => {
+    const database = await open()
+    const slow: unknown = await database.prisma.$queryRaw`SELECT pg_sleep(5)`.catch((thrown: unknown) => thrown)
+    expect(isDatabaseUnavailable(slow)).toBe(true)
+    await expectAvailable(database)
+    await database.close()
+  })
+
+  it('is unavailable after it is closed', async () => {
+    const database = await open()
+    await database.close()
+    await expectUnavailable(database)
+  })
+
+  it.each<[string, (url: string) => string, RegExp]>([
+    ['an unknown name', (url) => `${url}_nowhere`, /127\.0\.0\.1:\d+\/test_\d+_nowhere: .*does not exist/],
+    [
+      'a wrong password',
+      (url) => url.replace(':postgres@', ':hunter2@'),
+      /Cannot open the database 127\.0\.0\.1:\d+\/test_\d+: .*password/,
+    ],
+  ])('fails to open with %s, without showing the password', async (_what, change, message) => {
+    const url = new Secret(change((await server.newDatabase()).reveal()))
+    const error: unknown = await openDatabase({ kind: 'postgres', url }).catch((thrown: unknown) => thrown)
+    expect(String(error)).toMatch(message)
+    expect(String(error)).not.toContain('hunter2')
+  })
+})

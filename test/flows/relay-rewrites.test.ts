@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import type { StreamState } from '../../src/gateway/dialects/dialect.ts'
+import type { AnswerRewrite } from '../../src/gateway/exchange/relay.ts'
+import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
+import { ApiError } from '../../src/http/errors.ts'
+import { answerOf, CHAT_EVENTS, nextChunk, readAnswer, startRelay, UNANSWERED } from '../support/relay.ts'
+import { answersJson, byteByByte, streams } from '../support/upstream.ts'
+import type { Script } from '../support/upstream.ts'
+
+describe('a relay', () => {
+  it.each<[string, Script]>([
+    ['a whole answer', answersJson({})],
+    ['a stream', streams(CHAT_EVENTS)],
+    ['a cut stream', streams([CHAT_EVENTS[0]], { end: 'breaks' })],
+    ['no answer', ({ socket }) => socket.destroySoon()],
+  ])('leaves no listener behind after %s', async (_name, script) => {
+    const relay = await startRelay(script)
+    const before = { close: 0, drain: 0, timeout: 0, error: 0 }
+    await relay.post().then(readAnswer)
+    await relay.outcome()
+    expect(relay.listenersLeft()).toEqual(before)
+  })
+
+  it('shows the bytes of an answer to its observer', async () => {
+    const seen: Buffer[] = []
+    const relay = await startRelay(streams(byteByByte(CHAT_EVENTS.join(''))), {
+      observer: { push: (chunk) => void seen.push(chunk) },
+    })
+    await relay.post().then(readAnswer)
+    expect(Buffer.concat(seen).toString()).toBe(CHAT_EVENTS.join(''))
+  })
+})
+
+describe('a rewritten answer', () => {
+  /** Rewrites everything in capitals; a `fatal` event ends the stream as a failure. */
+  const capitals: AnswerRewrite = {
+    stream() {
+      let state: StreamState = 'open'
+      return {
+        push(chunk) {
+          if (chunk.includes('fatal')) state = 'failed'
+          return Buffer.from(chunk.toString().toUpperCase())
+        },
+        end() {
+          state = 'ended'
+          return Buffer.from('!')
+        },
+        fail: ({ code }) => Buffer.from(state === 'open' ? code : ''),
+        state: () => state,
+        keepAlive: () => ': hm\n\n',
+      }
+    },
+    whole: ({ status, body }) => ({ status, body: Buffer.from(`${status} ${body.toString().toUpperCase()}`) }),
+  }
+
+  it.each<[string, Script, string]>([
+    ['a stream with its end', streams(['data: a\n\n', 'data: b\n\n']), 'DATA: A\n\nDATA: B\n\n!'],
+    ['a whole answer that depends on its status', answersJson('ü'), '200 "Ü"'],
+  ])('is %s', async (_name, script, expected) => {
+    const relay = await startRelay(script, { rewrite: capitals })
+    expect(await relay.post().then(readAnswer)).toMatchObject({ text: expected, ended: 'well' })
+  })
+
+  it('has the status and the type that the rewrite gives, and its own length', async () => {
+    const rewrite: AnswerRewrite = {
+      ...capitals,
+      whole: () => ({ status: 418, body: Buffer.from('{}'), contentType: 'application/json' }),
+    }
+    const page: Script = ({ res }) => void res.writeHead(500, { 'content-type': 'text/html' }).end('<html>')
+    const { answer, text } = await (await startRelay(page, { rewrite })).post().then(readAnswer)
+    expect([answer.statusCode, answer.headers['content-type'], answer.headers['content-length'], text]).toEqual([
+      418,
+      'application/json',
+      '2',
+      '{}',
+    ])
+  })
+
+  it('is left to the handler when the rewrite refuses it', async () => {
+    const refusal = new ApiError('not_supported')
+    const relay = await startRelay(answersJson({}), { rewrite: { ...capitals, whole: () => refusal } })
+    expect((await relay.post().then(readAnswer)).answer.statusCode).toBe(UNANSWERED)
+    expect(await relay.outcome()).toMatchObject({ kind: 'refused', answered: false, refusal })
+  })
+
+  it('breaks off when the rewrite has told of a failure, and the upstream call is closed', async () => {
+    const relay = await startRelay(streams(['data: a\n\n', 'data: fatal\n\n'], { end: 'stalls' }), {
+      rewrite: capitals,
+    })
+    expect(await relay.post().then(readAnswer)).toMatchObject({ text: 'DATA: A\n\nDATA: FATAL\n\n', ended: 'broken' })
+    await expect.poll(() => relay.upstream.openCalls()).toBe(0)
+  })
+
+  it('tells of an upstream that breaks off in the words of the rewrite', async () => {
+    const relay = await startRelay(streams(['data: a\n\n'], { end: 'breaks' }), { rewrite: capitals })
+    expect(await relay.post().then(readAnswer)).toMatchObject({ text: 'DATA: A\n\nupstream_failed', ended: 'broken' })
+  })
+
+  it('is kept alive while it is silent, and an untouched stream is not', async () => {
+    const keepAlive = makeStreamKeepAlive(60)
+    const rewritten = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), { rewrite: capitals, keepAlive })
+    const answer = await answerOf(rewritten.open())
+    expect(await nextChunk(answer)).toBe('DATA: A\n\n')
+    expect(await nextChunk(answer)).toBe(': hm\n\n')
+    answer.destroy()
+
+    const untouched = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), { keepAlive, idleTimeoutMs: 400 })
+    expect((await untouched.post().then(readAnswer)).text).not.toContain(': hm')
+  })
+
+  it('is not kept alive when the upstream is silent for longer than the idle time', async () => {
+    const relay = await startRelay(streams(['data: a\n\n'], { end: 'stalls' }), {
+      rewrite: capitals,
+      keepAlive: makeStreamKeepAlive(60),
+      idleTimeoutMs: 400,
+    })
+    const { text, ended } = await relay.post().then(readAnswer)
+    expect(text).toMatch(/^DATA: A\n\n(: hm\n\n)+upstream_timeout$/)
+    expect(ended).toBe('broken')
+  })
+
+  it('fails when the rewrite throws', async () => {
+    const broken: AnswerRewrite = { ...capitals, whole: () => JSON.parse('no') as never }
+    const relay = await startRelay(answersJson({}), { rewrite: broken })
+    await relay.post().then(readAnswer)
+    expect(await relay.outcome()).toMatchObject({ kind: 'failed', answered: false })
+  })
+
+  it('breaks off when the rewrite of a stream throws', async () => {
+    const broken: AnswerRewrite = {
+      ...capitals,
+      stream: () => ({ ...capitals.stream(), push: () => JSON.parse('no') as never }),
+    }
+    const relay = await startRelay(streams(CHAT_EVENTS), { rewrite: broken })
+    expect((await relay.post().then(readAnswer)).ended).toBe('broken')
+    expect(await relay.outcome()).toMatchObject({ kind: 'cut' })
+  })
+
+  it('fails when the upstream sends it compressed', async () => {
+    const relay = await startRelay(answersJson({}, { headers: { 'content-encoding': 'gzip' } }), { rewrite: capitals })
+    await relay.post().then(readAnswer)
+    expect(await relay.outcome()).toMatchObject({ kind: 'failed', reason: 'compressed' })
+  })
+})

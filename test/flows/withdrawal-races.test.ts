@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openDatabase } from '../../src/database/open.ts'
+import type { Secret } from '../../src/kernel/secret.ts'
+import { cookiesOf, directoryOf, mailTokenOf, people, signInBrowser } from '../support/people.ts'
+import { startPostgres } from '../support/postgres.ts'
+import type { TestPostgres } from '../support/postgres.ts'
+import { form, json, outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+import { lockTable } from '../support/table-lock.ts'
+
+const persons = people()
+let postgres: TestPostgres
+let url: Secret
+let service: TestService
+
+beforeAll(async () => {
+  postgres = await startPostgres()
+  url = await postgres.newDatabase()
+  const database = await openDatabase({ kind: 'postgres', url })
+  service = await startService({ directory: persons.directory, database })
+})
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await postgres[Symbol.asyncDispose]()
+})
+
+const click = (token: string) => service.fetch('/v1/auth/magic/consume', form({ token }))
+const status = async (cookie: string) => (await service.fetch('/device', { headers: { cookie } })).status
+
+/** Runs `second` while the last statement of `first`, which writes its audit row, waits; returns the answer of `first`. */
+async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>): Promise<T> {
+  const lock = await lockTable(url, 'audit_events', 'EXCLUSIVE')
+  let other: Promise<unknown> = Promise.resolve()
+  const answer = first()
+  try {
+    await expect.poll(() => lock.waiting(), WAIT).toBe(1)
+    other = second()
+    // It waits for a row of `first`, or for the table as well.
+    await expect.poll(() => waitingStatements(), WAIT).toBeGreaterThanOrEqual(2)
+  } finally {
+    await lock.release()
+  }
+  await other
+  return answer
+}
+
+/** Shorter than the time after which the database gives a waiting statement up. */
+const WAIT = { timeout: 1500, interval: 10 }
+
+async function waitingStatements(): Promise<number> {
+  const [row] = await service.database.prisma.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'`
+  return row?.count ?? 0
+}
+
+/** Everybody but the last person, who stays, is withdrawn; nobody is added. */
+const WITHDRAWN = directoryOf(['person-60@example.com'])
+
+it('a link that is clicked while the directory withdraws its person signs no browser in when they are listed again', async () => {
+  const email = persons.next()
+  await service.startLogin(email)
+  const token = mailTokenOf(service, email)
+  const clicked = await during(
+    () => click(token),
+    () => service.applyDirectory(WITHDRAWN),
+  )
+  await service.applyDirectory(persons.directory)
+  expect(clicked.status).toBe(200)
+  expect(await status(cookiesOf(clicked))).toBe(401)
+})
+
+it('nor does the unused link of a login that was approved by its code', async () => {
+  const email = persons.next()
+  const { accessToken } = await service.signIn(email)
+  const { deviceCode, userCode } = await service.startLogin(email, { deviceId: 'second' })
+  const token = mailTokenOf(service, email)
+  await service.clientOf(accessToken).POST('/device', { body: { userCode } })
+  expect((await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })).response.status).toBe(200)
+  await service.applyDirectory(WITHDRAWN)
+  await service.applyDirectory(persons.directory)
+  expect(await outcomeOf(await service.fetch('/v1/auth/magic/consume', json({ token })))).toBe('401 unauthorized')
+})
+
+it('a link that is clicked while its person signs out everywhere else signs no browser in', async () => {
+  const email = persons.next()
+  const cookie = await signInBrowser(service, email)
+  const { userCode, deviceCode } = await service.startLogin(email)
+  const token = mailTokenOf(service, email)
+  await service.fetch('/device', json({ userCode }, { cookie }))
+  const { data } = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode } })
+  const device = service.clientOf(data?.accessToken ?? '')
+  const clicked = await during(
+    () => click(token),
+    () => device.POST('/v1/auth/logout-everywhere', { body: { scope: 'others' } }),
+  )
+  expect(clicked.status).toBe(200)
+  expect(await status(cookiesOf(clicked))).toBe(401)
+})
+
+it('a login without an address that is approved while its person is withdrawn opens no session when they are listed again', async () => {
+  const { accessToken } = await service.signIn(persons.next())
+  const started = await service.fetch('/oauth/device_authorization', form({ client_id: 'tool' }))
+  const { device_code, user_code } = (await started.json()) as { device_code: string; user_code: string }
+  const approved = await during(
+    () => service.clientOf(accessToken).POST('/device', { body: { userCode: user_code } }),
+    () => service.applyDirectory(WITHDRAWN),
+  )
+  expect(approved.response.status).toBe(200)
+  await service.applyDirectory(persons.directory)
+  const { response } = await service.client.POST('/v1/auth/device/poll', { body: { deviceCode: device_code } })
+  expect(response.status).toBe(410)
+})

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { openConnections } from '../../src/gateway/backends/backend.ts'
+import { toBackendPath, upstreamOf } from '../../src/gateway/backends/table.ts'
+import type { GroupedPath } from '../../src/gateway/backends/table.ts'
+
+describe('the path of a call at its backend', () => {
+  it.each<[string, GroupedPath, string, string]>([
+    // the backend's URL, the path of the contract, the caller's URL, the path at the backend
+    ['https://a.example', '/v1/chat/completions', '/v1/chat/completions', '/v1/chat/completions'],
+    ['https://a.example/', '/v1/responses', '/v1/responses', '/v1/responses'],
+    ['https://a.example/proxy', '/v1/responses', '/v1/responses', '/proxy/v1/responses'],
+    ['https://a.example/proxy/', '/v1/responses', '/v1/responses', '/proxy/v1/responses'],
+    ['https://a.example/a/b//', '/v1/responses', '/v1/responses', '/a/b/v1/responses'],
+    ['https://b.example', '/vendorb/v1/messages', '/vendorb/v1/messages', '/v1/messages'],
+    ['https://b.example', '/vendorb/v1/messages', '/vendorb/v1/messages?beta=true', '/v1/messages?beta=true'],
+    [
+      'https://b.example/api',
+      '/vendorb/v1/messages',
+      '/vendorb/v1/messages?a=1&a=%2F&b=',
+      '/api/v1/messages?a=1&a=%2F&b=',
+    ],
+    ['https://c.example', '/codex/v1/responses', '/codex/v1/responses', '/v1/responses'],
+    [
+      'https://c.example/backend-api/codex',
+      '/codex/v1/responses',
+      '/codex/v1/responses?x',
+      '/backend-api/codex/v1/responses?x',
+    ],
+    ['https://c.example', '/codex/v1/responses', '/codex/v1/responses?q=a?b', '/v1/responses?q=a?b'],
+  ])('%s with %s asked as %s becomes %s', async (url, path, callerUrl, expected) => {
+    const { prefix, pool } = openConnections(new URL(url), { connectTimeoutMs: 1000, idleTimeoutMs: 1000 })
+    expect(toBackendPath(prefix, path, callerUrl)).toBe(expected)
+    await pool.destroy()
+  })
+
+  it.each([
+    ['absolute form', 'http://evil.example/v1/admin?x=1', '/v1/responses?x=1'],
+    ['dots', '/v1/../v1/admin', '/v1/responses'],
+    ['a slash at the end', '/v1/responses/', '/v1/responses'],
+    ['a query that looks like a path', '/v1/responses?/../../admin', '/v1/responses?/../../admin'],
+  ])('is the same for every spelling of the URL: %s', (_name, callerUrl, expected) => {
+    expect(toBackendPath('', '/v1/responses', callerUrl)).toBe(expected)
+  })
+
+  it.each<[GroupedPath, string]>([
+    ['/v1/chat/completions', 'vendora'],
+    ['/vendorb/v1/messages', 'vendorb'],
+    ['/codex/v1/responses', 'vendorc'],
+  ])('%s goes to the upstream %s', (path, upstream) => {
+    expect(upstreamOf(path)).toBe(upstream)
+  })
+
+  it('of no route group throws', () => {
+    expect(() => upstreamOf('/v2/chat' as GroupedPath)).toThrow('/v2/chat')
+  })
+})

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
+import { readFailure } from '../../src/gateway/dialects/failure.ts'
+
+const failure = (message: string) => readFailure({ error: { message } })
+
+it.each([
+  [400, 'invalid_request_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [418, 'invalid_request_error'],
+  [429, 'rate_limit_error'],
+  [500, 'api_error'],
+  [503, 'overloaded_error'],
+  [529, 'overloaded_error'],
+])('an engine’s status %i and its words are kept, with the type %s', (status, type) => {
+  expect(DIALECTS.messages.errorAnswer(status, failure('odd'))).toEqual({
+    status,
+    body: { type: 'error', error: { type, message: 'odd' } },
+  })
+  expect(DIALECTS.responses.errorAnswer(status, failure('odd'))).toEqual({
+    status,
+    body: { error: { message: 'odd', type, param: null, code: null } },
+  })
+})
+
+it('an image that the model cannot read is a 400, whatever status the engine gives', () => {
+  const message = 'image input is not supported - hint'
+  expect(DIALECTS.messages.errorAnswer(500, failure(message))).toMatchObject({
+    status: 400,
+    body: { error: { type: 'invalid_request_error', message } },
+  })
+  expect(DIALECTS.chat.errorAnswer(500, failure('the image broke')).status).toBe(500)
+})
+
+it('a prompt that is too long is a 400 in the words of each dialect, whatever status the engine gives', () => {
+  const tooLong = readFailure({ error: { code: 'context_length_exceeded', message: 'n_ctx' } })
+  expect(DIALECTS.messages.errorAnswer(500, tooLong)).toEqual({
+    status: 400,
+    body: { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: n_ctx' } },
+  })
+  expect(DIALECTS.responses.errorAnswer(500, tooLong)).toMatchObject({
+    status: 400,
+    body: { error: { code: 'context_length_exceeded' } },
+  })
+})

@@ -1,0 +1,52 @@
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import type { TranslationContext } from '../../src/gateway/dialects/hub.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { translateCall, type Translation } from '../../src/gateway/dialects/translate.ts'
+import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
+import { countingIds } from './streams.ts'
+
+export const ALL_DIALECTS: readonly Dialect[] = ['chat', 'responses', 'messages']
+
+/** Every client dialect with every backend dialect that it is translated for. */
+export const PAIRS = ALL_DIALECTS.flatMap((client) =>
+  ALL_DIALECTS.filter((backend) => backend !== client).map((backend) => ({ client, backend })),
+)
+
+/** A request that says nothing but what each dialect demands. */
+export const EMPTY: Readonly<Record<Dialect, Json>> = {
+  chat: { messages: [] },
+  responses: { input: [] },
+  messages: { max_tokens: 100, messages: [] },
+}
+
+export const CHECKS: Readonly<Record<Dialect, (events: readonly SseEvent[]) => string[]>> = {
+  chat: checkChatStream,
+  responses: checkResponsesStream,
+  messages: checkMessagesStream,
+}
+
+export type Options = Partial<TranslationContext>
+
+/** A call between two dialects, or why it is refused. */
+export function tryPair(
+  client: Dialect,
+  backend: Dialect,
+  body: Json,
+  options: Options = {},
+): Translation | { refused: Refusal } {
+  const context = { model: 'svc/fast', backendModel: 'model-1', newId: countingIds(), createdAt: 1_762_000_000 }
+  return translateCall(client, backend, { ...EMPTY[client], ...body }, { ...context, ...options })
+}
+
+export function pair(client: Dialect, backend: Dialect, body: Json = {}, options: Options = {}): Translation {
+  const made = tryPair(client, backend, body, options)
+  if ('refused' in made) throw new Error(`refused: ${made.refused.param}: ${made.refused.message}`)
+  return made
+}
+
+export function refusalOf(client: Dialect, backend: Dialect, body: Json, options: Options = {}): string | null {
+  const made = tryPair(client, backend, body, options)
+  return 'refused' in made ? made.refused.param : null
+}

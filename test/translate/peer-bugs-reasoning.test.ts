@@ -1,0 +1,196 @@
+/** Bugs that other gateways had with ids and reasoning, each by its report. */
+import { describe, expect, it } from 'vitest'
+import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
+import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
+import { makeSeals } from '../../src/gateway/dialects/seals.ts'
+import { toCallId } from '../../src/gateway/dialects/tool-names.ts'
+import { foldMessage, parsed } from './streams.ts'
+import { pair } from './pairs.ts'
+
+const VALID_ID = /^[a-zA-Z0-9_-]{1,64}$/
+const seals = makeSeals({ backend: 'b1', model: 'model-1', team: 't1', key: Buffer.from('key') })
+const elsewhere = makeSeals({ backend: 'b2', model: 'model-1', team: 't1', key: Buffer.from('other') })
+
+const chatCall = (id: string): Json => ({ id, type: 'function', function: { name: 'read', arguments: '{}' } })
+const chatLoop = (id: string, more: Json = {}): Json => ({
+  messages: [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: null, tool_calls: [chatCall(id)], ...more },
+    { role: 'tool', tool_call_id: id, content: 'x' },
+  ],
+})
+const itemLoop = (id: string, ...before: Json[]): Json => ({
+  input: [
+    { role: 'user', content: 'hi' },
+    ...before,
+    { type: 'function_call', id: 'fc_ü|1', call_id: id, name: 'read', arguments: '{}' },
+    { type: 'function_call_output', call_id: id, output: 'x' },
+  ],
+})
+const blocksOf = (request: Json): Json[] =>
+  readList(request.messages).flatMap((message) => readList(readObject(message).content).map(readObject))
+const itemsOf = (request: Json): Json[] => readList(request.input).map(readObject)
+const event = (body: Json) => ({ event: String(body.type), data: JSON.stringify(body) })
+
+describe('ids of calls', () => {
+  it.each(['functions.Bash:0', 'x'.repeat(80)])('bifrost#5097, 9router#393, claude-code-router#1334: %s', (id) => {
+    const [, use, result] = blocksOf(pair('responses', 'messages', itemLoop(id)).request)
+    expect(use?.id).toMatch(VALID_ID)
+    expect(result?.tool_use_id).toBe(use?.id)
+    const [, call, output] = itemsOf(pair('chat', 'responses', chatLoop(id)).request)
+    expect([call?.call_id, output?.call_id]).toEqual([use?.id, use?.id])
+  })
+
+  it('V1ki/dsh-plugin-subscriptions#29: an id of 69 characters that a vendor issued is taken back as it was given out', () => {
+    const id = `call_${'y'.repeat(64)}`
+    const given = toCallId(id)
+    expect(given).toMatch(VALID_ID)
+    expect(toCallId(given)).toBe(given)
+  })
+
+  it('ldp#479: no payload rides in an id', () => {
+    const message = {
+      type: 'message',
+      content: [
+        { type: 'thinking', thinking: 'hm', signature: 'vendor-signature' },
+        { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} },
+      ],
+      stop_reason: 'tool_use',
+      usage: {},
+    }
+    const whole = pair('chat', 'messages', {}, { seals }).answer.whole(message)
+    expect(whole).toMatchObject({ answer: { choices: [{ message: { tool_calls: [{ id: 'toolu_1' }] } }] } })
+  })
+
+  it('pi#1022: the id of an item, with whatever characters, does not cross', () => {
+    expect(JSON.stringify(pair('responses', 'messages', itemLoop('c1')).request)).not.toContain('fc_')
+  })
+})
+
+describe('reasoning that comes back', () => {
+  const SIGNED = seals.write({ kind: 'signed', data: 'vendor-signature', before: 'c1' }, 'hm')
+  const reasoning = (sealed: string): Json => ({
+    type: 'reasoning',
+    id: 'rs_1',
+    summary: [{ type: 'summary_text', text: 'hm' }],
+    encrypted_content: sealed,
+  })
+
+  it('litellm#36197: a reasoning item goes back to a messages backend as the thought that it was', () => {
+    const { request } = pair('responses', 'messages', itemLoop('c1', reasoning(SIGNED)), { seals })
+    expect(blocksOf(request)[1]).toEqual({ type: 'thinking', thinking: 'hm', signature: 'vendor-signature' })
+  })
+
+  it('litellm#40364, codex#8145, sub2api#3038: sealed reasoning goes to no other backend and to no other account', () => {
+    for (const sealed of [elsewhere.write({ kind: 'signed', data: 's', before: null }, 'hm'), 'vendor-signature']) {
+      const { request } = pair('responses', 'messages', itemLoop('c1', reasoning(sealed)), { seals })
+      expect(blocksOf(request).map(({ type }) => type)).toEqual(['text', 'tool_use', 'tool_result'])
+    }
+  })
+
+  it('bifrost#5410, copilot-sdk#615: a reasoning item goes to a responses backend without its id', () => {
+    const sealed = seals.write({ kind: 'encrypted', data: 'gAAA', before: null }, 'hm')
+    const body = chatLoop('c1', {
+      reasoning_content: 'hm',
+      reasoning_details: [{ type: 'reasoning.encrypted', data: sealed }],
+    })
+    expect(itemsOf(pair('chat', 'responses', body, { seals }).request)[1]).toEqual({
+      type: 'reasoning',
+      summary: [{ type: 'summary_text', text: 'hm' }],
+      encrypted_content: 'gAAA',
+    })
+  })
+
+  it('mnfst/llm-gateway#2721: a reasoning item that cannot be sent leaves no message behind', () => {
+    const body = { input: [{ role: 'user', content: 'hi' }, reasoning('x')] }
+    expect(pair('responses', 'chat', body).request.messages).toEqual([{ role: 'user', content: 'hi' }])
+    expect(pair('responses', 'messages', body).request.messages).toHaveLength(1)
+  })
+
+  it('haystack-core-integrations#2146, opencode#3077: thinking is off where the history has a call without a thought', () => {
+    const caps = { ...DEFAULT_CAPS.messages, thinking: 'budget' } as const
+    const effort = { reasoning: { effort: 'high' } }
+    const without = pair('responses', 'messages', { ...effort, ...itemLoop('c1') }, { caps, seals })
+    expect(without.request.thinking).toBeUndefined()
+    const sealed = pair('responses', 'messages', { ...effort, ...itemLoop('c1', reasoning(SIGNED)) }, { caps, seals })
+    expect(sealed.request.thinking).toMatchObject({ type: 'enabled' })
+  })
+
+  it('open-webui#29860: a thought crosses a chat client once, with its signature', () => {
+    const content = [
+      { type: 'thinking', thinking: 'hm', signature: 'sig' },
+      { type: 'tool_use', id: 'c1', name: 'read', input: {} },
+    ]
+    const answer = { type: 'message', content, stop_reason: 'tool_use', usage: {} }
+    const whole = pair('chat', 'messages', {}, { seals }).answer.whole(answer)
+    const message = readObject(readObject(readList('answer' in whole ? whole.answer.choices : [])[0]).message)
+    expect(message.reasoning_content).toBe('hm')
+    const { request } = pair('chat', 'messages', chatLoop('c1', message), { seals })
+    expect(blocksOf(request).filter(({ type }) => type === 'thinking')).toEqual([content[0]])
+  })
+
+  it('openclaw#82335, pi#9534: a signature that comes in an event of its own is kept', () => {
+    const events = [
+      { type: 'message_start', message: { usage: {} } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '', signature: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'real' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: {} },
+      { type: 'message_stop' },
+    ]
+    const crossed = pair('chat', 'messages', { stream: true }, { seals }).answer.stream()
+    const [sealed] = parsed(events.flatMap((one) => crossed.push(event(one))))
+      .flatMap((chunk) => readList(readObject(readObject(readList(chunk.choices)[0]).delta).reasoning_details))
+      .map((detail) => String(readObject(detail).data))
+    expect(seals.read(sealed ?? '', '')).toMatchObject({ kind: 'signed', data: 'real' })
+  })
+
+  it('claude-code-router#1686, theopenco/llmgateway#2508: thoughts of another vendor do not cross', () => {
+    const messages = [
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: 'x' },
+          { type: 'text', text: 'a' },
+        ],
+      },
+      { role: 'user', content: 'go on' },
+    ]
+    const items = itemsOf(pair('messages', 'responses', { messages }, { seals }).request)
+    expect(items.map(({ type }) => type)).toEqual(['message', 'message'])
+    expect(JSON.stringify(pair('messages', 'chat', { messages }, { seals }).request)).not.toContain('hm')
+  })
+
+  it('9router#1189: reasoning_content is there where a chat backend demands it', () => {
+    const caps = { ...DEFAULT_CAPS.chat, reasoningReplay: 'required' } as const
+    const bare = pair('responses', 'chat', itemLoop('c1'), { caps, seals })
+    expect(readList(bare.request.messages)[1]).toMatchObject({ role: 'assistant', reasoning_content: '' })
+    const kept = pair('responses', 'chat', itemLoop('c1', reasoning('x')), { caps, seals })
+    expect(readList(kept.request.messages)[1]).toMatchObject({ reasoning_content: 'hm' })
+  })
+
+  it('a client that moves its calls behind all else gets its reasoning back before the right call', () => {
+    const thought = (data: string, before: string): Json => ({
+      type: 'thinking',
+      thinking: data,
+      signature: seals.write({ kind: 'encrypted', data, before }, data),
+    })
+    const use = (id: string): Json => ({ type: 'tool_use', id, name: 'read', input: {} })
+    const result = (id: string): Json => ({ type: 'tool_result', tool_use_id: id, content: 'x' })
+    const messages = [
+      { role: 'assistant', content: [thought('A', 'c1'), thought('B', 'c2'), use('c1'), use('c2')] },
+      { role: 'user', content: [result('c1'), result('c2')] },
+    ]
+    const items = itemsOf(pair('messages', 'responses', { messages }, { seals }).request)
+    expect(items.map((item) => item.encrypted_content ?? item.call_id)).toEqual(['A', 'c1', 'B', 'c2', 'c1', 'c2'])
+  })
+
+  it('a messages client gets the reasoning of a chat backend with a seal', () => {
+    const body = { reasoning_content: 'hm', content: 'a' }
+    const stream = pair('messages', 'chat', { stream: true }, { seals }).answer.stream()
+    const chunk = { event: null, data: JSON.stringify({ choices: [{ delta: body, finish_reason: 'stop' }] }) }
+    const events = [...stream.push(chunk), ...stream.end()]
+    const signature = String(foldMessage(events).content[0]?.signature)
+    expect(seals.read(signature, 'hm')).toMatchObject({ kind: 'plain', model: 'model-1' })
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { hasLocalReasoning, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
+import { isSealed, makeSeals, sealedLength } from '../../src/gateway/dialects/seals.ts'
+
+const NEEDS = { backend: 'vendora:responses', model: 'm1', team: 't1', key: Buffer.from('secret') }
+const seals = makeSeals(NEEDS)
+const SEAL = { kind: 'encrypted', data: 'gAAA.with.dots==', before: 'call_1' } as const
+const sealed = seals.write(SEAL, 'what was shown')
+
+describe('a seal', () => {
+  it('opens to exactly what was sealed', () => {
+    expect(seals.read(sealed, 'what was shown')).toEqual({ ...SEAL, model: 'm1' })
+    expect(sealedLength(sealed)).toBe('what was shown'.length)
+  })
+
+  it.each([
+    ['another team', { ...NEEDS, team: 't2' }],
+    ['another backend', { ...NEEDS, backend: 'vendorb:messages' }],
+    ['another account', { ...NEEDS, key: Buffer.from('other') }],
+    ['no account', { ...NEEDS, key: null }],
+  ])('does not open for %s', (_, needs) => {
+    expect(makeSeals(needs).read(sealed, 'what was shown')).toBeNull()
+  })
+
+  it('does not open with another text, nor with any of its bytes changed', () => {
+    expect(seals.read(sealed, 'what was edited')).toBeNull()
+    for (let at = 0; at < sealed.length; at++) {
+      const other = sealed[at] === 'A' ? 'B' : 'A'
+      expect(seals.read(sealed.slice(0, at) + other + sealed.slice(at + 1), 'what was shown')).toBeNull()
+    }
+  })
+
+  it('says which model it is of, so that only that model gets it back', () => {
+    const other = makeSeals({ ...NEEDS, model: 'm2' })
+    expect(other.read(sealed, 'what was shown')).toMatchObject({ model: 'm1' })
+  })
+
+  it('is dropped when it is larger than 1 MiB', () => {
+    const large = seals.write({ ...SEAL, data: 'x'.repeat(1024 * 1024) }, '')
+    expect(seals.read(large, '')).toBeNull()
+    expect(isSealed(large)).toBe(true)
+  })
+
+  it('carries no payload for a backend without a credential, because anyone could forge it', () => {
+    const plain = makeSeals({ ...NEEDS, key: null })
+    expect(plain.read(plain.write(SEAL, 'text'), 'text')).toEqual({
+      kind: 'plain',
+      data: '',
+      before: 'call_1',
+      model: 'm1',
+    })
+  })
+
+  it.each(['', 'svc1', 'svc1.', 'svc1..', 'svc1.e30..', 'svc1.x.y.z', 'EqQBCkYIB'])('is not made of %j', (text) => {
+    expect(seals.read(text, '')).toBeNull()
+  })
+})
+
+describe('a call that goes to a vendor in its own dialect', () => {
+  it.each([
+    {
+      input: [
+        { type: 'reasoning', summary: [], encrypted_content: sealed },
+        { role: 'user', content: 'hi' },
+      ],
+    },
+    {
+      messages: [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'x', signature: sealed },
+            { type: 'text', text: 'a' },
+          ],
+        },
+      ],
+    },
+    {
+      messages: [
+        {
+          role: 'assistant',
+          content: [
+            { type: 'redacted_thinking', data: sealed },
+            { type: 'text', text: 'a' },
+          ],
+        },
+      ],
+    },
+    { messages: [{ role: 'assistant', content: 'a', reasoning_content: 'x', reasoning_details: [{ data: sealed }] }] },
+    {
+      messages: [
+        { role: 'assistant', tool_calls: [{ id: 'c', extra_content: { google: { thought_signature: sealed } } }] },
+      ],
+    },
+  ])('loses its seals and nothing else: %j', (body) => {
+    expect(hasLocalReasoning(body)).toBe(true)
+    const cleaned = withoutLocalReasoning(Buffer.from(JSON.stringify(body))).toString()
+    expect(cleaned).not.toContain('svc1.')
+    expect(hasLocalReasoning(JSON.parse(cleaned) as Record<string, unknown>)).toBe(false)
+  })
+
+  it('stays the same bytes when it holds none', () => {
+    const bytes = Buffer.from(
+      '{ "messages": [{"role":"assistant","content":[{"type":"thinking","signature":"EqQBCkYIB"}]}] }',
+    )
+    expect(withoutLocalReasoning(bytes)).toBe(bytes)
+  })
+})
