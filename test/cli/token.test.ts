@@ -40,6 +40,13 @@ describe('svc token', () => {
     expect((await machine.svc(['token'])).stdout).not.toBe(before)
   })
 
+  it('gives a new token with --new, however fresh the last one is', async () => {
+    const before = (await machine.svc(['token'])).stdout
+    const after = (await machine.svc(['token', '--new'])).stdout
+    expect(after).not.toBe(before)
+    expect((await machine.svc(['token'])).stdout).toBe(after)
+  })
+
   it('causes one refresh when 20 shells ask at once, and all of them get a good token', async () => {
     await machine.age(service, 900)
     const before = refreshes()
