@@ -7,8 +7,8 @@ import { ApiError } from './errors.ts'
 /** Counts events by key within a window of time that starts with the key's first event. */
 export type RateLimit = {
   /**
-   * Counts one event and decides by the same count, so that parallel events cannot pass together. Throws `rate_limited` with
-   * the seconds to wait when the limit is exceeded.
+   * Counts one event and decides by the same count, so that parallel events cannot pass together. Throws `rate_limited`
+   * with the seconds to wait when the limit is exceeded.
    */
   take(key: string): Promise<void>
   /** Takes back an event that `take` counted, for example a guess that was right. */
@@ -41,8 +41,8 @@ export function rateLimits(redis: Redis | null): OpenRateLimit {
 }
 
 /**
- * Combines limits into one. Each of them counts an event, and the longest wait applies. An event that one of them refuses is
- * refunded to all, so a refusal does not use up the longer limit.
+ * Combines limits into one. Each of them counts an event, and the longest wait applies. An event that one of them
+ * refuses is refunded to all, so a refusal does not use up the longer limit.
  */
 export function combineLimits(limits: readonly RateLimit[]): RateLimit {
   const forAll = async (run: (limit: RateLimit) => Promise<void>) => void (await Promise.all(limits.map(run)))

@@ -36,8 +36,8 @@ export function callerOf(req: Pick<Request, 'caller'>): Caller {
 }
 
 /**
- * The client's IP address: the peer's, or the one that a trusted proxy names, without its port. `unknown` when the proxy
- * passes on something that is not an address.
+ * The client's IP address: the peer's, or the one that a trusted proxy names, without its port. `unknown` when the
+ * proxy passes on something that is not an address.
  */
 export function ipOf(req: Pick<Request, 'ip'>): string {
   return toIpAddress(req.ip ?? '') ?? 'unknown'
