@@ -93,6 +93,12 @@ describe('parallel requests', () => {
     const directory = directoryOf([ADA, 'grace@example.com'])
     await using one = await startService({ directory, env })
     await using other = await startService({ directory, env })
+    for (const { log } of [one, other])
+      await waitUntil(
+        'the connection to Redis',
+        () => log.map(({ event }) => event),
+        (events) => events.includes('redis.connected'),
+      )
     const tokens = [await one.signIn(ADA), await other.signIn(ADA)] as const
     // Each service has a database of its own, so the sessions differ; the network is the same, with six times the number.
     const guesses = await atOnce(2 * TIMES, (index) =>
