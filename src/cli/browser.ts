@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import type { Environment } from './environment.ts'
 
-/** Opens a page in the person's browser where there is one; a failure is no problem, because the address was printed. */
+/**
+ * Opens a page in the person's browser where there is one; a failure is no problem, because the address was printed.
+ */
 export function openBrowser(url: string, { variables }: Environment): void {
   const hasScreen = process.platform !== 'linux' || variables['DISPLAY'] || variables['WAYLAND_DISPLAY']
   if (!hasScreen || variables['SSH_CONNECTION']) return

@@ -18,7 +18,9 @@ export type MakeCommand = (cli: Cli) => Command
 /** The commands by name. Each is loaded when it is needed, so that `svc token` starts as fast as it can. */
 export type CommandTable = Readonly<Record<string, () => Promise<MakeCommand>>>
 
-/** Runs the command that the arguments name. Sets the exit status: 0 worked, 1 failed, 2 wrong usage, 3 not signed in. */
+/**
+ * Runs the command that the arguments name. Sets the exit status: 0 worked, 1 failed, 2 wrong usage, 3 not signed in.
+ */
 export async function runCommandLine(table: CommandTable, args = process.argv.slice(2)): Promise<void> {
   const environment = readEnvironment()
   const output = makeOutput(environment)

@@ -59,7 +59,10 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     return token
   }
 
-  /** Processes that ask at once cause one refresh: it runs alone, and the others find another token than the one that they want renewed. */
+  /**
+   * Processes that ask at once cause one refresh: it runs alone, and the others find another token than the one that
+   * they want renewed.
+   */
   async function renew(refused: string): Promise<string> {
     const renewed = await session.renew(refused)
     if (renewed === null) throw sessionEnded(deploymentUrl)

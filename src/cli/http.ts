@@ -25,8 +25,8 @@ function isOfSomethingElse(response: Response): boolean {
 
 function explainAnswer({ origin }: URL, status: number): string {
   return (
-    `${origin} answered ${status} with a web page instead of JSON. Check the URL; if it is right, a proxy or the sign-in page of a ` +
-    'network is in between: open the URL in a browser to see it.'
+    `${origin} answered ${status} with a web page instead of JSON. Check the URL. If it is right, a proxy or the ` +
+    'sign-in page of a network is in between: open the URL in a browser to see it.'
   )
 }
 
@@ -69,13 +69,15 @@ const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
 /** One sentence on a request that got no answer, and what to do about it. */
 export function explainConnection(url: URL, error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') {
-    return `${url.host} did not answer within ${ANSWER_TIMEOUT_MS / 1000} seconds. Try again; if it stays like this, tell your operator.`
+    const seconds = ANSWER_TIMEOUT_MS / 1000
+    return `${url.host} did not answer within ${seconds} seconds. Try again; if it stays like this, tell your operator.`
   }
   const codes = causesOf(error).map(codeOf)
   const known = codes.find((code) => code !== null && code in CONNECTION_PROBLEMS)
   if (known) return CONNECTION_PROBLEMS[known]?.(url) ?? ''
   const code = codes.find((found) => found !== null)
-  return `${url.origin} cannot be reached${code ? ` (${code})` : ''}. Check the URL and your network, or run: svc doctor`
+  const reason = code ? ` (${code})` : ''
+  return `${url.origin} cannot be reached${reason}. Check the URL and your network, or run: svc doctor`
 }
 
 /** An error, what caused it, and so on; of several attempts at once (IPv4 and IPv6) each. */

@@ -65,7 +65,7 @@ async function withSpinner<T>(message: string, task: () => Promise<T>): Promise<
 }
 
 /** Rows as lines whose cells are padded to the widest of their column. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
+function columns(rows: readonly (readonly string[])[]): string[] {
   const cells = rows.map((row) => row.map(printable))
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)))
   return cells.map((row) =>
@@ -76,8 +76,10 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** Text from elsewhere on one line: without control characters, which could move the cursor or recolour the terminal. */
-export function printable(text: string): string {
+/**
+ * Text from elsewhere on one line: without control characters, which could move the cursor or recolour the terminal.
+ */
+function printable(text: string): string {
   return text.replaceAll(CONTROLS, ' ')
 }
 

@@ -84,8 +84,8 @@ function dated(store: TokenStore): TokenStore {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /**
- * The address of a deployment in the one form that names its profile: with a scheme, without a slash at the end, `localhost` for every
- * loopback address. Throws when the text is no address.
+ * The address of a deployment in the one form that names its profile: with a scheme, without a slash at the end,
+ * `localhost` for every loopback address. Throws when the text is no address.
  */
 export function toDeploymentUrl(text: string): string {
   const hasScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text)

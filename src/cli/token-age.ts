@@ -5,8 +5,9 @@ import type { DatedTokens } from './profiles.ts'
 const MIN_VALID_SECONDS = 60
 
 /**
- * Whether an access token is valid for another minute; where tokens live for less than two minutes, for half their life. Its life is what
- * the deployment gave it, counted from when it was saved: the clock of this machine may be wrong.
+ * Whether an access token is valid for another minute; where tokens live for less than two minutes, for half their
+ * life. Its life is what the deployment gave it, counted from when it was saved: the clock of this machine may be
+ * wrong.
  */
 export function isFresh({ accessToken, savedAt }: DatedTokens, now: Date = systemClock.now()): boolean {
   const lifeSeconds = lifeOf(accessToken)

@@ -57,7 +57,7 @@ describe('the exit status', () => {
   })
 
   it.each(['status', 'token', 'models', 'devices', 'members', 'logout'])(
-    'of svc %s is 3 when nobody is signed in',
+    'of svc %s is 3 when not signed in',
     async (command) => {
       await using fresh = await newMachine()
       const ran = await fresh.svc([command])
@@ -126,7 +126,7 @@ describe('svc devices', () => {
 })
 
 describe('svc invite, members and uninvite', () => {
-  it('let somebody in, list them, and put them out', async () => {
+  it('let a person sign in, list them, and sign them out', async () => {
     expect((await machine.svc(['invite', 'grace@example.com'])).stdout).toContain(
       'grace@example.com may sign in to @acme/core as member',
     )

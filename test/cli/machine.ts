@@ -27,7 +27,7 @@ export type Machine = AsyncDisposable & {
   readonly home: string
   /** Runs `svc` with these arguments. */
   svc(args: readonly string[], options?: RunOptions): Promise<Ran>
-  /** Signs in to a service as somebody whom it knows, approving by mail. */
+  /** Signs in to a service as an invited person, and approves by email. */
   signIn(service: TestService, email?: string): Promise<Ran>
   /** Puts a program on PATH: JavaScript, run by this Node.js. */
   install(name: string, code: string): Promise<void>

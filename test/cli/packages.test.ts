@@ -14,7 +14,9 @@ const MAJORS = [20, 22, 24] as const
 let folder: string
 let service: TestService
 
-/** Packs all three packages, and installs each into a folder with nothing else; Node.js 20 and 22 come from npm as well. */
+/**
+ * Packs all three packages, and installs each into a folder with nothing else; Node.js 20 and 22 come from npm as well.
+ */
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-packages-'))
   const packed = await run('npm', ['run', '--silent', 'pack', '--', '--out', path.join(folder, 'packed')], {

@@ -100,7 +100,10 @@ describe('svc run claude', () => {
 })
 
 describe('svc run opencode', () => {
-  /** A stand-in that calls the model twice with what its settings say, as chat completions whole and as a stream, and once without the key. */
+  /**
+   * A stand-in that calls the model twice with what its settings say, as chat completions whole and as a stream, and
+   * once without the key.
+   */
   const CALL = `
     const { model, provider } = JSON.parse(process.env.OPENCODE_CONFIG_CONTENT)
     const { baseURL, apiKey } = provider.svc.options
@@ -187,7 +190,7 @@ describe('every agent', () => {
     ])
   })
 
-  it('is not started when nobody is signed in', async () => {
+  it('is not started when not signed in', async () => {
     await using other = await newMachine()
     await other.install('codex', SHOW)
     expect(await other.svc(['run', 'codex'])).toMatchObject({ status: 3, stdout: '' })

@@ -24,7 +24,7 @@ const refreshes = () =>
   service.log.filter(({ fields }) => 'route' in fields && fields.route === '/v1/auth/token/refresh').length
 
 describe('svc token', () => {
-  it('prints the access token and nothing else, and asks nobody while it is fresh', async () => {
+  it('prints the access token and nothing else, and sends no request while it is fresh', async () => {
     const before = service.log.length
     const ran = await machine.svc(['token'])
     expect(ran).toEqual({ status: 0, stderr: '', stdout: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) })
@@ -66,7 +66,7 @@ describe('svc token', () => {
     expect(stderr).not.toMatch(/undici|NativeModule https?$|NativeModule readline$/m)
   })
 
-  it('exits with 3 and one line when nobody is signed in', async () => {
+  it('exits with 3 and one line when not signed in', async () => {
     await using fresh = await newMachine()
     expect(await fresh.svc(['token'])).toEqual({
       status: 3,
@@ -119,13 +119,14 @@ describe('svc token', () => {
 
 describe('isFresh', () => {
   const now = new Date('2026-11-21T12:00:00Z')
+  const encoded = (payload: object) => Buffer.from(JSON.stringify(payload)).toString('base64url')
   const token = (lifeSeconds: number, ageSeconds: number, issuedAt = 0) => ({
     account: 'ada@example.com',
     team: '@acme/core',
     deviceId: 'd',
     refreshToken: 'r',
     expiresAt: '',
-    accessToken: `h.${Buffer.from(JSON.stringify({ iat: issuedAt, exp: issuedAt + lifeSeconds })).toString('base64url')}.s`,
+    accessToken: `h.${encoded({ iat: issuedAt, exp: issuedAt + lifeSeconds })}.s`,
     savedAt: new Date(now.getTime() - ageSeconds * 1000).toISOString(),
   })
 

@@ -11,8 +11,8 @@ type Needs = { readonly gatewayUrl: string; accessToken(): Promise<string> }
 export type RunningLocalGateway = LocalGateway & { close(): void }
 
 /**
- * Serves a gateway on a loopback port and gives every call a fresh access token, for agents that read their key once. Calls need the key,
- * which only this process and the agent know: other users of the machine get 401.
+ * Serves a gateway on a loopback port and gives every call a fresh access token, for agents that read their key once.
+ * Calls need the key, which only this process and the agent know: other users of the machine get 401.
  */
 export async function openLocalGateway(needs: Needs): Promise<RunningLocalGateway> {
   // Loading this takes longer than all that `svc token` does, and a bundle loads what it imports by name at its start.

@@ -12,8 +12,8 @@ export const opencode: Agent = {
   program: 'opencode',
   installCommand: 'npm install -g opencode-ai',
   hint:
-    'opencode reads its key once: start it with SVC_TOKEN=$(svc token --new) opencode, and again when the token has expired. ' +
-    'svc run opencode has no such limit.',
+    'opencode reads its key once: start it with SVC_TOKEN=$(svc token --new) opencode, and again when the token has ' +
+    'expired. svc run opencode has no such limit.',
   async launch(settings, openLocalGateway) {
     const { url, key } = await openLocalGateway()
     const config = toConfig(settings, url, key)

@@ -6,7 +6,10 @@ import { CommandError, wrongUsage } from '../failures.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { AgentSettings } from './agent.ts'
 
-/** Asks a deployment for what an agent must know. The model is the given one, else the team's default, else the first one. */
+/**
+ * Asks a deployment for what an agent must know. The model is the given one, else the team's default, else the first
+ * one.
+ */
 export async function findAgentSettings(deployment: Deployment, given?: string): Promise<AgentSettings> {
   const { gatewayUrl, team } = await refreshProfile(deployment)
   const [{ data }, { defaultModel }] = await Promise.all([
@@ -23,7 +26,10 @@ export async function findAgentSettings(deployment: Deployment, given?: string):
   return { gatewayUrl, model, models, tokenCommand: tokenCommandOf(deployment.url) }
 }
 
-/** This command by its absolute path, for the deployment that it is asked for now: another login must not move running agents. */
+/**
+ * This command by its absolute path, for the deployment that it is asked for now: another login must not move running
+ * agents.
+ */
 function tokenCommandOf(url: string): AgentSettings['tokenCommand'] {
   const script = path.resolve(process.argv[1] ?? '')
   return [process.execPath, script, 'token', '--url', url]

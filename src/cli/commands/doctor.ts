@@ -15,7 +15,7 @@ import { unwrap } from '../../sdk/index.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
 
-/** One thing that was looked at: what is so, and where it is wrong how to mend it. */
+/** One thing that was looked at: what is so, and where it is wrong, how to fix it. */
 type Finding = {
   readonly state: 'ok' | 'warning' | 'problem'
   readonly about: string
@@ -24,7 +24,7 @@ type Finding = {
 
 export const makeDoctor: MakeCommand = (cli) =>
   new Command('doctor')
-    .description('Check the set-up of this machine, and say what is wrong and how to mend it.')
+    .description('Check the set-up of this machine, and say what is wrong and how to fix it.')
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => examine(cli, command.optsWithGlobals<Options>()))
 
@@ -40,7 +40,7 @@ async function examine(cli: Cli, { url, json }: Options): Promise<void> {
   else for (const finding of findings) output.print(lineOf(cli, finding))
   const problems = findings.filter(({ state }) => state === 'problem').length
   if (problems > 0)
-    throw new CommandError(`${problems} ${problems === 1 ? 'problem' : 'problems'} to mend.`, EXIT.failed)
+    throw new CommandError(`${problems} ${problems === 1 ? 'problem' : 'problems'} to fix.`, EXIT.failed)
 }
 
 const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const
@@ -144,7 +144,7 @@ function checkVariables({ variables }: Environment): Finding[] {
     findings.push(
       warning(
         'environment',
-        `${proxy} is set, but svc goes past it. Set NODE_USE_ENV_PROXY=1 (Node.js 22.21 or newer) to use it.`,
+        `${proxy} is set, but svc does not use it. Set NODE_USE_ENV_PROXY=1 (Node.js 22.21 or newer) to use it.`,
       ),
     )
   }

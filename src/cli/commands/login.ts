@@ -43,7 +43,8 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
   })
   const profile = await remember(profiles, url, granted)
   output.print(
-    `\n${output.style('green', 'Signed in')} to ${url} as ${profile.account}, team ${profile.team}, device ${hostname()}.\n` +
+    `\n${output.style('green', 'Signed in')} to ${url} as ${profile.account}, team ${profile.team}, ` +
+      `device ${hostname()}.\n` +
       'Next: svc run codex, svc run claude or svc run opencode; svc models lists what you may use.',
   )
 }
@@ -68,9 +69,9 @@ async function signIn(url: string, options: Omit<DeviceLoginOptions, 'baseUrl' |
   } catch (error) {
     if (!(error instanceof SvcError)) throw error
     if (error.status === 404) {
-      throw new CommandError(`${url} is not a control plane of svc. Check the URL; a gateway alone signs nobody in.`)
+      throw new CommandError(`${url} is not a control plane of svc. Check the URL; a gateway cannot sign you in.`)
     }
-    if (error.code === 'expired') throw new CommandError('Nobody approved in time. Run svc login again.')
+    if (error.code === 'expired') throw new CommandError('The login was not approved in time. Run svc login again.')
     throw error
   }
 }

@@ -16,7 +16,9 @@ export class JsonTextError extends Error {
   override readonly name = 'JsonTextError'
 }
 
-/** The object of a JSON document. Comments and trailing commas are allowed. Throws a `JsonTextError` when it is none. */
+/**
+ * The object of a JSON document. Comments and trailing commas are allowed. Throws a `JsonTextError` when it is none.
+ */
 export function readDocument(text: string): JsonObject {
   const object = readObject(text, skipBlanks(text, startOf(text)))
   if (skipBlanks(text, object.end) !== text.length) throw new JsonTextError('something follows the object')

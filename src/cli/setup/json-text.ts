@@ -12,8 +12,9 @@ export type SetMember = {
 }
 
 /**
- * The changes that set members of a JSON document, such as `['env', 'NAME']`, and touch no other byte. Comments and trailing commas are
- * allowed. Throws a `JsonTextError` when the text is no object or something on the way to a member is not.
+ * The changes that set members of a JSON document, such as `['env', 'NAME']`, and touch no other byte. Comments and
+ * trailing commas are allowed. Throws a `JsonTextError` when the text is no object or something on the way to a member
+ * is not.
  */
 export function setMembers(
   text: string,
@@ -41,8 +42,8 @@ export function setMembers(
 }
 
 /**
- * Takes members out of a document that somebody has rewritten since they were set, whatever it looks like now. A member that has another
- * value by now stays, and is named.
+ * Takes members out of a document that somebody has rewritten since they were set, whatever it looks like now. A member
+ * that has another value by now stays, and is named.
  */
 export function unsetMembers(
   text: string,

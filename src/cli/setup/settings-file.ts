@@ -9,8 +9,8 @@ import { applySplices, revertInChanged, revertSplices } from './splice.ts'
 import type { Splice } from './splice.ts'
 
 /**
- * What was written into a settings file, so that it can be taken out again. Texts have a character for each byte (latin1): nothing is lost
- * of a file that is not UTF-8.
+ * What was written into a settings file, so that it can be taken out again. Texts have a character for each byte
+ * (latin1): nothing is lost of a file that is not UTF-8.
  */
 type Written = {
   readonly file: string

@@ -1,4 +1,7 @@
-/** One change of a text: at `at`, `removed` gives way to `added`. Of several, each counts in the text that the one before has left. */
+/**
+ * One change of a text: at `at`, `removed` gives way to `added`. Of several, each counts in the text that the one
+ * before has left.
+ */
 export type Splice = { readonly at: number; readonly removed: string; readonly added: string }
 
 export function applySplices(text: string, splices: readonly Splice[]): string {
@@ -16,7 +19,9 @@ export function revertSplices(text: string, splices: readonly Splice[]): string 
   )
 }
 
-/** The same for a text that somebody has changed since; null when what was added cannot be told from the rest any more. */
+/**
+ * The same for a text that somebody has changed since; null when what was added cannot be told from the rest any more.
+ */
 export function revertInChanged(text: string, splices: readonly Splice[]): string | null {
   let current = text
   for (const { removed, added } of splices.toReversed()) {

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { explainConnection } from '../../src/cli/http.ts'
+
+const url = new URL('https://svc.example.com/v1/models')
+
+/** What `fetch` throws: the reason is the cause, or one of several for the addresses of a name. */
+const thrown = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) })
+const thrownForEach = (code: string) => {
+  const each = Object.assign(new Error(code), { code })
+  return new TypeError('fetch failed', { cause: new AggregateError([each, each]) })
+}
+
+describe('a request without an answer is explained', () => {
+  it.each([
+    ['ECONNREFUSED', 'Nothing listens at svc.example.com. Check the URL, or start the service.'],
+    ['ENOTFOUND', 'There is no host named svc.example.com. Check the URL and your network.'],
+    ['EAI_AGAIN', 'The name svc.example.com cannot be looked up now. Check your network.'],
+    ['ENETUNREACH', 'There is no way to svc.example.com from this network. Check your network or VPN.'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'svc.example.com does not answer. Check the URL and your network or VPN.'],
+    ['CERT_HAS_EXPIRED', 'The TLS certificate of svc.example.com has expired, or the clock of this machine is wrong.'],
+    [
+      'CERT_NOT_YET_VALID',
+      'The TLS certificate of svc.example.com is not valid yet: the clock of this machine is wrong.',
+    ],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'The TLS certificate of svc.example.com is for another name. Check the URL.'],
+    [
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'The TLS certificate of svc.example.com is not trusted here. If your company signs its own certificates, set ' +
+        'NODE_EXTRA_CA_CERTS to the file of its root certificate.',
+    ],
+    [
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'svc.example.com does not speak TLS. Try the URL with http:// instead of https://.',
+    ],
+    [
+      'ESOMETHING',
+      'https://svc.example.com cannot be reached (ESOMETHING). Check the URL and your network, or run: svc doctor',
+    ],
+  ])('%s', (code, sentence) => {
+    expect(explainConnection(url, thrown(code))).toBe(sentence)
+    expect(explainConnection(url, thrownForEach(code))).toBe(sentence)
+  })
+
+  it('that did not come in time', () => {
+    expect(explainConnection(url, AbortSignal.abort(new DOMException('x', 'TimeoutError')).reason)).toBe(
+      'svc.example.com did not answer within 20 seconds. Try again; if it stays like this, tell your operator.',
+    )
+  })
+
+  it('for an unknown reason', () => {
+    expect(explainConnection(url, new Error('x'))).toMatch(/^https:\/\/svc\.example\.com cannot be reached\. Check/)
+  })
+})
