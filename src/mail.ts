@@ -99,9 +99,13 @@ function outboxMailer(
   }
 }
 
+/** Keeps out-of-office replies away (RFC 3834, section 5). */
+const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' }
+
 function toMessage({ to, subject, text, html }: Mail, from: string) {
   // Addresses are objects, because nodemailer parses a string as a list of addresses.
-  return { from: { name: 'svc', address: from }, to: { name: '', address: to }, subject, text, html }
+  const addresses = { from: { name: 'svc', address: from }, to: { name: '', address: to } }
+  return { ...addresses, headers: AUTOMATIC, subject, text, html }
 }
 
 /** Acquires a place and resolves with the function that releases it; rejects when the signal aborts first. */
