@@ -1,6 +1,5 @@
 import { makeMemberStore } from '../directory/members.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import { healthRoutes } from '../http/health.ts'
 import { contractOf } from '../http/contract.ts'
 import { makeControlSchemes } from './callers.ts'
 import { makeDeviceLoginFlow } from './device-login/flow.ts'
@@ -88,7 +87,6 @@ export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
   return {
     contract,
     handlers: {
-      ...healthRoutes({ database }),
       ...tokens.handlers,
       ...deviceLogin.handlers,
       ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, clock, log }),

@@ -7,6 +7,7 @@ import type { Directory } from '../directory/rules.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import { openGateway } from '../gateway/app.ts'
 import { createApp } from '../http/app.ts'
+import { healthRoutes } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
 import { requestMetrics } from '../http/metrics.ts'
 import { rateLimits } from '../http/rate-limit.ts'
@@ -17,6 +18,10 @@ import { openRedis } from './redis.ts'
 
 export type Service = {
   readonly app: Express
+  /** Makes `/readyz` say that the process is about to stop. */
+  drain(): void
+  /** Ends all running calls. Callers whose answer has begun are told in their dialect. */
+  endCalls(): Promise<void>
   /** Null when metrics are off. */
   readonly metrics: Registry | null
   /** Replaces the directory, as a whole or not at all. */
@@ -39,11 +44,19 @@ export async function compose(config: Config, given: Resources): Promise<Service
       ? null
       : openGateway({ settings: config, contract, deployment, openRateLimit, metrics, clock, log })
 
-  const docs = docsRoutes({ contract, ...config, secure })
+  const state = { isDraining: false }
+  const everywhere = {
+    ...docsRoutes({ contract, ...config, secure }),
+    ...healthRoutes({
+      database: resources.database,
+      canServeAlone: config.role === 'gateway',
+      isDraining: () => state.isDraining,
+    }),
+  }
   const app = await createApp({
     roles: [gateway?.routes, deployment.controlPlane]
       .filter((role) => role != null)
-      .map((role) => ({ ...role, handlers: { ...role.handlers, ...docs } })),
+      .map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })),
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
     trustProxy: config.trustProxy,
@@ -55,6 +68,8 @@ export async function compose(config: Config, given: Resources): Promise<Service
   return {
     app,
     metrics,
+    drain: () => void (state.isDraining = true),
+    endCalls: async () => gateway?.close(),
     applyDirectory: deployment.applyDirectory,
     async close() {
       // Ends all calls first, so that their events are recorded.

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { ApiError } from '../../src/http/errors.ts'
+import type { ApiError } from '../../src/http/errors.ts'
 import { combineLimits, rateLimits } from '../../src/http/rate-limit.ts'
 import type { RateLimit } from '../../src/http/rate-limit.ts'
 
