@@ -1,6 +1,5 @@
 import { makeMemberStore } from '../directory/members.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import { healthRoutes } from '../http/health.ts'
 import { contractOf } from '../http/contract.ts'
 import { makeControlSchemes } from './callers.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
@@ -74,7 +73,6 @@ function makeHandlers(needs: ControlNeeds) {
     clock,
   })
   return {
-    ...healthRoutes({ database }),
     ...tokens.handlers,
     ...deviceLogin.handlers,
     ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, clock, log }),
