@@ -41,7 +41,7 @@ beforeAll(async () => {
     SVC_DIRECTORY_FILE: directoryFile,
   })
   const quiet = () => undefined
-  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet, showLink: quiet, flush: quiet }
+  const log = { debug: quiet, info: quiet, warn: quiet, error: quiet, showLink: quiet, close: async () => true }
   gateway = await serve(config, { clock: services[0].clock, log })
 })
 afterAll(async () => {

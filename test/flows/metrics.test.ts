@@ -103,7 +103,7 @@ describe('the metrics port', () => {
       SVC_GATEWAY_KEYS_FILE: '/dev/null/keys.json',
     })
     const note = () => undefined
-    const log = { debug: note, info: note, warn: note, error: note, showLink: note, flush: note }
+    const log = { debug: note, info: note, warn: note, error: note, showLink: note, close: async () => true }
     const start = serve(config, { clock: testClock(), log })
     await expect(start).rejects.toThrow(AddressError)
     await expect(start).rejects.toThrow(/SVC_METRICS_PORT/)
