@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Caller } from '../kernel/caller.ts'
+import { answerOrLastKnown } from '../database/last-known.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { verifyAccessToken } from './access-token.ts'
@@ -21,7 +22,8 @@ type Needs = {
 /**
  * Identifies the callers of the gateway without a query for each call: a token is verified once, and the state of its
  * session is queried again every few seconds while it is used. A session that ends is refused everywhere within 5 s,
- * and its open streams are ended. While the database is away, known callers stay valid until their tokens expire.
+ * and its open streams are ended. While the database is away, known callers stay valid until their tokens expire, and
+ * they wait for it 100 ms at most.
  */
 export type LiveSessions = {
   /** Finds the caller of a bearer token; null when it is not valid. Rejects when that cannot be determined. */
@@ -36,8 +38,8 @@ export type LiveSessions = {
 /** A state younger than this is used without a query. */
 const FRESH_MS = 2000
 /**
- * A state older than this is not used before the database was asked. In between, it is used while the database is
- * asked.
+ * A state older than this is used only when the database does not answer within 100 ms. In between, it is used while
+ * the database is asked.
  */
 const STALE_MS = 4000
 const WATCH_INTERVAL_MS = 2000
@@ -91,7 +93,8 @@ export function liveSessions(needs: Needs): LiveSessions {
   function callerOf(sessionId: string): Promise<Caller | null> | Caller | null {
     const lastKnown = sessions.get(sessionId)
     const age = lastKnown ? performance.now() - lastKnown.checkedAt : Infinity
-    if (!lastKnown || age > STALE_MS) return check(sessionId)
+    if (!lastKnown || (age > STALE_MS && !lastKnown.caller)) return check(sessionId)
+    if (age > STALE_MS) return answerOrLastKnown(check(sessionId), lastKnown.caller)
     if (age > FRESH_MS) check(sessionId).catch(() => {})
     return lastKnown.caller
   }

@@ -1,3 +1,4 @@
+import { answerOrLastKnown } from '../database/last-known.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import type { Directory, DirectoryModel } from './rules.ts'
@@ -91,7 +92,7 @@ export function snapshotCache({ load, clock, maxAgeMs, onFailure }: Needs) {
 
       const reloaded = reload()
       if (kept && (isFailing || ageMs < 2 * maxAgeMs)) return pick(kept)
-      return reloaded.then(pick)
+      return kept ? answerOrLastKnown(reloaded, kept).then(pick) : reloaded.then(pick)
     },
   }
 }

@@ -1,24 +1,46 @@
 import { Redis } from 'ioredis'
+import type { Command } from 'ioredis'
 import type { Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
 
-/** Opens the connection to Redis. Commands fail at once while it is away, and then limits count in this process. */
+/** How long one command may take. Limits are counted before calls, so this delays a call. */
+const COMMAND_TIMEOUT_MS = 100
+
+/**
+ * Opens the connection to Redis. Commands fail at once while it is away, and then limits count in this process. A server that
+ * stops answering without closing the connection is away after the first command that it does not answer, until its ready
+ * check succeeds again.
+ */
 export function openRedis(url: Secret, log: Logger): Redis {
-  const redis = new Redis(url.reveal(), {
+  const redis = new DisconnectingRedis(url.reveal(), {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     connectTimeout: 2000,
-    commandTimeout: 500,
+    commandTimeout: COMMAND_TIMEOUT_MS,
   })
-  // Each failed attempt emits an error, and only the first one is logged. Without a listener it would end the process.
-  let isAway = false
-  redis.on('error', (error) => {
-    if (!isAway) log.warn({ reason: error.message }, 'redis.disconnected')
-    isAway = true
+  const state: { isAway: boolean; reason?: string } = { isAway: false }
+  // Without a listener, the event would end the process.
+  redis.on('error', (error) => (state.reason = error.message))
+  redis.on('reconnecting', () => {
+    // Logged once, not at each attempt.
+    if (!state.isAway) log.warn({ reason: state.reason ?? 'no answer' }, 'redis.disconnected')
+    state.isAway = true
   })
   redis.on('ready', () => {
     log.info({}, 'redis.connected')
-    isAway = false
+    state.isAway = false
   })
   return redis
+}
+
+/** A client that gives its connection up when a command is not answered in time. ioredis would keep using it. */
+class DisconnectingRedis extends Redis {
+  override sendCommand(...given: Parameters<Redis['sendCommand']>): unknown {
+    const [command]: [Command, ...unknown[]] = given
+    command.promise.catch((error: unknown) => {
+      const isTimeout = error instanceof Error && error.message === 'Command timed out'
+      if (isTimeout && this.status === 'ready') this.disconnect(true)
+    })
+    return super.sendCommand(...given)
+  }
 }

@@ -6,8 +6,10 @@ import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../supp
 import { APPROVAL_SUBJECT } from '../support/mailbox.ts'
 import { directoryOf, signInBrowser } from '../support/people.ts'
 import { form, json, outcomeOf } from '../support/requests.ts'
+import { hasRedis, startRedis } from '../support/redis.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { waitForValue } from '../support/wait.ts'
 
 const start = (service: TestService, email: string, headers: Record<string, string> = {}) =>
   service.fetch('/v1/auth/device/start', json({ email, deviceId: 'laptop-1' }, headers))
@@ -135,6 +137,25 @@ describe('SVC_LIMIT_USER_CODES', () => {
     expect(response.status).toBe(429)
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(590)
     expect(await response.text()).toContain('Too many wrong codes')
+  })
+})
+
+describe.skipIf(!hasRedis)('limits with a Redis that freezes', () => {
+  it('wait for it once, count in this process meanwhile, and use it again afterwards', async () => {
+    await using redis = await startRedis()
+    await using service = await startService({ env: { SVC_LIMIT_STARTS_PER_IP: '1000', SVC_REDIS_URL: redis.url } })
+    const has = (event: string) => service.log.filter((line) => line.event === event).length
+    await waitForValue('Redis to be connected', () => has('redis.connected'), 1)
+    expect((await start(service, 'ada@example.com')).status).toBe(202)
+    redis.freeze()
+    expect((await start(service, 'ada@example.com')).status).toBe(202)
+    await waitForValue('Redis to be away', () => has('redis.disconnected'), 1)
+    const startedAt = performance.now()
+    for (let count = 0; count < 20; count++) expect((await start(service, 'ada@example.com')).status).toBe(202)
+    // Each of them would wait twice for a command that is not answered.
+    expect(performance.now() - startedAt).toBeLessThan(20 * 200)
+    redis.thaw()
+    await waitForValue('Redis to be connected again', () => has('redis.connected'), 2, { timeoutMs: 20_000 })
   })
 })
 
