@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
+import { isDeeperThan, MAX_JSON_DEPTH } from '../../kernel/json-depth.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { DialectTraits } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
@@ -102,7 +103,8 @@ function failureOf(body: Buffer): Failure {
 
 function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8')) as unknown
+    const value: unknown = JSON.parse(body.toString('utf8'))
+    return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
   } catch {
     return undefined
   }
