@@ -8,14 +8,15 @@ import { toOAuthProblem } from './oauth/rules.ts'
 import { deviceSignInPage } from './pages/device-page.ts'
 import { errorPage } from './pages/error-page.ts'
 
-/** The routes that a person opens in a browser, without a slash at the end. */
+/** The routes that a person opens in a browser, without a slash at the end. Unknown routes have a page too. */
 const PAGES = ['/device', '/v1/auth/magic/consume', '/sign-in', '/session']
 
 /** Writes the errors that do not have the JSON envelope: pages for browsers, and OAuth errors under `/oauth`. */
 export const writeControlError: WriteErrorPage = (req, res, error) => {
   const path = req.path.replace(/\/$/, '')
   if (path.startsWith('/oauth/')) return writeOAuthError(req, res, error)
-  if (!wantsPage(req) || !PAGES.includes(path)) return false
+  const isUnknownRoute = error.code === 'not_found' && !req.operation
+  if (!wantsPage(req) || !(PAGES.includes(path) || isUnknownRoute)) return false
   if (error.code === 'authenticate_first') sendSignIn(req, res)
   else {
     const { status } = ERRORS[error.code]

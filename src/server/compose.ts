@@ -52,7 +52,8 @@ export async function compose(config: Config, given: Resources): Promise<Service
     trustProxy: config.trustProxy,
     secure,
     isDatabaseUnavailable,
-    writeErrorPage: writeControlError,
+    // A gateway alone has neither the pages nor their stylesheet.
+    writeErrorPage: config.role === 'gateway' ? () => false : writeControlError,
     loginRoutes: { deviceStart: `${config.baseUrl}/v1/auth/device/start`, page: `${config.baseUrl}/device` },
   })
   return {

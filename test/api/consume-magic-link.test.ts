@@ -103,7 +103,12 @@ describe('consumeMagicLink', () => {
       for (const typed of [{}, { userCode: 'BBBB-BBBB' }]) {
         const wrong = await strict.fetch(PATH, form({ token, ...typed }))
         expect(wrong.status).toBe(400)
-        expect(await wrong.text()).toContain('does not match')
+        const page = await wrong.text()
+        expect(page).toContain('does not match')
+        // The form is still there, so the person types again without going back to the email.
+        expect(page).toContain(`name="token" value="${token}"`)
+        expect(page).toContain('name="userCode"')
+        expect(page).not.toContain(userCode)
       }
       expect((await poll(deviceCode, strict)).response.status).toBe(428)
       const right = await strict.fetch(PATH, form({ token, userCode: userCode.toLowerCase().replace('-', ' ') }))

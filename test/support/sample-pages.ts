@@ -8,7 +8,6 @@ import {
   invalidLinkPage,
   signedOutPage,
   usedLinkPage,
-  wrongCodePage,
 } from '../../src/control/pages/answer-pages.ts'
 import { confirmPage } from '../../src/control/pages/confirm-page.ts'
 import { type DevicePage, devicePage, deviceSignInPage } from '../../src/control/pages/device-page.ts'
@@ -80,7 +79,7 @@ function plainPages(words: Words): Named[] {
     ['expired', expiredLinkPage()],
     ['ended', endedLoginPage()],
     ['invalid', invalidLinkPage()],
-    ['wrong-code', wrongCodePage()],
+    ['wrong-code', confirmPage({ ...confirmData(words), mode: 'code', wrongCode: true })],
     ['signed-out', signedOutPage({ everywhere: false })],
     ['signed-out-everywhere', signedOutPage({ everywhere: true })],
     ['session', SESSION_SHELL],

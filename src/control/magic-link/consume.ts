@@ -20,7 +20,7 @@ export type ConsumedLink =
   | { readonly outcome: 'denied'; readonly login: LinkedLogin }
   | { readonly outcome: 'refused'; readonly refusal: LinkRefusal; readonly login: LinkedLogin | null }
   /** The approval mode is `code`, and the typed code is not the login's. The link stays open. */
-  | { readonly outcome: 'wrong_code' }
+  | { readonly outcome: 'wrong_code'; readonly login: LinkedLogin }
 
 /** What the form of the page says, or the JSON body. */
 export type LinkForm = {
@@ -79,7 +79,7 @@ export function makeConsumeLink({ links, approvalMode, clock, log }: Needs): Con
     if (!decision) return { outcome: 'refused', refusal: 'invalid', login: null }
 
     const approves = form.action !== 'deny'
-    if (approves && isCodeWrong(req, form, login)) return { outcome: 'wrong_code' }
+    if (approves && isCodeWrong(req, form, login)) return { outcome: 'wrong_code', login }
     const decided = approves ? await approve(req, login, decision) : await deny(login, decision)
     // Another request was faster.
     if (!decided) return { outcome: 'refused', refusal: 'used', login: await links.findByLink(hash) }

@@ -8,7 +8,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import { COOKIE_SECONDS } from '../browser-session/rules.ts'
-import { approvedPage, deniedPage, wrongCodePage } from '../pages/answer-pages.ts'
+import { approvedPage, deniedPage } from '../pages/answer-pages.ts'
 import { makeConsumeLink } from './consume.ts'
 import { refuseLink } from './refuse.ts'
 import { judgeLink } from './rules.ts'
@@ -37,14 +37,18 @@ export function makeMagicLinkHandlers({ db, approvalMode, secure, clock, log }: 
       if (!login) return refuseLink(req, res, { refusal: 'invalid', login }, clock.now())
       const verdict = judgeLink(login, clock.now())
       if (verdict !== 'open') return refuseLink(req, res, { refusal: verdict, login }, clock.now())
-      sendPage(res, 200, toLinkPage(req, login, token, approvalMode), { scripts: login.link === 'handle' })
+      sendPage(res, 200, toLinkPage(req, login, token, { approvalMode }), { scripts: login.link === 'handle' })
     },
 
     async consumeMagicLink(request, response) {
       const [req, res] = asExpress(request, response)
       const consumed = await consumeLink(req, request.body)
       if (consumed.outcome === 'refused') return refuseLink(req, res, consumed, clock.now())
-      if (consumed.outcome === 'wrong_code') return sendPage(res, 400, wrongCodePage())
+      if (consumed.outcome === 'wrong_code') {
+        const wrongCode = true
+        const page = toLinkPage(req, consumed.login, new Secret(request.body.token), { approvalMode, wrongCode })
+        return sendPage(res, 400, page, { scripts: consumed.login.link === 'handle' })
+      }
 
       const approved = consumed.outcome === 'approved'
       if (approved && consumed.cookie) setCookie(res, 'svc_session', consumed.cookie, COOKIE_SECONDS, secure)

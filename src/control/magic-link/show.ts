@@ -8,9 +8,16 @@ import { toPendingLogin } from '../pages/pending-login.ts'
 import { waitingPage } from '../pages/waiting-page.ts'
 import type { LinkedLogin } from './store.ts'
 
+type View = {
+  readonly approvalMode: 'click' | 'code'
+  /** The code that the person just typed is not the login's. */
+  readonly wrongCode?: boolean
+}
+
 /** The page of an open link: it asks for the decision where the caller may decide, and says to wait otherwise. */
-export function toLinkPage(req: Request, login: LinkedLogin, token: Secret, mode: 'click' | 'code'): Html {
-  const decide = { token, email: login.email, login: toPendingLogin(login, ipOf(req)), mode }
+export function toLinkPage(req: Request, login: LinkedLogin, token: Secret, view: View): Html {
+  const { approvalMode: mode, wrongCode = false } = view
+  const decide = { token, email: login.email, login: toPendingLogin(login, ipOf(req)), mode, wrongCode }
   const mayDecide = login.link === 'mail' || req.caller?.accountId === login.accountId
   if (mayDecide && login.status === 'approved') {
     // Nothing is left to decide, and the code is gone. The email's link still signs its reader in, unless that needs

@@ -119,17 +119,6 @@ export function invalidLinkPage(): Html {
   )
 }
 
-/** 400, approval mode `code`: the typed code is not the login's. The link still works. */
-export function wrongCodePage(): Html {
-  return page(
-    { title: 'Code does not match' },
-    answer('bad', 'alert', 'That code does not match', [
-      'Nothing was approved. Open the link in the email again and type the code that your device shows.',
-      'If your device shows no code, or you did not start a sign-in, close this page. Without the code nobody gets in.',
-    ]),
-  )
-}
-
 /** 200: signed out, here or everywhere. */
 export function signedOutPage({ everywhere }: { readonly everywhere: boolean }): Html {
   return page(

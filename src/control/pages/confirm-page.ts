@@ -3,7 +3,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { type ApprovalMode, DECISION, loginFacts, type PendingLogin, tokenField, warning } from './parts.ts'
+import { type ApprovalMode, DECISION, loginFacts, noticeBar, type PendingLogin, tokenField, warning } from './parts.ts'
 
 export type ConfirmPage = {
   /** The token of the link. It travels in the form's body, never in an address. */
@@ -13,6 +13,8 @@ export type ConfirmPage = {
   readonly team: string
   readonly login: PendingLogin
   readonly mode: ApprovalMode
+  /** Mode `code`: the code that the person just typed is not the login's. The link still works. */
+  readonly wrongCode?: boolean
 }
 
 /**
@@ -22,7 +24,7 @@ export type ConfirmPage = {
  */
 export function confirmPage(data: ConfirmPage): Html {
   return page(
-    { title: 'Approve a sign-in' },
+    { title: data.wrongCode ? 'Code does not match' : 'Approve a sign-in' },
     html`<h1>Approve this sign-in?</h1>
       <p class="lead">
         A device wants to sign in as <strong class="name">${data.email}</strong> in
@@ -33,9 +35,19 @@ export function confirmPage(data: ConfirmPage): Html {
 }
 
 /** The login, the warning and the two buttons, for every page that has a token which can approve. */
-export function decisionForm({ token, login, mode }: Pick<ConfirmPage, 'token' | 'login' | 'mode'>): Html {
-  return html`${loginFacts(login, mode)} ${warning(mode)} ${mode === 'click' ? clickForm(token) : codeForms(token)}`
+export function decisionForm({
+  token,
+  login,
+  mode,
+  wrongCode,
+}: Pick<ConfirmPage, 'token' | 'login' | 'mode' | 'wrongCode'>): Html {
+  return html`${wrongCode && noticeBar('bad', WRONG_CODE)} ${loginFacts(login, mode)} ${warning(mode)}
+  ${mode === 'click' ? clickForm(token) : codeForms(token)}`
 }
+
+const WRONG_CODE =
+  'That code does not match. Nothing was approved. Type the code that your device shows now. If your device shows no ' +
+  'code, or you did not start a sign-in, press Deny.'
 
 function clickForm(token: Secret): Html {
   return html`<form method="post" action="${PATHS.consume}">${tokenField(token)} ${DECISION}</form>`

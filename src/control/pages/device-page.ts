@@ -4,8 +4,7 @@ import { type AcceptedPasskeys, deviceList, passkeyList, type OwnPasskey, type S
 import { DEVICE_NOTICES, type DeviceNotice } from './device-notices.ts'
 import { page } from './document.ts'
 import { type DeviceAction, PATHS } from './forms.ts'
-import { ICONS } from './icons.ts'
-import { DECISION, loginFacts, type PendingLogin, warning } from './parts.ts'
+import { DECISION, loginFacts, noticeBar, type PendingLogin, warning } from './parts.ts'
 import { passkeyButton } from './passkey-parts.ts'
 import { toDevice } from './sign-in-page.ts'
 
@@ -35,7 +34,7 @@ export function devicePage(data: DevicePage): Html {
           <span class="name">${data.user.email}</span> <small>${data.user.team} · ${data.user.role}</small>
         </p>
       </div>
-      ${data.notice && noticeBar(data.notice)} ${data.found ? decisionPart(data.found) : codePart(data.userCode)}
+      ${data.notice && noticeOf(data.notice)} ${data.found ? decisionPart(data.found) : codePart(data.userCode)}
       ${deviceList(data.devices)} ${passkeyList(data.passkeys, data.accepted)} ${signOutPart(data.devices)}`,
   )
 }
@@ -66,11 +65,9 @@ export function deviceSignInPage({ userCode }: { readonly userCode: string | nul
   )
 }
 
-function noticeBar(notice: DeviceNotice): Html {
+function noticeOf(notice: DeviceNotice): Html {
   const { tone, text } = DEVICE_NOTICES[notice]
-  return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">
-    ${ICONS[tone === 'good' ? 'check' : 'alert']} <span>${text}</span>
-  </p>`
+  return noticeBar(tone, text)
 }
 
 function codePart(userCode: string | null): Html {

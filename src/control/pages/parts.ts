@@ -23,6 +23,13 @@ export type PendingLogin = {
 /** The colour of a notice or an answer. The text says the same. */
 export type Tone = 'good' | 'bad' | 'wait' | 'plain'
 
+/** A message above the content, which screen readers announce. */
+export function noticeBar(tone: 'good' | 'bad', text: string): Html {
+  return html`<p class="notice ${tone}" role="${tone === 'good' ? 'status' : 'alert'}">
+    ${ICONS[tone === 'good' ? 'check' : 'alert']} <span>${text}</span>
+  </p>`
+}
+
 /** A time in UTC, readable for people and programs. */
 export function time(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${toUtcText(at)}</time>`

@@ -12,6 +12,7 @@ export type WaitingPage = {
     readonly email: string
     readonly login: PendingLogin
     readonly mode: ApprovalMode
+    readonly wrongCode?: boolean
   } | null
 }
 
