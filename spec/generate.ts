@@ -23,7 +23,7 @@ function compileContract(): void {
   // openapi-typescript ignores this keyword, so the types of open models would be closed.
   if (document.includes('unevaluatedProperties')) {
     throw new Error(
-      'The document contains "unevaluatedProperties". Use the models Open of spec/fields.tsp and Closed of spec/parts.tsp.',
+      'The document contains "unevaluatedProperties". Use Open (spec/fields.tsp) and Closed (spec/parts.tsp).',
     )
   }
   // What the emitter has just written.

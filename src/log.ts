@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
 import pretty from 'pino-pretty'
 import { systemClock } from './kernel/clock.ts'
@@ -17,14 +18,22 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
  */
 const SECRET_PATTERN = /svc[dmrs]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
 
-/** Lines are written together, because a write for each costs as much as a tenth of a model call. */
-const BUFFER = { minLength: 12_288, periodicFlush: 100 } as const
-
 /**
- * The log of the process. `showLink` writes a line that contains a secret: the link of an email in a developer's
- * outbox.
+ * Lines are written together, because a write for each costs as much as a tenth of a model call. When the reader of
+ * stdout does not keep up, at most 16 MB are kept, and further lines are dropped.
  */
-export type Log = Logger & { showLink(fields: { link: string; file: string }, event: string): void; flush(): void }
+const BUFFER = { minLength: 12_288, periodicFlush: 100, maxLength: 16_777_216 } as const
+
+/** How long the reader of stdout may take to accept the last lines. */
+const CLOSE_TIMEOUT_MS = 1000
+
+/** The log of the process. */
+export type Log = Logger & {
+  /** Writes a line that contains a secret: the link of an email in a developer's outbox. */
+  showLink(fields: { link: string; file: string }, event: string): void
+  /** Writes the buffered lines; false when the reader of stdout does not accept them within a second. */
+  close(): Promise<boolean>
+}
 
 /** Opens the log on stdout: JSON lines, or readable ones on a terminal. Buffered lines are written at exit. */
 export function openLog(level: LogLevel, stdout: NodeJS.WriteStream = process.stdout): Log {
@@ -41,7 +50,10 @@ export function openLog(level: LogLevel, stdout: NodeJS.WriteStream = process.st
     warn: (fields, event) => log.warn(fields, event),
     error: (fields, event) => log.error(fields, event),
     showLink: (fields, event) => unredacted.info(fields, event),
-    flush: () => log.flush(),
+    close() {
+      const flushed = new Promise<boolean>((resolve) => log.flush(() => resolve(true)))
+      return Promise.race([flushed, sleep(CLOSE_TIMEOUT_MS, false)])
+    },
   }
 }
 

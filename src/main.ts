@@ -11,6 +11,9 @@ setFlagsFromString('--external-memory-accounted-in-global-limit')
 setFlagsFromString('--no-memory-reducer-favors-memory')
 // Keeps compiled code between starts. It must be enabled before large modules are loaded, hence the dynamic import.
 enableCompileCache()
+// The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
+// ignored.
+if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
 const { runCommandLine } = await import('./cli/command-line.ts')
 const { peopleCommands } = await import('./cli/commands.ts')
 const { serviceCommands } = await import('./cli/service-commands.ts')

@@ -1,8 +1,12 @@
-/**
- * Resolves at the first SIGINT or SIGTERM. The handlers are removed then, so a second signal ends the process at once.
- */
+/** Resolves at the first SIGINT or SIGTERM. A second one, of either kind, ends the process at once. */
 export function interrupted(): Promise<NodeJS.Signals> {
+  const signals = ['SIGINT', 'SIGTERM'] as const
   return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal))
+    const stop = (signal: NodeJS.Signals) => {
+      // Without a handler, Node ends the process.
+      for (const one of signals) process.off(one, stop)
+      resolve(signal)
+    }
+    for (const one of signals) process.on(one, stop)
   })
 }

@@ -11,6 +11,8 @@ const SERVER = {
   SVC_GATEWAY_URL: publicUrl.optional(),
   SVC_TRUST_PROXY: field.trustProxy.optional(),
   SVC_ALLOWED_ORIGINS: field.origins.optional(),
+  SVC_DRAIN_SECONDS: whole(0, 3600).default(0),
+  SVC_STOP_SECONDS: whole(0, 3600).default(25),
   SVC_METRICS_PORT: whole(0, 65_535).optional(),
   SVC_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 }

@@ -58,6 +58,10 @@ export type Config = {
   readonly callLimits: { readonly requestsPerMinute: number; readonly streams: number }
   /** Where a gateway without a database gets the keys that verify tokens, and the file that it keeps them in. */
   readonly verification: { readonly controlPlaneUrl: string; readonly keysFile: string }
+  /**
+   * After a signal to stop: how long `/readyz` says 503 before the listener closes, and how long calls may then take.
+   */
+  readonly stop: { readonly drainSeconds: number; readonly stopSeconds: number }
   /** The port of the metrics listener; null when it is off. */
   readonly metricsPort: number | null
   /** Counts limits for all processes together; null when each process counts for itself. */
@@ -108,6 +112,7 @@ export function toConfig(s: Settings): Config {
     },
     callLimits: { requestsPerMinute: s.SVC_LIMIT_REQUESTS_PER_MINUTE, streams: s.SVC_LIMIT_STREAMS },
     verification: { controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl, keysFile: s.SVC_GATEWAY_KEYS_FILE },
+    stop: { drainSeconds: s.SVC_DRAIN_SECONDS, stopSeconds: s.SVC_STOP_SECONDS },
     metricsPort: s.SVC_METRICS_PORT ?? null,
     redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
     upstreams: toUpstreams(s),

@@ -1,9 +1,7 @@
 import { makeMemberStore } from '../directory/members.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import { healthRoutes } from '../http/health.ts'
 import { contractOf } from '../http/contract.ts'
 import { makeControlSchemes } from './callers.ts'
-import { makeDeviceLoginFlow } from './device-login/flow.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
 import { makeDevicesFlow } from './devices/flow.ts'
 import { makeControlEdge } from './edge.ts'
@@ -14,51 +12,41 @@ import { makeMagicLinkHandlers } from './magic-link/routes.ts'
 import type { ControlNeeds } from './needs.ts'
 import { makeOAuthHandlers } from './oauth/routes.ts'
 import { makePageHandlers } from './pages/routes.ts'
-import { makePasskeyFlow } from './passkeys/flow.ts'
+import { makeSignInFlows } from './sign-in.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
-import { makeTokenFlow } from './tokens/flow.ts'
 
-/**
- * Builds the control plane: its flows one after the other, each with what it needs, as one part of the HTTP service.
- */
+/** Builds the control plane: its flows, the callers that they accept, and what runs before them. */
 export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
-  const { settings, database, mailer, redis, access, keys, onSessionEnd, notify, clock, log } = needs
-  const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId } = settings
-  const db = database.prisma
+  const { settings, database, access, keys, clock } = needs
+  const { baseUrl, allowedOrigins } = settings
   const contract = contractOf(needs.contract, 'control-plane')
-  const secure = baseUrl.startsWith('https://')
-  const limits = makeControlLimits({ limits: settings.limits, sendsMail: settings.mail?.kind === 'smtp', redis })
-  const { findInvitation, findMembership, findEmail } = makeMemberStore(db)
+  return {
+    contract,
+    handlers: makeHandlers(needs),
+    schemes: makeControlSchemes({
+      db: database.prisma,
+      findDeviceCaller: access.findDeviceCaller,
+      findPublicKey: keys.findPublicKey,
+      issuer: baseUrl,
+      clock,
+    }),
+    nameAllMistakes: true,
+    ...makeControlEdge({ contract, baseUrl, allowedOrigins }),
+  }
+}
 
-  const tokens = makeTokenFlow({ db, keys, issuer: baseUrl, lifetimes, secure, notify, onSessionEnd, clock, log })
-  const { openSession, refreshSession, issueTokens, signOut } = tokens
-  const deviceLogin = makeDeviceLoginFlow({
-    db,
-    findInvitation,
-    mailer,
-    openSession,
-    issueTokens,
-    settings: login,
-    lifetimes,
-    limits: limits.logins,
-    baseUrl,
-    secure,
-    clock,
-    log,
-  })
-  const passkeys = makePasskeyFlow({
-    db,
-    findInvitation,
-    openSession,
-    issueTokens,
-    notify,
-    webauthn: { rpId, origin: new URL(baseUrl).origin },
-    starts: limits.passkeyStarts,
-    lifetimes,
-    secure,
-    clock,
-    log,
-  })
+/** The handlers of every flow. */
+function makeHandlers(needs: ControlNeeds) {
+  const { settings, database, keys, onSessionEnd, clock, log } = needs
+  const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId, limits: rates, mail } = settings
+  const db = database.prisma
+  const secure = baseUrl.startsWith('https://')
+  const limits = makeControlLimits({ limits: rates, sendsMail: mail?.kind === 'smtp', redis: needs.redis })
+  const members = makeMemberStore(db)
+  const { findMembership, findEmail } = members
+
+  const { tokens, deviceLogin, passkeys } = makeSignInFlows(needs, { limits, members, secure })
+  const { refreshSession, issueTokens, signOut } = tokens
   const devices = makeDevicesFlow({ db, signOut, secure, onSessionEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     db,
@@ -84,31 +72,17 @@ export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
     baseUrl,
     clock,
   })
-
   return {
-    contract,
-    handlers: {
-      ...healthRoutes({ database }),
-      ...tokens.handlers,
-      ...deviceLogin.handlers,
-      ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, clock, log }),
-      ...passkeys.handlers,
-      ...devices.handlers,
-      ...devicePage.handlers,
-      ...oauth,
-      ...makeInvitationHandlers({ db, findMembership, onSessionEnd, clock, log }),
-      ...makeTeamHandlers({ findMembership, gatewayUrl }),
-      ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
-      ...makePageHandlers(),
-    },
-    schemes: makeControlSchemes({
-      db,
-      findDeviceCaller: access.findDeviceCaller,
-      findPublicKey: keys.findPublicKey,
-      issuer: baseUrl,
-      clock,
-    }),
-    nameAllMistakes: true,
-    ...makeControlEdge({ contract, baseUrl, allowedOrigins: settings.allowedOrigins }),
+    ...tokens.handlers,
+    ...deviceLogin.handlers,
+    ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, clock, log }),
+    ...passkeys.handlers,
+    ...devices.handlers,
+    ...devicePage.handlers,
+    ...oauth,
+    ...makeInvitationHandlers({ db, findMembership, onSessionEnd, clock, log }),
+    ...makeTeamHandlers({ findMembership, gatewayUrl }),
+    ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
+    ...makePageHandlers(),
   }
 }

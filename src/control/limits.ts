@@ -10,6 +10,8 @@ type Needs = {
   readonly redis: Redis | null
 }
 
+export type ControlLimits = ReturnType<typeof makeControlLimits>
+
 const WINDOW_SECONDS = 600
 const DAY_SECONDS = 86_400
 

@@ -1,7 +1,6 @@
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import { healthRoutes } from '../http/health.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
@@ -54,7 +53,6 @@ export function openGateway(needs: Needs): Gateway {
   const countCall = metrics && makeCallMetrics(metrics, streamLimit.open)
   const findTeam = ({ team }: Caller) => deployment.findTeam(team)
   const handlers = {
-    ...healthRoutes({ database: deployment.database }),
     ...modelHandlers({ findTeam }),
     ...workerHandlers({ findTeam, worker: backends.worker }),
     ...callHandlers({

@@ -26,8 +26,6 @@ export type Deployment = {
   readonly watchSession: LiveSessions['watch']
   /** A team by its `@organization/name`; null when there is none. */
   readonly findTeam: (name: string) => ModelTeam | null | Promise<ModelTeam | null>
-  /** For the readiness check; null: none is configured. */
-  readonly database: Pick<Database, 'ping'> | null
   /** Takes an event and returns at once. */
   readonly recordEvent: (event: CallEvent) => void
   /** Replaces the directory, for the next call. */
@@ -58,7 +56,6 @@ export function openDatabaseDeployment({ database, live, clock, log }: DatabaseN
     identify: live.identify,
     watchSession: live.watch,
     findTeam: teams.team,
-    database,
     recordEvent: recorder.record,
     async applyDirectory(given) {
       await directory.applyDirectory(given, clock.now())
@@ -93,7 +90,6 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
     // The end of a session is not known here. Its tokens end by themselves.
     watchSession: () => () => undefined,
     findTeam: (name) => snapshot.get(name) ?? null,
-    database: null,
     recordEvent: makeEventLog(log),
     async applyDirectory(given) {
       snapshot = toSnapshot(given, startedAt)

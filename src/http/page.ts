@@ -22,13 +22,13 @@ export function html(strings: TemplateStringsArray, ...values: readonly Interpol
 export function sendPage(
   res: Response,
   status: number,
-  page: Html,
+  page: Html | Buffer,
   { scripts = false }: { readonly scripts?: boolean } = {},
 ): void {
   res.status(status).set({ ...HEADERS, 'Content-Security-Policy': policy(scripts) })
   if (res.req.secure) res.set('Strict-Transport-Security', 'max-age=31536000')
   // `end` instead of `send`: a page that must not be stored needs no ETag.
-  res.end(String(page))
+  res.end(Buffer.isBuffer(page) ? page : String(page))
 }
 
 const HEADERS = {

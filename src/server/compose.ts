@@ -6,6 +6,7 @@ import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Directory } from '../directory/rules.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import { createApp } from '../http/app.ts'
+import { healthRoutes } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
 import { requestMetrics } from '../http/metrics.ts'
 import { countEvents, openMetrics } from './metrics.ts'
@@ -15,6 +16,10 @@ import type { Resources } from './roles.ts'
 
 export type Service = {
   readonly app: Express
+  /** Makes `/readyz` say that the process is about to stop. */
+  drain(): void
+  /** Ends all running calls. Callers whose answer has begun are told in their dialect. */
+  endCalls(): Promise<void>
   /** Null when metrics are off. */
   readonly metrics: Registry | null
   /** Replaces the directory, as a whole or not at all. */
@@ -31,9 +36,17 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const secure = config.baseUrl.startsWith('https://')
   const redis = config.redisUrl && openRedis(config.redisUrl, log)
   const roles = await openRoles(config, resources, { contract, redis, metrics })
-  const docs = docsRoutes({ contract, ...config, secure })
+  const state = { isDraining: false }
+  const everywhere = {
+    ...docsRoutes({ contract, ...config, secure }),
+    ...healthRoutes({
+      database: resources.database,
+      canServeAlone: config.role === 'gateway',
+      isDraining: () => state.isDraining,
+    }),
+  }
   const app = await createApp({
-    roles: roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...docs } })),
+    roles: roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })),
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
     trustProxy: config.trustProxy,
@@ -45,6 +58,8 @@ export async function compose(config: Config, given: Resources): Promise<Service
   return {
     app,
     metrics,
+    drain: () => void (state.isDraining = true),
+    endCalls: roles.endCalls,
     applyDirectory: roles.applyDirectory,
     async close() {
       await roles.close()

@@ -16,7 +16,12 @@ export class AddressError extends Error {
 /** How long the server waits for its clients, in milliseconds (Node's documentation, `http.createServer`). */
 export type ServerTimeouts = Required<
   Pick<ServerOptions, 'headersTimeout' | 'requestTimeout' | 'connectionsCheckingInterval' | 'keepAliveTimeout'>
->
+> & {
+  /** How long a client may read nothing of an answer that has been written completely. */
+  readonly writeTimeout: number
+  /** How long open connections without a request are kept after the listener was closed. */
+  readonly stopLinger: number
+}
 
 export const SERVER_TIMEOUTS: ServerTimeouts = {
   // The time for the headers and for the whole request. Both are checked every `connectionsCheckingInterval`.
@@ -24,6 +29,8 @@ export const SERVER_TIMEOUTS: ServerTimeouts = {
   requestTimeout: 300_000,
   connectionsCheckingInterval: 30_000,
   keepAliveTimeout: 75_000,
+  writeTimeout: 30_000,
+  stopLinger: 1000,
 }
 
 /**
@@ -46,23 +53,6 @@ export function listenOn(
       server.off('error', refuse)
       // A TCP server has an address with a port.
       resolve((server.address() as AddressInfo).port)
-    })
-  })
-}
-
-/** How long running requests may take to end after the listener is closed. */
-const GRACE_MS = 10_000
-
-/** Closes the listener, waits for running requests, and closes all connections. */
-export function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    // Node closes the connections that are idle now. Others become idle one by one, when their last answer ends.
-    const idle = setInterval(() => server.closeIdleConnections(), 100)
-    const deadline = setTimeout(() => server.closeAllConnections(), GRACE_MS)
-    server.close(() => {
-      clearInterval(idle)
-      clearTimeout(deadline)
-      resolve()
     })
   })
 }

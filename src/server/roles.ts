@@ -44,6 +44,8 @@ export type Roles = {
   readonly routes: readonly RoleRoutes[]
   /** Replaces the directory, as a whole or not at all. */
   applyDirectory(directory: Directory): Promise<void>
+  /** Breaks off the model calls that are still open. */
+  endCalls(): Promise<void>
   close(): Promise<void>
 }
 
@@ -56,6 +58,7 @@ export async function openRoles(config: Config, resources: Resources, given: Giv
   return {
     routes: gateway ? [gateway.routes] : [],
     applyDirectory: deployment.applyDirectory,
+    endCalls: async () => gateway?.close(),
     async close() {
       await gateway?.close()
       await deployment.close()
@@ -82,6 +85,7 @@ async function openWithDatabase(
   return {
     routes: [...(gateway ? [gateway.routes] : []), ...control],
     applyDirectory: deployment.applyDirectory,
+    endCalls: async () => gateway?.close(),
     async close() {
       // Ends all calls first, so that their events are recorded.
       await gateway?.close()

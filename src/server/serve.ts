@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -8,7 +8,8 @@ import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
 import type { Resources } from './roles.ts'
 import { loadDirectoryFile } from './directory-file.ts'
-import { closeServer, listenOn, SERVER_TIMEOUTS } from './listener.ts'
+import { openHttpServer } from './http-server.ts'
+import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { serveMetrics } from './metrics.ts'
 import type { MetricsListener } from './metrics.ts'
@@ -23,7 +24,10 @@ export type Running = {
    * `DirectoryFileError`.
    */
   reloadDirectory(): Promise<void>
-  /** Closes the listener, waits for running requests, then closes everything. */
+  /**
+   * Drains for SVC_DRAIN_SECONDS, during which `/readyz` says 503 and all requests are served. Then closes the
+   * listener, lets running calls end within SVC_STOP_SECONDS, and closes everything.
+   */
   stop(): Promise<void>
 }
 
@@ -62,9 +66,10 @@ async function start(
   service: Service,
   timeouts: ServerTimeouts,
 ): Promise<Running> {
+  const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service)
-  const server = createServer(timeouts, service.app)
-  const port = await listenOn(server, config.host, config.port, 'SVC_PORT').catch(async (error: unknown) => {
+  const http = openHttpServer(service.app, timeouts)
+  const port = await listenOn(http.server, config.host, config.port, 'SVC_PORT').catch(async (error: unknown) => {
     await metrics?.close()
     throw error
   })
@@ -74,7 +79,11 @@ async function start(
     metricsPort: metrics?.port ?? null,
     reloadDirectory: () => applyDirectoryFile(config, service),
     async stop() {
-      await closeServer(server)
+      service.drain()
+      http.drain()
+      if (drainSeconds > 0) log.info({ seconds: drainSeconds }, 'service.draining')
+      await sleep(drainSeconds * 1000)
+      await http.stop(stopSeconds * 1000, service.endCalls)
       await metrics?.close()
       await service.close()
       mailer?.close()

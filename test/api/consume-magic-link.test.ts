@@ -122,7 +122,7 @@ describe('consumeMagicLink', () => {
       expect(await outcomeOf(await service.fetch(PATH, json({ token: 'svcm_never' })))).toBe('401 unauthorized')
     })
 
-    it('tells a person who clicked twice that the login was approved, and a later visitor that the link was used', async () => {
+    it('tells a person who clicked twice that the login was approved, and later that the link was used', async () => {
       const { token } = await started()
       await expectOk('The first click', service.fetch(PATH, form({ token })))
       const twice = await service.fetch(PATH, form({ token }))

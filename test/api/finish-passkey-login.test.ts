@@ -95,7 +95,7 @@ describe('finishPasskeyLogin', () => {
       expect(await page.json()).toMatchObject({ user: { email } })
     })
 
-    it('in cookie mode recognizes the same browser as the same device, and ends its session with the device', async () => {
+    it('in cookie mode keeps one device per browser, and ends its session with the device', async () => {
       const { authenticator } = await owner()
       const first = await signInWithPasskey(service, authenticator, {}, IN_COOKIES)
       const second = await signInWithPasskey(service, authenticator, {}, { ...IN_COOKIES, cookie: cookiesOf(first) })

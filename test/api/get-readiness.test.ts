@@ -15,8 +15,21 @@ describe('getReadiness', () => {
       const answered: unknown[] = []
       const reply = { status: (status: number) => ({ json: (body: unknown) => answered.push({ status, body }) }) }
       // The handler does not use the request, and uses only these methods of the response.
-      await healthRoutes({ database: null }).getReadiness({} as never, reply as never)
+      await healthRoutes({ database: null, canServeAlone: false, isDraining: () => false }).getReadiness(
+        {} as never,
+        reply as never,
+      )
       expect(answered).toEqual([{ status: 200, body: { status: 'ok', database: 'disabled' } }])
+    })
+  })
+
+  describe('200 while the database is away', () => {
+    it('for a gateway, which still serves known callers', async () => {
+      await using service = await startService({ env: { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'memory:' } })
+      await service.database.close()
+      const response = await service.fetch('/readyz')
+      expect(response.status).toBe(200)
+      expect(await response.json()).toEqual({ status: 'ok', database: 'unavailable' })
     })
   })
 

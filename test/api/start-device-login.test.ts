@@ -43,6 +43,16 @@ describe('startDeviceLogin', () => {
       expect(mails[0]?.raw.replaceAll(/=\r?\n/g, '')).not.toContain(tokenOf(verificationUri))
     })
 
+    it('has the user code and the device name in the subject, and never a second header line', async () => {
+      const email = persons.next()
+      const { userCode } = await service.startLogin(email, { deviceName: 'Küche\r\nBcc: eve@example.com' })
+
+      const mail = service.mailbox.newest(email)
+      expect(mail.subject.replaceAll('\u200B', '')).toBe(`Approve sign-in ${userCode} on Küche Bcc: eve@example.com`)
+      expect(mail.raw).not.toMatch(/^Bcc:/im)
+      expect(mail.raw).toMatch(/^Auto-Submitted: auto-generated\r$/m)
+    })
+
     it('uses the device id as the name of a device without a name', async () => {
       const email = persons.next()
       expectData('The start', await service.client.POST(PATH, { body: { email, deviceId: 'build-box' } }))

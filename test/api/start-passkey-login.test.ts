@@ -17,7 +17,7 @@ afterAll(() => service[Symbol.asyncDispose]())
 
 describe('startPasskeyLogin', () => {
   describe('200', () => {
-    it('answers the same but for the challenge: with a passkey, without one, for an unknown address and without an address', async () => {
+    it('answers the same but for the challenge, whether the address is unknown, missing, or has a passkey', async () => {
       const [withOne, without] = [persons.next(), persons.next()]
       await addPasskey(service, bearer((await service.signIn(withOne)).accessToken), newAuthenticator())
       const bodies = [{ email: withOne }, { email: without }, { email: 'nobody@example.com' }, {}]

@@ -60,7 +60,7 @@ describe('a gateway without a database', () => {
   const startGateway = async (settings: Record<string, string> = {}, clock: Clock = control.clock) => {
     const lines: { event: string; fields: object }[] = []
     const note = (fields: object, event: string) => void lines.push({ event, fields })
-    const log = { debug: note, info: note, warn: note, error: note, showLink: note, flush: () => undefined }
+    const log = { debug: note, info: note, warn: note, error: note, showLink: note, close: async () => true }
     const config = readConfig({
       SVC_ROLE: 'gateway',
       SVC_PORT: '0',

@@ -23,7 +23,7 @@ describe('housekeeping', () => {
     await signInBrowser(service, 'ada@example.com')
     await startSignIn(service)
     const before = await audited()
-    expect(await sweep(service.clock.now())).toBe(0)
+    expect(await sweep(service.clock.now())).toEqual({ rows: 0, failures: [] })
 
     service.clock.advance({ seconds: 300 })
     await sweep(service.clock.now())
@@ -49,7 +49,7 @@ describe('housekeeping', () => {
     await prisma.$executeRaw`
       INSERT INTO call_event_batches (id, saved_at)
       VALUES ('batch_1', '2026-11-14T10:00:00Z'), ('batch_2', '2026-11-14T10:00:01Z')`
-    expect(await sweep(now)).toBe(2500 + 1)
+    expect(await sweep(now)).toEqual({ rows: 2500 + 1, failures: [] })
     expect(await prisma.callEvent.count()).toBe(10)
     expect(await prisma.callEventBatch.count()).toBe(1)
   })

@@ -3,6 +3,7 @@ import { Secret } from '../../src/kernel/secret.ts'
 import { networkKey, rateLimits } from '../../src/http/rate-limit.ts'
 import { freePort } from '../support/loopback.ts'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import { APPROVAL_SUBJECT } from '../support/mailbox.ts'
 import { directoryOf, signInBrowser } from '../support/people.ts'
 import { form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -83,7 +84,7 @@ describe('SVC_LIMIT_MAILS_PER_ADDRESS', () => {
       )
     expect(outcomes.filter((outcome) => outcome === '202')).toHaveLength(4)
     expect(outcomes.slice(4).every((outcome) => outcome === '429 rate_limited')).toBe(true)
-    const approvals = service.mailbox.mails.filter(({ raw }) => raw.includes('Subject: Approve this sign-in'))
+    const approvals = service.mailbox.mails.filter(({ subject }) => subject.startsWith(APPROVAL_SUBJECT))
     expect(approvals).toHaveLength(5)
     expect((await signInWithPasskey(service, authenticator)).status).toBe(200)
     expect((await start(service, 'grace@example.com')).status).toBe(202)

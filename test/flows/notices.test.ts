@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { APPROVAL_SUBJECT } from '../support/mailbox.ts'
 import { countNewDeviceMails } from '../support/notices.ts'
 import { people } from '../support/people.ts'
 import { expectData } from '../support/requests.ts'
@@ -20,8 +21,8 @@ const refresh = (account: string, refreshToken: string) =>
 const noticesTo = (email: string) =>
   service.mailbox.mails
     .filter(({ to }) => to.includes(email))
-    .map(({ raw }) => /^Subject: (.*)\r$/m.exec(raw)?.[1])
-    .filter((subject) => subject !== 'Approve this sign-in')
+    .map(({ subject }) => subject.replaceAll('\u200B', ''))
+    .filter((subject) => !subject.startsWith(APPROVAL_SUBJECT))
 
 describe('the emails to the owner of an account', () => {
   it('announce a new device once, with its name, and no refreshes or repeated polls', async () => {
@@ -38,7 +39,11 @@ describe('the emails to the owner of an account', () => {
     await service.signIn(email, { deviceId: 'second' })
     await service.mailbox.waitFor(email, 'A new device signed in', 2)
 
-    expect(noticesTo(email)).toEqual(['A new device signed in', 'A new device signed in'])
+    expect(noticesTo(email)).toEqual([
+      'A new device signed in: Kitchen <b>laptop</b>',
+      'A new device signed in: Laptop',
+    ])
+    expect(mail?.raw).toContain('Auto-Submitted: auto-generated\r\n')
     expect(mail?.text).toContain('by the link in an email to you')
     expect(mail?.text).toContain('http://localhost:8787/device')
     expect(mail?.raw.split('text/html')[1]).not.toContain('<b>laptop')

@@ -37,6 +37,25 @@ async function whatWorks(newest: TokenSet, ask: (refreshToken: string) => Promis
 const NOTHING = [false, false, false]
 const EVERYTHING = [true, true, true]
 
+it('a refresh token that is newer than a restored database is refused, logged, and ends no session', async () => {
+  const { first, ask, refresh } = await signedInDevice()
+  const second = await refresh(first.refreshToken)
+  const { prisma } = service.database
+  // Restore the session as it was before the refresh.
+  const [session] = await prisma.deviceSession.findMany({ orderBy: { createdAt: 'desc' }, take: 1 })
+  await prisma.deviceSession.updateMany({ where: { id: session?.id ?? '' }, data: { generation: 0, rotatedAt: null } })
+
+  expect(await outcomeOf(await ask(second.refreshToken))).toBe('401 unauthorized')
+  expect(service.log.filter(({ event }) => event === 'refresh_token.ahead_of_session')).toEqual([
+    {
+      level: 'warn',
+      event: 'refresh_token.ahead_of_session',
+      fields: { sessionId: session?.id, accountId: expect.any(String), generation: 0, tokenGeneration: 1 },
+    },
+  ])
+  expect(await whatWorks(first, ask)).toEqual(EVERYTHING)
+})
+
 describe('a refresh token that is used again', () => {
   it('ends the session after the replay window of 30 seconds', async () => {
     const { first, ask, refresh } = await signedInDevice()

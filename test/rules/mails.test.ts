@@ -38,9 +38,21 @@ describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] a
   }
   const plain = mailWith('Ada’s laptop')
 
-  it('has a subject that does not depend on the name', () => {
-    expect(mailWith('Free money\r\nBcc: x@y.test').subject).toBe(plain.subject)
-    expect(plain.subject).toMatch(/^[\x20-\x7E]{5,60}$/)
+  it('has a subject that names the device or passkey', () => {
+    expect(plain.subject).toMatch(/^[A-Z][\w -]+(: | on )Ada’s laptop$/)
+  })
+
+  it('has a subject of one short line, whatever the name is', () => {
+    const hostile = mailWith('Free money\r\nBcc: x@y.test\u202e\u200b\u0000')
+    expect(hostile.subject).not.toMatch(/\p{Cc}|\u202e/u)
+    const { subject } = mailWith('Free money\r\nBcc: x@y.test')
+    expect(subject).not.toMatch(/\p{Cc}|\u202e/u)
+    expect(subject.replaceAll('\u200B', '')).toContain('Free money Bcc: x@y.test')
+    expect(Array.from(mailWith('W'.repeat(64)).subject).length).toBeLessThanOrEqual(80)
+  })
+
+  it('has a subject in which an email client finds no link', () => {
+    expect(mailWith('Visit http://evil.test or www.evil.test').subject).not.toMatch(/http:\/\/|evil\.test|www\.evil/)
   })
 
   it('has text of at most 76 columns except for addresses', () => {
@@ -54,7 +66,7 @@ describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] a
       .replace(/<[^>]*>/g, '\n')
       .split('\n')
       .map((line) => line.trim())
-      .filter((line) => line && line !== plain.subject)
+      .filter((line) => line && line !== titleOf(plain))
     const text = plain.text.replace(/\s+/g, ' ')
     expect(said.filter((line) => !text.includes(line))).toEqual([])
   })
@@ -87,7 +99,16 @@ describe.each(mailsWith('Ada’s laptop').map(([name], index) => [name, index] a
   })
 })
 
+function titleOf({ html }: ComposedMail): string | undefined {
+  return /<title>(.*)<\/title>/.exec(html)?.[1]
+}
+
 describe('approve this sign-in', () => {
+  it('has the code in its subject, unless the person has to type it', () => {
+    expect(approval('laptop-1', 'JLDD-VDDV').subject).toBe('Approve sign-in JLDD-VDDV on laptop-1')
+    expect(approval('laptop-1', null).subject).toBe('Approve a sign-in on laptop-1')
+  })
+
   it('contains the link alone on a line, the code, the expiry and the warning', () => {
     const { text } = approval('Ada’s laptop', 'BCDF-GHJK')
     expect(text.split('\n').filter((line) => line.includes('svcm_'))).toEqual([LINK])

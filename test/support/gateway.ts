@@ -10,6 +10,7 @@ import type { Deployment } from '../../src/gateway/deployment.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { createApp } from '../../src/http/app.ts'
+import { healthRoutes } from '../../src/http/health.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { rateLimits } from '../../src/http/rate-limit.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -56,7 +57,6 @@ export async function startGateway({
       return () => void watchers.delete(onEnd)
     },
     findTeam: () => known.team,
-    database: null,
     recordEvent: (event) => void events.push(event),
     applyDirectory: async () => {},
     close: async () => {},
@@ -80,9 +80,12 @@ export async function startGateway({
     clock: systemClock,
     log,
   })
-  const docs = docsRoutes({ contract, baseUrl: '', gatewayUrl: '', secure: false })
+  const everywhere = {
+    ...docsRoutes({ contract, baseUrl: '', gatewayUrl: '', secure: false }),
+    ...healthRoutes({ database: null, canServeAlone: true, isDraining: () => false }),
+  }
   const app = await createApp({
-    roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...docs } }],
+    roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...everywhere } }],
     log,
     trustProxy: undefined,
     secure: false,

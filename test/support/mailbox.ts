@@ -2,7 +2,13 @@ import { SMTPServer } from 'smtp-server'
 import { listenOnLoopback } from './loopback.ts'
 import { waitUntil } from './wait.ts'
 
-export type ReceivedMail = { readonly to: readonly string[]; readonly raw: string; readonly text: string }
+export type ReceivedMail = {
+  readonly to: readonly string[]
+  /** Decoded, on one line. */
+  readonly subject: string
+  readonly raw: string
+  readonly text: string
+}
 
 /** The step of an email at which the server refuses or stops answering. */
 export type MailFault = 'none' | 'refuse-recipient' | 'refuse-data' | 'hang-at-recipient' | 'hang-after-data'
@@ -13,11 +19,14 @@ export type Mailbox = AsyncDisposable & {
   readonly mails: readonly ReceivedMail[]
   fault: MailFault
   /**
-   * The newest email to an address with this subject, by default the one with the approval link; throws when there is
+   * The newest email to an address whose subject starts with this text, by default the one with the approval link; throws when there is
    * none.
    */
   newest(to: string, subject?: string): ReceivedMail
-  /** The emails to an address with this subject, once there are `count` of them; rejects when they do not arrive. */
+  /**
+   * The emails to an address whose subject starts with this text, once there are `count` of them; rejects when they do
+   * not arrive.
+   */
   waitFor(to: string, subject: string, count?: number): Promise<readonly ReceivedMail[]>
 }
 
@@ -38,7 +47,8 @@ export async function openMailbox(): Promise<Mailbox> {
       stream.on('end', () => {
         if (state.fault === 'refuse-data') return done(refusal(554))
         const raw = Buffer.concat(chunks).toString('utf8')
-        mails.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw, text: textOf(raw) })
+        const to = session.envelope.rcptTo.map(({ address }) => address)
+        mails.push({ to, subject: subjectOf(raw), raw, text: textOf(raw) })
         if (state.fault !== 'hang-after-data') done()
       })
     },
@@ -67,15 +77,16 @@ export async function openMailbox(): Promise<Mailbox> {
   }
 }
 
-const APPROVAL_SUBJECT = 'Approve this sign-in'
+/** How the subject of an email with an approval link starts. */
+export const APPROVAL_SUBJECT = 'Approve '
 
 function isOf(to: string, subject: string): (mail: ReceivedMail) => boolean {
-  return (mail) => mail.to.includes(to) && mail.raw.includes(`Subject: ${subject}\r\n`)
+  return (mail) => mail.to.includes(to) && mail.subject.startsWith(subject)
 }
 
 /** What arrived, for messages of failed tests. */
 function listOf(mails: readonly ReceivedMail[]): string {
-  const lines = mails.map(({ to, raw }) => `"${/^Subject: (.*)\r$/m.exec(raw)?.[1] ?? ''}" to ${to.join()}`)
+  const lines = mails.map(({ to, subject }) => `"${subject}" to ${to.join()}`)
   return `Arrived: ${lines.join(', ') || 'none'}.`
 }
 
@@ -93,6 +104,21 @@ export function mailToken(mail: ReceivedMail): string {
 
 function refusal(responseCode: number): Error {
   return Object.assign(new Error('refused by the test'), { responseCode })
+}
+
+/** The subject of an email, unfolded (RFC 5322, section 2.2.3) and decoded (RFC 2047). */
+function subjectOf(raw: string): string {
+  const [, folded = ''] = /^Subject: (.*(?:\r\n[ \t].*)*)/m.exec(raw) ?? []
+  return folded
+    .replaceAll(/\r\n(?=[ \t])/g, '')
+    .replaceAll(/(?<=\?=)\s+(?==\?)/g, '')
+    .replaceAll(/=\?UTF-8\?([QB])\?([^?]*)\?=/gi, (_, encoding: string, text: string) =>
+      toWordBytes(encoding.toUpperCase(), text).toString('utf8'),
+    )
+}
+
+function toWordBytes(encoding: string, text: string): Buffer {
+  return encoding === 'B' ? Buffer.from(text, 'base64') : Buffer.from(unquoted(text.replaceAll('_', ' ')), 'latin1')
 }
 
 /** The text part of an email, decoded from quoted-printable. */

@@ -90,7 +90,11 @@ export async function startService({
   const log = recordingLog(lines)
   await apply(db, directory ?? (await readFile(EXAMPLE_DIRECTORY, 'utf8')), clock)
   const mailer = config.mail && openMailer(config.mail, log)
-  const running = await listen(config, { database: db, mailer, clock, log }, { ...SERVER_TIMEOUTS, ...timeouts })
+  const running = await listen(
+    config,
+    { database: db, mailer, clock, log },
+    { ...SERVER_TIMEOUTS, stopLinger: 0, ...timeouts },
+  )
   return toService({ config, clock, database: db, mailbox, lines, running })
 }
 
@@ -170,6 +174,6 @@ function recordingLog(lines: LogLine[]): Log {
     warn: at('warn'),
     error: at('error'),
     showLink: at('info'),
-    flush() {},
+    close: () => Promise.resolve(true),
   }
 }

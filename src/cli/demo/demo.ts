@@ -43,7 +43,7 @@ export async function runDemo({ once, print, interrupted }: Options): Promise<vo
   } finally {
     await running.stop()
     await echo.close()
-    log.flush()
+    await log.close()
   }
 }
 

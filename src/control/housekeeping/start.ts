@@ -8,6 +8,8 @@ type Needs = {
   readonly store: HousekeepingStore
   readonly clock: Clock
   readonly log: Logger
+  /** The time between two rounds. */
+  readonly intervalMs?: number
 }
 
 /** Much shorter than the time for which a published key waits before it signs. */
@@ -17,24 +19,30 @@ const INTERVAL_MS = 60_000
  * Starts the work that a process does every minute in the background. Every process does it; doing it twice does no
  * harm. Returns a function that stops it and waits for the round that is running.
  */
-export function startHousekeeping({ rotateKeys, store, clock, log }: Needs): () => Promise<void> {
+export function startHousekeeping(needs: Needs): () => Promise<void> {
+  const { rotateKeys, store, clock, log, intervalMs = INTERVAL_MS } = needs
   let running: Promise<void> | null = null
 
+  /** Each task runs whether or not another one fails. The next round tries again. */
   async function round(): Promise<void> {
-    try {
-      await rotateKeys()
-      const rows = await store.sweep(clock.now())
-      if (rows > 0) log.debug({ rows }, 'housekeeping.swept')
-      await store.vacuum()
-    } catch (err) {
-      // The next round tries again.
-      log.warn({ err }, 'housekeeping.failed')
-    }
+    await attempt('rotate_keys', rotateKeys)
+    await attempt('sweep', sweep)
+    await attempt('vacuum', store.vacuum)
+  }
+
+  async function sweep(): Promise<void> {
+    const { rows, failures } = await store.sweep(clock.now())
+    if (rows > 0) log.debug({ rows }, 'housekeeping.swept')
+    for (const { table, err } of failures) log.warn({ task: 'sweep', table, err }, 'housekeeping.failed')
+  }
+
+  async function attempt(task: string, run: () => Promise<void>): Promise<void> {
+    await run().catch((err: unknown) => log.warn({ task, err }, 'housekeeping.failed'))
   }
 
   const timer = setInterval(() => {
     running ??= round().finally(() => (running = null))
-  }, INTERVAL_MS)
+  }, intervalMs)
   timer.unref()
   return async () => {
     clearInterval(timer)

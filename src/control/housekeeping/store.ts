@@ -1,13 +1,16 @@
+import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 
 const DAY_SECONDS = 86_400
 
-/** How many rows one statement deletes, so that each is short and other statements run in between. */
-const MAX_ROWS = 1000
-
-/** How many statements a round runs for each kind. 50,000 rows a minute are more than a busy gateway writes. */
-const MAX_STATEMENTS = 50
+/** Bounds of the work of one round. */
+const BATCHES = {
+  /** Rows that one statement reads and deletes, so that each is short and other statements run in between. */
+  rows: 1000,
+  /** Statements for each table. 50,000 rows a minute are more than a busy gateway writes. */
+  statements: 50,
+}
 
 /** When an embedded database reclaims space. */
 const VACUUM_AFTER = {
@@ -19,71 +22,50 @@ const VACUUM_AFTER = {
 
 export type HousekeepingStore = ReturnType<typeof makeHousekeepingStore>
 
-/** Deletes rows that are not needed any more, at most `limit`. */
-type Delete = (ago: (days: number) => Date, limit: number) => Promise<{ count: number }>
+/** What a round deleted, and the tables in which it failed. */
+export type Swept = { readonly rows: number; readonly failures: readonly { table: string; err: unknown }[] }
+
+type Ago = (days: number) => Date
+
+/** Deletes one batch of old rows. `isLast`: there is nothing left to look at in this round. */
+type DeleteBatch = (ago: Ago, limit: number) => Promise<{ readonly count: number; readonly isLast: boolean }>
+
+type Table = { readonly table: string; readonly deleteBatch: DeleteBatch }
 
 /** Rows that are not needed any more, and the space that they leave. The audit rows of what happened stay. */
-export function makeHousekeepingStore(db: PrismaClient, vacuumAfter = VACUUM_AFTER) {
-  const kinds: readonly { readonly table: string; readonly deleteSome: Delete }[] = [
-    {
-      table: 'webauthn_challenges',
-      deleteSome: (ago, limit) => db.webauthnChallenge.deleteMany({ where: { expiresAt: { lte: ago(0) } }, limit }),
-    },
-    {
-      table: 'browser_sessions',
-      deleteSome: (ago, limit) =>
-        db.browserSession.deleteMany({
-          where: { OR: [{ absoluteExpiresAt: { lte: ago(7) } }, { revokedAt: { lte: ago(7) } }] },
-          limit,
-        }),
-    },
-    {
-      table: 'device_sessions',
-      deleteSome: (ago, limit) =>
-        db.deviceSession.deleteMany({
-          where: { OR: [{ absoluteExpiresAt: { lte: ago(30) } }, { revokedAt: { lte: ago(30) } }] },
-          limit,
-        }),
-    },
-    {
-      // A login is kept as long as its session, because it says who approved the device.
-      table: 'device_logins',
-      deleteSome: (ago, limit) =>
-        db.deviceLogin.deleteMany({ where: { expiresAt: { lte: ago(1) }, deviceSession: { is: null } }, limit }),
-    },
-    {
-      // Kept for a quarter of a year.
-      table: 'call_events',
-      // The lowest ids are the oldest events, so there is no index on the time, which would slow down every call. The
-      // rows are deleted by their place in the table (ctid), because by id the database may choose to read the whole
-      // table.
-      deleteSome: async (ago, limit) => ({
-        count: await db.$executeRaw`
-          DELETE FROM call_events
-          WHERE at <= ${ago(90)} AND ctid = ANY (ARRAY(SELECT ctid FROM call_events ORDER BY id LIMIT ${limit}::int))`,
-      }),
-    },
-    {
-      // No gateway retries a batch for a week.
-      table: 'call_event_batches',
-      deleteSome: (ago, limit) => db.callEventBatch.deleteMany({ where: { savedAt: { lte: ago(7) } }, limit }),
-    },
-  ]
+export function makeHousekeepingStore(db: PrismaClient, vacuumAfter = VACUUM_AFTER, batches = BATCHES) {
+  const tables = tablesOf(db)
   const deleted = new Map<string, number>()
   let isAlone: boolean | null = null
 
+  async function sweepTable({ table, deleteBatch }: Table, ago: Ago): Promise<number> {
+    let rows = 0
+    for (let statements = 0; statements < batches.statements; statements++) {
+      const { count, isLast } = await deleteBatch(ago, batches.rows)
+      rows += count
+      deleted.set(table, (deleted.get(table) ?? 0) + count)
+      if (isLast) break
+    }
+    return rows
+  }
+
   return {
     /**
-     * Deletes expired challenges, logins and sessions that ended long ago, and old call events. Returns how many rows.
+     * Deletes expired challenges, logins and sessions that ended long ago, and old call events, a bounded number of
+     * rows in each table. A table in which that fails, because it is locked or slow, does not keep the others from
+     * being swept.
      */
-    async sweep(now: Date): Promise<number> {
-      let swept = 0
-      for (const { table, deleteSome } of kinds) {
-        const rows = await deleteAll((limit) => deleteSome((days) => addSeconds(now, -days * DAY_SECONDS), limit))
-        deleted.set(table, (deleted.get(table) ?? 0) + rows)
-        swept += rows
+    async sweep(now: Date): Promise<Swept> {
+      const ago = (days: number) => addSeconds(now, -days * DAY_SECONDS)
+      const failures: { table: string; err: unknown }[] = []
+      let rows = 0
+      for (const table of tables) {
+        rows += await sweepTable(table, ago).catch((err: unknown) => {
+          failures.push({ table: table.table, err })
+          return 0
+        })
       }
-      return swept
+      return { rows, failures }
     },
 
     /**
@@ -103,15 +85,77 @@ export function makeHousekeepingStore(db: PrismaClient, vacuumAfter = VACUUM_AFT
   }
 }
 
-async function deleteAll(deleteSome: (limit: number) => Promise<{ count: number }>): Promise<number> {
-  let rows = 0
-  for (let statements = 0; statements < MAX_STATEMENTS; statements++) {
-    const { count } = await deleteSome(MAX_ROWS)
-    rows += count
-    if (count < MAX_ROWS) break
-  }
-  return rows
+/** The tables in the order in which they are swept: sessions before the logins that they keep. */
+function tablesOf(db: PrismaClient): readonly Table[] {
+  const inPages = (table: string, isOld: (ago: Ago) => Prisma.Sql): Table => ({
+    table,
+    deleteBatch: makePageSweeper(db, table, isOld),
+  })
+  return [
+    {
+      table: 'webauthn_challenges',
+      deleteBatch: (ago, limit) =>
+        toBatch(limit, db.webauthnChallenge.deleteMany({ where: { expiresAt: { lte: ago(0) } }, limit })),
+    },
+    inPages('browser_sessions', (ago) => Prisma.sql`absolute_expires_at <= ${ago(7)} OR revoked_at <= ${ago(7)}`),
+    inPages('device_sessions', (ago) => Prisma.sql`absolute_expires_at <= ${ago(30)} OR revoked_at <= ${ago(30)}`),
+    inPages(
+      'device_logins',
+      // A login is kept as long as its session, because it says who approved the device.
+      (ago) => Prisma.sql`
+        expires_at <= ${ago(1)} AND NOT EXISTS (SELECT 1 FROM device_sessions WHERE login_id = device_logins.id)`,
+    ),
+    {
+      // Kept for a quarter of a year.
+      table: 'call_events',
+      // The lowest ids are the oldest events, so there is no index on the time, which would slow down every call. The
+      // rows are deleted by their place in the table (ctid), because by id the database may choose to read the whole
+      // table.
+      deleteBatch: async (ago, limit) => {
+        const count = await db.$executeRaw`
+          DELETE FROM call_events
+          WHERE at <= ${ago(90)} AND ctid = ANY (ARRAY(SELECT ctid FROM call_events ORDER BY id LIMIT ${limit}::int))`
+        return { count, isLast: count < limit }
+      },
+    },
+    {
+      // No gateway retries a batch for a week.
+      table: 'call_event_batches',
+      deleteBatch: (ago, limit) =>
+        toBatch(limit, db.callEventBatch.deleteMany({ where: { savedAt: { lte: ago(7) } }, limit })),
+    },
+  ]
 }
+
+async function toBatch(limit: number, deleting: Promise<{ count: number }>) {
+  const { count } = await deleting
+  return { count, isLast: count < limit }
+}
+
+/**
+ * Makes a function that reads a table page by page, in the order of its ids, and deletes the old rows of a page. It
+ * goes on where it stopped and starts again at the end, so that no statement reads more than a page, however many rows
+ * are kept, and every old row is reached. Rows that others have locked are left for the next time.
+ */
+function makePageSweeper(db: PrismaClient, name: string, isOld: (ago: Ago) => Prisma.Sql): DeleteBatch {
+  const table = Prisma.raw(name)
+  let after = FIRST_ID
+  return async (ago, limit) => {
+    const [page] = await db.$queryRaw<{ last: string | null; size: number; count: number }[]>`
+      WITH page AS (SELECT id FROM ${table} WHERE id > ${after}::uuid ORDER BY id LIMIT ${limit}::int),
+        old AS (
+          SELECT id FROM ${table} WHERE id IN (SELECT id FROM page) AND (${isOld(ago)}) FOR UPDATE SKIP LOCKED
+        ),
+        deleted AS (DELETE FROM ${table} WHERE id IN (SELECT id FROM old) RETURNING id)
+      SELECT (SELECT id::text FROM page ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM page) AS size,
+        (SELECT count(*)::int FROM deleted) AS count`
+    const isLast = !page || page.size < limit
+    after = isLast ? FIRST_ID : (page.last ?? FIRST_ID)
+    return { count: page?.count ?? 0, isLast }
+  }
+}
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** Whether the database is a single process without background workers (PostgreSQL, `pg_stat_activity`). */
 async function isStandalone(db: PrismaClient): Promise<boolean> {

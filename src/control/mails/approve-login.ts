@@ -1,6 +1,6 @@
 import type { Secret } from '../../kernel/secret.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
-import { composeMail, quoteUnlinked } from './compose.ts'
+import { composeMail, nameInSubject, quoteUnlinked } from './compose.ts'
 import type { ComposedMail, Part } from './compose.ts'
 
 export type ApproveLogin = {
@@ -19,7 +19,9 @@ export type ApproveLogin = {
 
 /** Asks the owner of the address to approve a login. The link opens a page; opening it approves nothing. */
 export function approveLoginMail(login: ApproveLogin): ComposedMail {
-  return composeMail('Approve this sign-in', [
+  const which = login.userCode ? `sign-in ${login.userCode}` : 'a sign-in'
+  const subject = `Approve ${which} on ${nameInSubject(login.deviceName)}`
+  return composeMail({ subject, title: 'Approve this sign-in' }, [
     { kind: 'paragraph', text: `A device wants to sign in to ${login.team} with your email address.` },
     codePart(login.userCode),
     {

@@ -1,6 +1,7 @@
 import { html, type Html } from '../../http/page.ts'
+import { cleanDeviceName } from '../../kernel/device-name.ts'
 
-/** An email without its addresses. The subject is a constant of its kind, so no caller's text gets into a header. */
+/** An email without its addresses. The subject is one line. */
 export type ComposedMail = { readonly subject: string; readonly text: string; readonly html: string }
 
 /** One part of an email. The text form and the HTML form are made of the same parts. */
@@ -14,15 +15,37 @@ export type Part =
 /** `note` says what the value is, or where it comes from. */
 export type Fact = { readonly label: string; readonly value: string; readonly note?: string }
 
+/** What an email says first. */
+export type Heading = {
+  /** Tells emails of one kind apart in a list. Names of other people are in it only by `nameInSubject`. */
+  readonly subject: string
+  /** A constant of the kind of email. */
+  readonly title: string
+}
+
 /**
  * Composes an email: text of at most 76 columns except for addresses, and plain HTML that follows the reader's colours.
  */
-export function composeMail(subject: string, parts: readonly Part[]): ComposedMail {
+export function composeMail({ subject, title }: Heading, parts: readonly Part[]): ComposedMail {
   return {
     subject,
     text: `${parts.map(toText).join('\n\n')}\n\n-- \n${SIGNATURE}\n`,
-    html: String(toDocument(subject, parts)),
+    html: String(toDocument(title, parts)),
   }
+}
+
+/** The longest name in a subject, in code points. Lists of emails cut longer subjects off. */
+const MAX_SUBJECT_NAME_LENGTH = 40
+
+/**
+ * A caller's text for a subject: one line of visible characters, at most 40 code points, in which no email client finds
+ * a link. A line break would start another header.
+ */
+export function nameInSubject(text: string): string {
+  const points = Array.from(cleanDeviceName(text) ?? 'a name that cannot be shown')
+  const isLong = points.length > MAX_SUBJECT_NAME_LENGTH
+  const shown = isLong ? `${points.slice(0, MAX_SUBJECT_NAME_LENGTH - 1).join('')}…` : points.join('')
+  return unlink(shown)
 }
 
 /**
@@ -30,7 +53,11 @@ export function composeMail(subject: string, parts: readonly Part[]): ComposedMa
  * separates the parts of addresses. The text looks the same and can be copied.
  */
 export function quoteUnlinked(text: string): string {
-  return `“${text.replace(/[.:/@](?=\S)/g, '$&\u200B')}”`
+  return `“${unlink(text)}”`
+}
+
+function unlink(text: string): string {
+  return text.replace(/[.:/@](?=\S)/g, '$&\u200B')
 }
 
 const SIGNATURE = 'Sent by svc. Replies to this address are not read.'
@@ -98,7 +125,7 @@ const STYLE = {
   signature: 'margin:28px 0 0;padding-top:14px;border-top:1px solid #8a9699;font-size:13px;opacity:0.75',
 } as const
 
-function toDocument(subject: string, parts: readonly Part[]): Html {
+function toDocument(title: string, parts: readonly Part[]): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -107,12 +134,12 @@ function toDocument(subject: string, parts: readonly Part[]): Html {
         <meta name="color-scheme" content="light dark" />
         <meta name="supported-color-schemes" content="light dark" />
         <meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no" />
-        <title>${subject}</title>
+        <title>${title}</title>
       </head>
       <body style="${STYLE.body}">
         <div style="${STYLE.container}">
           <p style="${STYLE.brand}">svc</p>
-          <h1 style="${STYLE.heading}">${subject}</h1>
+          <h1 style="${STYLE.heading}">${title}</h1>
           ${parts.map(toHtml)}
           <p style="${STYLE.signature}">${SIGNATURE}</p>
         </div>

@@ -1,6 +1,6 @@
 import { toUtcText } from '../../kernel/utc-text.ts'
-import { composeMail, quoteUnlinked } from './compose.ts'
-import type { ComposedMail, Part } from './compose.ts'
+import { composeMail, nameInSubject, quoteUnlinked } from './compose.ts'
+import type { ComposedMail, Heading, Part } from './compose.ts'
 
 /** When and where it happened, and the page on which the person can act. */
 type Occurrence = {
@@ -19,7 +19,7 @@ export type DeviceSignedIn = Occurrence & {
 
 /** Tells that a new device signed in, and how to sign it out. */
 export function deviceSignedInMail(data: DeviceSignedIn): ComposedMail {
-  return composeMail('A new device signed in', [
+  return composeMail(headingOf('A new device signed in', data.deviceName), [
     { kind: 'paragraph', text: `A device signed in to ${data.team} with your account.` },
     {
       kind: 'facts',
@@ -52,7 +52,7 @@ export type PasskeyChanged = Occurrence & {
 
 /** Tells that a passkey was added to the account, or removed from it. */
 export function passkeyChangedMail(data: PasskeyChanged): ComposedMail {
-  return composeMail(data.change === 'added' ? 'A passkey was added' : 'A passkey was removed', [
+  return composeMail(headingOf(`A passkey was ${data.change}`, data.passkeyName), [
     { kind: 'paragraph', text: PASSKEY_WORDS[data.change] },
     { kind: 'facts', facts: [{ label: 'Passkey', value: quoteUnlinked(data.passkeyName) }, ...placeAndTime(data)] },
     { kind: 'paragraph', text: 'If this was you, there is nothing to do.' },
@@ -75,7 +75,7 @@ export type RefreshReused = Occurrence & { readonly deviceName: string }
 
 /** Tells that a device was signed out because a replaced refresh token was used again (RFC 9700, section 4.14). */
 export function refreshReusedMail(data: RefreshReused): ComposedMail {
-  return composeMail('We signed out one of your devices', [
+  return composeMail(headingOf('We signed out one of your devices', data.deviceName), [
     {
       kind: 'paragraph',
       text:
@@ -92,6 +92,11 @@ export function refreshReusedMail(data: RefreshReused): ComposedMail {
     },
     toDevices(data),
   ])
+}
+
+/** The name is in the subject, so that two emails of one kind can be told apart in a list. */
+function headingOf(title: string, name: string): Heading {
+  return { title, subject: `${title}: ${nameInSubject(name)}` }
 }
 
 function deviceFact(deviceName: string) {

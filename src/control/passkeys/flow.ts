@@ -7,6 +7,7 @@ import { makeBrowserSessionStore } from '../browser-session/store.ts'
 import type { Notify } from '../notify.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
 import type { OpenSession } from '../tokens/open.ts'
+import { makeChallenges } from './challenges.ts'
 import { makePasskeyChanges } from './changes.ts'
 import { makePasskeyLogin } from './login.ts'
 import { makePasskeyRegistration } from './registration.ts'
@@ -35,12 +36,13 @@ export function makePasskeyFlow(needs: Needs) {
   const { db, findInvitation, openSession, issueTokens, notify, webauthn, starts, lifetimes, secure, clock, log } =
     needs
   const passkeys = makePasskeyStore(db)
+  const challenges = makeChallenges({ passkeys, clock })
   const changes = makePasskeyChanges({ passkeys, notify, clock })
-  const registration = makePasskeyRegistration({ passkeys, webauthn, notify, clock, log })
+  const registration = makePasskeyRegistration({ passkeys, challenges, webauthn, notify, clock, log })
   const login = makePasskeyLogin({
-    passkeys,
+    challenges,
     browserSessions: makeBrowserSessionStore(db),
-    verifyPasskey: makeVerifyPasskey({ passkeys, webauthn, clock, log }),
+    verifyPasskey: makeVerifyPasskey({ passkeys, challenges, webauthn, clock, log }),
     findInvitation,
     openSession,
     rpId: webauthn.rpId,

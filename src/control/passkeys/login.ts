@@ -5,7 +5,6 @@ import type { FindInvitation } from '../../directory/members.ts'
 import { cookieOf } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import { ipOf } from '../../http/request.ts'
-import { addSeconds } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { cleanDeviceName } from '../../kernel/device-name.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
@@ -15,8 +14,7 @@ import { beginBrowserSession } from '../browser-session/begin.ts'
 import type { BrowserSessionStore } from '../browser-session/store.ts'
 import type { OpenSession } from '../tokens/open.ts'
 import type { DeviceSession } from '../tokens/store.ts'
-import { CHALLENGE_SECONDS } from './rules.ts'
-import type { PasskeyStore } from './store.ts'
+import type { Challenges } from './challenges.ts'
 import type { VerifyPasskey } from './verify.ts'
 import { makeLoginOptions } from './webauthn.ts'
 
@@ -35,7 +33,7 @@ export type PasskeyLogin = {
 }
 
 type Needs = {
-  readonly passkeys: PasskeyStore
+  readonly challenges: Challenges
   readonly browserSessions: BrowserSessionStore
   readonly verifyPasskey: VerifyPasskey
   readonly findInvitation: FindInvitation
@@ -46,7 +44,7 @@ type Needs = {
 }
 
 export function makePasskeyLogin(needs: Needs): PasskeyLogin {
-  const { passkeys, browserSessions, verifyPasskey, findInvitation, openSession, rpId, clock, log } = needs
+  const { challenges, browserSessions, verifyPasskey, findInvitation, openSession, rpId, clock, log } = needs
 
   /**
    * The device id of the session that this browser's cookie belongs to, so that a second sign-in replaces the first
@@ -60,11 +58,8 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
 
   return {
     async start(email) {
-      const now = clock.now()
       const { options, challenge } = await makeLoginOptions(rpId)
-      const expiresAt = addSeconds(now, CHALLENGE_SECONDS)
-      const row = { ceremony: 'authentication', accountId: null, sessionId: null, email, expiresAt } as const
-      await passkeys.saveChallenge(hashSecret(challenge), row, now)
+      await challenges.save(challenge, { ceremony: 'authentication', accountId: null, sessionId: null, email })
       return options
     },
 

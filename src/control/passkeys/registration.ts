@@ -1,16 +1,15 @@
 import type { FinishPasskeyRegistration, PasskeyCreationOptions } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import { addSeconds } from '../../kernel/clock.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { cleanDeviceName } from '../../kernel/device-name.ts'
-import { hashSecret } from '../../kernel/secret.ts'
 import { toUtcText } from '../../kernel/utc-text.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../notify.ts'
-import { CHALLENGE_SECONDS, isFresh, MAX_PASSKEYS, mayRegister } from './rules.ts'
+import type { Challenges } from './challenges.ts'
+import { isFresh, MAX_PASSKEYS, mayRegister } from './rules.ts'
 import type { ListedPasskey, PasskeyStore } from './store.ts'
-import { makeRegistrationOptions, readChallenge, verifyRegistration } from './webauthn.ts'
+import { makeRegistrationOptions, verifyRegistration } from './webauthn.ts'
 import type { Webauthn } from './webauthn.ts'
 
 /** Adds a passkey to the caller's account. */
@@ -25,6 +24,7 @@ export type PasskeyRegistration = {
 
 type Needs = {
   readonly passkeys: PasskeyStore
+  readonly challenges: Challenges
   readonly webauthn: Webauthn
   readonly notify: Notify
   readonly clock: Clock
@@ -33,18 +33,16 @@ type Needs = {
 
 const FULL = { message: `An account can have ${MAX_PASSKEYS} passkeys. Delete one first.` }
 
-export function makePasskeyRegistration({ passkeys, webauthn, notify, clock, log }: Needs): PasskeyRegistration {
+export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
+  const { passkeys, challenges, webauthn, notify, clock, log } = needs
   return {
     async start(caller) {
-      const now = clock.now()
-      if (!isFresh(caller, now)) throw new ApiError('reauthenticate')
+      if (!isFresh(caller, clock.now())) throw new ApiError('reauthenticate')
       const { accountId, sessionId } = caller
       const registrant = await passkeys.findRegistrant(accountId)
       if (registrant.passkeys.length >= MAX_PASSKEYS) throw new ApiError('conflict', FULL)
       const { options, challenge } = await makeRegistrationOptions(webauthn.rpId, registrant)
-      const expiresAt = addSeconds(now, CHALLENGE_SECONDS)
-      const row = { ceremony: 'registration', accountId, sessionId, email: null, expiresAt } as const
-      await passkeys.saveChallenge(hashSecret(challenge), row, now)
+      await challenges.save(challenge, { ceremony: 'registration', accountId, sessionId, email: null })
       return options
     },
 
@@ -53,10 +51,11 @@ export function makePasskeyRegistration({ passkeys, webauthn, notify, clock, log
       const { accountId } = caller
       const name = given === undefined ? defaultName(now) : cleanDeviceName(given)
       if (!name) throw new ApiError('invalid_request', { message: 'name must have visible characters.' })
-      const secret = readChallenge(credential.response.clientDataJSON)
-      const challenge = secret && (await passkeys.consumeChallenge(hashSecret(secret)))
+      const consumed = await challenges.consume(credential.response.clientDataJSON)
       const made =
-        challenge && mayRegister(challenge, caller, now) ? await verifyRegistration(webauthn, credential, secret) : null
+        consumed && mayRegister(consumed.challenge, caller, now)
+          ? await verifyRegistration(webauthn, credential, consumed.secret)
+          : null
       if (!made) throw new ApiError('unauthorized', { message: 'This passkey was not made for this session.' })
 
       const added = await passkeys.add(made, { accountId, name, ip }, now)

@@ -2,11 +2,11 @@ import type { FinishPasskeyLogin } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
-import { hashSecret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
+import type { Challenges } from './challenges.ts'
 import { isCounterRegression, maySignIn } from './rules.ts'
 import type { PasskeyStore, StoredPasskey } from './store.ts'
-import { readChallenge, verifyLogin } from './webauthn.ts'
+import { verifyLogin } from './webauthn.ts'
 import type { Webauthn } from './webauthn.ts'
 
 /**
@@ -17,23 +17,23 @@ export type VerifyPasskey = (body: FinishPasskeyLogin, ip: string) => Promise<St
 
 type Needs = {
   readonly passkeys: PasskeyStore
+  readonly challenges: Challenges
   readonly webauthn: Webauthn
   readonly clock: Clock
   readonly log: Logger
 }
 
-export function makeVerifyPasskey({ passkeys, webauthn, clock, log }: Needs): VerifyPasskey {
+export function makeVerifyPasskey({ passkeys, challenges, webauthn, clock, log }: Needs): VerifyPasskey {
   return async ({ credential, email }, ip) => {
     const now = clock.now()
     const refused = new ApiError('unauthorized', { message: 'This passkey does not sign you in.' })
-    const secret = readChallenge(credential.response.clientDataJSON)
-    const challenge = secret && (await passkeys.consumeChallenge(hashSecret(secret)))
+    const consumed = await challenges.consume(credential.response.clientDataJSON)
     const passkey = await passkeys.findByCredential(credential.id)
-    if (!secret || !challenge || !passkey) throw refused
+    if (!consumed || !passkey) throw refused
     const claim = { email: readEmail(email), userHandle: credential.response.userHandle ?? null }
-    if (!maySignIn(challenge, passkey, claim, now)) throw refused
+    if (!maySignIn(consumed.challenge, passkey, claim, now)) throw refused
 
-    const used = await verifyLogin(webauthn, credential, secret, passkey)
+    const used = await verifyLogin(webauthn, credential, consumed.secret, passkey)
     if (!used) throw refused
     if (isCounterRegression(passkey.counter, used.counter)) {
       await passkeys.saveRegression(passkey, used.counter, ip, now)

@@ -58,6 +58,7 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
     const verdict = judgeRefresh(session, { generation, fingerprint }, lifetimes.refreshReplaySeconds, now)
     if (verdict === 'repeat') return session
     if (verdict === 'reuse') await endFamily(session, now, client.ip)
+    if (verdict === 'ahead') logRestored(session, generation)
     if (verdict !== 'rotate') throw new ApiError(verdict === 'expired' ? 'expired' : 'unauthorized')
 
     const idleExpiresAt = idleEnd(now, lifetimes, session.absoluteExpiresAt)
@@ -77,6 +78,11 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
     if (!ended) return
     notify.refreshReused(session.email, { at: now, ip, deviceName: session.deviceName })
     log.warn({ sessionId: session.id, accountId: session.accountId }, 'refresh_token.reused')
+  }
+
+  /** Tells the operator why a device that did nothing wrong has to sign in again. */
+  function logRestored({ id, accountId, generation }: DeviceSession, tokenGeneration: number): void {
+    log.warn({ sessionId: id, accountId, generation, tokenGeneration }, 'refresh_token.ahead_of_session')
   }
 
   return async (token, account, client) => {

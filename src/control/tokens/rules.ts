@@ -23,8 +23,11 @@ export type DeviceSessionState = {
   readonly revoked: boolean
 }
 
-/** `rotate`: move to the next generation. `repeat`: give the same answer again. `reuse`: end the session. */
-export type RefreshVerdict = 'rotate' | 'repeat' | 'reuse' | 'unauthorized' | 'expired'
+/**
+ * `rotate`: move to the next generation. `repeat`: give the same answer again. `reuse`: end the session. `ahead`:
+ * refuse, because the database is an older copy than the token.
+ */
+export type RefreshVerdict = 'rotate' | 'repeat' | 'reuse' | 'ahead' | 'unauthorized' | 'expired'
 
 /** Decides what a genuine refresh token gets. `replaySeconds` is how long a lost answer may be repeated. */
 export function judgeRefresh(
@@ -36,8 +39,9 @@ export function judgeRefresh(
   if (session.revoked) return 'unauthorized'
   if (now >= session.idleExpiresAt || now >= session.absoluteExpiresAt) return 'expired'
   if (token.generation === session.generation) return 'rotate'
-  // A token ahead of its session means that the database was restored from an older copy. It is no sign of theft.
-  if (token.generation > session.generation) return 'unauthorized'
+  // It is no sign of theft, so the session lives on: its device has to sign in again, and others of the account are not
+  // affected.
+  if (token.generation > session.generation) return 'ahead'
   return isLostAnswer(session, token, replaySeconds, now) ? 'repeat' : 'reuse'
 }
 

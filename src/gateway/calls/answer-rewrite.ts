@@ -46,9 +46,7 @@ export function translateAnswers(call: RewrittenCall, { stream, whole }: AnswerT
     whole(answer) {
       if (answer.status >= 300) return readError(call, dialect, answer)
       const made = whole(parse(answer.body))
-      return toJson(
-        'answer' in made ? { status: answer.status, body: made.answer } : dialect.errorAnswer(502, made.failed),
-      )
+      return 'answer' in made ? toJson({ status: answer.status, body: made.answer }) : toFailed(dialect, made.failed)
     },
   }
 }
@@ -57,7 +55,13 @@ export function translateAnswers(call: RewrittenCall, { stream, whole }: AnswerT
 function readOtherShape({ operation, backend }: RewrittenCall, dialect: DialectTraits, { body }: WholeAnswer) {
   if (operation.reach === 'own_dialect') return new ApiError('not_supported')
   backend.dialects.forget(operation.dialect)
-  return toJson(dialect.errorAnswer(502, failureOf(body)))
+  return toFailed(dialect, failureOf(body))
+}
+
+/** A failure that the backend reported with the status of an answer. */
+function toFailed(dialect: DialectTraits, failure: Failure): WholeAnswer | ApiError {
+  if (failure.kind === 'account') return new ApiError('upstream_refused_credential')
+  return toJson(dialect.errorAnswer(502, failure))
 }
 
 function readError(call: RewrittenCall, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
@@ -65,8 +69,7 @@ function readError(call: RewrittenCall, dialect: DialectTraits, answer: WholeAns
   const failure = failureOf(body)
   if (status === 404 || (status === 400 && MODEL_NOT_FOUND.test(failure.message))) return refuseMissing(call)
   if (status === 501 && call.operation.reach === 'own_dialect') return new ApiError('not_supported')
-  // The credential is the gateway's. A caller that gets 401 would discard its own.
-  if (status < 400 || status === 401) {
+  if (status < 400) {
     const { title } = call.backend.traits
     return new ApiError('upstream_failed', { message: `The ${title} refused the gateway with status ${status}.` })
   }

@@ -58,9 +58,20 @@ const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
   'x-should-retry',
   'x-models-etag',
   'x-reasoning-included',
+  // Not the whole prefixes `openai-` and `anthropic-`: other headers name the operator's organization and project.
+  'openai-model',
+  'openai-processing-ms',
+  'openai-version',
 ])
 
-const PREFIXES_TO_CALLER = ['x-ratelimit-', 'anthropic-', 'openai-', 'x-codex-'] as const
+const PREFIXES_TO_CALLER = [
+  'x-ratelimit-',
+  'anthropic-ratelimit-',
+  // Limits of the fast mode and of the priority tier.
+  'anthropic-fast-',
+  'anthropic-priority-',
+  'x-codex-',
+] as const
 
 /** Connection options that name no header (RFC 9110, section 7.6.1). */
 const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive'])
@@ -68,8 +79,8 @@ const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive']
 /**
  * The headers of a request to a backend: the credential, and the caller's headers that may cross. The content type is
  * ours, because a charset in the caller's could make the backend read another body than the one that was checked. The
- * body has been decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because token usage is
- * read from its passing bytes.
+ * body has been decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because
+ * token usage is read from its passing bytes.
  */
 export function toBackendHeaders(callerHeaders: readonly string[], credential: Credential | null): HeaderList {
   const headers = toCredentialHeader(credential)

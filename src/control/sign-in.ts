@@ -1,0 +1,47 @@
+import type { MemberStore } from '../directory/members.ts'
+import { makeDeviceLoginFlow } from './device-login/flow.ts'
+import type { ControlLimits } from './limits.ts'
+import type { ControlNeeds } from './needs.ts'
+import { makePasskeyFlow } from './passkeys/flow.ts'
+import { makeTokenFlow } from './tokens/flow.ts'
+
+/** What is made before these flows, because other flows need it too. */
+type Shared = { readonly limits: ControlLimits; readonly members: MemberStore; readonly secure: boolean }
+
+/** Sessions and their tokens, and the two flows that open a session: device logins and passkeys. */
+export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure }: Shared) {
+  const { settings, database, mailer, keys, onSessionEnd, notify, clock, log } = needs
+  const { baseUrl, login, tokens: lifetimes, rpId } = settings
+  const db = database.prisma
+  const { findInvitation } = members
+  const tokens = makeTokenFlow({ db, keys, issuer: baseUrl, lifetimes, secure, notify, onSessionEnd, clock, log })
+  const { openSession, issueTokens } = tokens
+  const deviceLogin = makeDeviceLoginFlow({
+    db,
+    findInvitation,
+    mailer,
+    openSession,
+    issueTokens,
+    settings: login,
+    lifetimes,
+    limits: limits.logins,
+    baseUrl,
+    secure,
+    clock,
+    log,
+  })
+  const passkeys = makePasskeyFlow({
+    db,
+    findInvitation,
+    openSession,
+    issueTokens,
+    notify,
+    webauthn: { rpId, origin: new URL(baseUrl).origin },
+    starts: limits.passkeyStarts,
+    lifetimes,
+    secure,
+    clock,
+    log,
+  })
+  return { tokens, deviceLogin, passkeys }
+}
