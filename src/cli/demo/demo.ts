@@ -24,7 +24,10 @@ type Options = {
   readonly interrupted: () => Promise<unknown>
 }
 
-/** Starts the service and an echo engine, walks through a login and calls, and keeps serving. Throws a `TourError` when a step fails. */
+/**
+ * Starts the service and an echo engine, walks through a login and calls, and keeps serving. Throws a `TourError` when
+ * a step fails.
+ */
 export async function runDemo({ once, print, interrupted }: Options): Promise<void> {
   const echo = await startEchoEngine()
   const config = readConfig(undefined, settingsOfDemo(echo.url))
