@@ -44,7 +44,8 @@ export function makeOutput({ variables }: Environment): Output {
     style,
     noteStyle: painter(stderr),
     isInteractive: stdin.isTTY && stderr.isTTY,
-    busy: (message, task) => (stderr.isTTY ? withSpinner(message, task) : task()),
+    // A terminal that does not say how wide it is gets no spinner: it would draw one character a line.
+    busy: (message, task) => (stderr.isTTY && stderr.columns > 0 ? withSpinner(message, task) : task()),
   }
 }
 
@@ -55,7 +56,7 @@ function hasColour(stream: NodeJS.WriteStream, variables: Environment['variables
 
 async function withSpinner<T>(message: string, task: () => Promise<T>): Promise<T> {
   const { spinner } = await import('@clack/prompts')
-  const shown = spinner({ output: process.stderr })
+  const shown = spinner({ output: process.stderr, withGuide: false })
   shown.start(message)
   try {
     return await task()

@@ -25,8 +25,8 @@ type Options = {
 }
 
 /**
- * Starts the service and an echo engine, walks through a login and calls, and keeps serving. Throws a `TourError`
- * when a step fails.
+ * Starts the service and an echo engine, walks through a login and calls, and keeps serving. Throws a `TourError` when
+ * a step fails.
  */
 export async function runDemo({ once, print, interrupted }: Options): Promise<void> {
   const echo = await startEchoEngine()

@@ -21,8 +21,8 @@ export class TourError extends Error {
 const QUESTION = 'Hello from the demo, what do you say?'
 
 /**
- * Logs in and calls a model through the real routes, and prints each step. Throws a `TourError` at the first step
- * that fails.
+ * Logs in and calls a model through the real routes, and prints each step. Throws a `TourError` at the first step that
+ * fails.
  */
 export async function takeTour({ baseUrl, email, lastEmail, print }: Needs): Promise<TokenSet> {
   const client = createClient({ baseUrl })
