@@ -66,12 +66,12 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
 const ALWAYS_SPOKEN: DialectSupport = { isNative: true, isStateful: true }
 
 async function probeDialect(send: SendProbe, probe: NativeProbe, model: string): Promise<DialectSupport | null> {
-  const { path, body, impossible, isAnswer, ignoring } = probe
+  const { path, body, impossible, isAnswer, ifIgnored } = probe
   const judged = judgeProbe(await send(path, { model, ...body }), isAnswer)
   if (judged !== 'native') return judged && { isNative: false, isStateful: false }
   const rejects = judgeRejection(await send(path, { model, ...body, ...impossible }), isAnswer)
   if (rejects === null) return null
-  return ignoring === 'foreign' ? { isNative: rejects, isStateful: false } : { isNative: true, isStateful: rejects }
+  return ifIgnored === 'foreign' ? { isNative: rejects, isStateful: false } : { isNative: true, isStateful: rejects }
 }
 
 /**
