@@ -12,6 +12,7 @@ import type { Connections } from './connections.ts'
 import { isDatabaseUnavailable } from './errors.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import type { MigrationConnection } from './migrations.ts'
+import { MAX_WAITS_FOR_CONNECTION } from './silence.ts'
 
 /** Migrates a database on a Postgres server and opens connections to it. */
 export async function openPostgres(url: Secret, log: Logger | null): Promise<Database> {
@@ -20,7 +21,7 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
   const prisma = new PrismaClient({
     adapter: postgresAdapter(connections),
     errorFormat: 'minimal',
-    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS + 500, timeout: 10_000 },
+    transactionOptions: { maxWait: CONNECT_TIMEOUT_MS * MAX_WAITS_FOR_CONNECTION + 500, timeout: 10_000 },
   })
   return {
     prisma,

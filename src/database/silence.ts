@@ -24,6 +24,12 @@ const MAX_TICKS_WITHOUT_ANSWER = 16
 const MAX_TICKS_OF_STATEMENT = 30
 
 /**
+ * How often a statement waits for a connection while others have results: a busy database is not a silent one. With
+ * `CONNECT_TIMEOUT_MS` for each, this is at most 3.6 s.
+ */
+export const MAX_WAITS_FOR_CONNECTION = 3
+
+/**
  * Makes a watch that calls `onSilence` after 1.6 s without any answer to running statements, or after 3 s without an
  * answer to one of them. It counts the ticks of a timer and not the time: when this process gets no CPU, answers may be
  * waiting unread, and then there are no ticks either.
@@ -31,6 +37,8 @@ const MAX_TICKS_OF_STATEMENT = 30
 export function makeSilenceWatch({ onSilence, isTimeout }: Needs): SilenceWatch {
   const running = new Set<{ ticks: number }>()
   let ticksWithoutAnswer = 0
+  /** How many statements had a result so far. */
+  let results = 0
   let timer: NodeJS.Timeout | undefined
 
   function tick(): void {
@@ -58,16 +66,30 @@ export function makeSilenceWatch({ onSilence, isTimeout }: Needs): SilenceWatch 
     if (running.size === 0) clearInterval(timer)
   }
 
+  async function runOnce<T>(run: () => Promise<T>): Promise<T> {
+    const statement = begin()
+    try {
+      const result = await run()
+      results += 1
+      end(statement, true)
+      return result
+    } catch (error) {
+      end(statement, !isTimeout(error))
+      throw error
+    }
+  }
+
   return {
     async watch(run) {
-      const statement = begin()
-      try {
-        const answer = await run()
-        end(statement, true)
-        return answer
-      } catch (error) {
-        end(statement, !isTimeout(error))
-        throw error
+      for (let waits = 1; ; waits++) {
+        const before = results
+        try {
+          return await runOnce(run)
+        } catch (error) {
+          // Other statements had results meanwhile, so the queue for connections moves.
+          const isMoving = results > before && waits < MAX_WAITS_FOR_CONNECTION
+          if (!isMoving || !isTimeout(error)) throw error
+        }
       }
     },
   }

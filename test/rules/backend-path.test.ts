@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openConnections } from '../../src/gateway/backends/backend.ts'
+import { openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { toBackendPath, upstreamOf } from '../../src/gateway/backends/table.ts'
 import type { GroupedPath } from '../../src/gateway/backends/table.ts'
 
@@ -28,7 +28,7 @@ describe('the path of a call at its backend', () => {
     ],
     ['https://c.example', '/codex/v1/responses', '/codex/v1/responses?q=a?b', '/v1/responses?q=a?b'],
   ])('%s with %s asked as %s becomes %s', async (url, path, callerUrl, expected) => {
-    const { prefix, pool } = openConnections(new URL(url), { connectTimeoutMs: 1000, idleTimeoutMs: 1000 })
+    const { prefix, pool } = openBackendPool(new URL(url), { connectTimeoutMs: 1000, idleTimeoutMs: 1000 })
     expect(toBackendPath(prefix, path, callerUrl)).toBe(expected)
     await pool.destroy()
   })

@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
-import { openConnections } from '../../src/gateway/backends/backend.ts'
+import { openBackendPool } from '../../src/gateway/backends/backend.ts'
 import type { Dialect, StreamFailure } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { startExchange } from '../../src/gateway/exchange/exchange.ts'
@@ -47,7 +47,7 @@ export async function startRelay(
   { idleTimeoutMs = 10_000, url, leavesFirst = false, endsAtOnce, dialect = 'chat', ...options }: Given = {},
 ) {
   const upstream = await startUpstream(script)
-  const connections = openConnections(url ?? upstream.url, { connectTimeoutMs: 2000, idleTimeoutMs })
+  const connections = openBackendPool(url ?? upstream.url, { connectTimeoutMs: 2000, idleTimeoutMs })
   const exchanges: Exchange[] = []
   const responses: ServerResponse[] = []
   const sockets: Socket[] = []

@@ -5,7 +5,7 @@ import type { KindTraits } from './kinds.ts'
 import type { BackendKind, BackendName } from './table.ts'
 import type { ModelState } from './worker-state.ts'
 
-/** A server that calls can go to. */
+/** A server that model calls are sent to. */
 export type Backend = {
   readonly name: BackendName
   readonly kind: BackendKind
@@ -24,52 +24,52 @@ export type Backend = {
 }
 
 export type BackendDialects = {
-  /** The dialects that it speaks in any case. */
+  /** The dialects that it is known to support, without a probe. */
   readonly certain: readonly Dialect[]
-  /** Whether a call in this dialect can go there as it is, as far as is known. Never waits. */
+  /** Whether a call in this dialect can be sent untranslated, as far as is known now. Never waits. */
   speaks(dialect: Dialect, call: DialectNeeds): boolean
   /**
-   * The answer to a call in this dialect was no such answer: what was found out about the backend's dialects may be
-   * wrong by now.
+   * Called when the answer to a call in this dialect did not have the shape of the dialect: what was found out about
+   * the backend's dialects may be out of date.
    */
   forget(dialect: Dialect): void
 }
 
 export type DialectNeeds = {
-  /** The model's name there. */
+  /** The model's name at the backend. */
   readonly model: string
-  /** The request refers to what only the server that answered before can know. */
+  /** The request refers to state that only the server of an earlier answer has, such as `previous_response_id`. */
   readonly needsStoredState: boolean
 }
 
-/** Whether a backend can serve a model. The model's name is the one there. */
+/** Whether a backend can serve a model. `model` is the model's name at the backend. */
 export type BackendHealth = {
-  /** What is known now; asks again in the background when that is old. Null: nothing is known yet. */
+  /** The last known state; when it is old, a new one is fetched in the background. Null: not known yet. */
   lastKnown(model: string): ModelState | null
-  /** What is true now. */
+  /** The current state. Waits for a new answer when the last one is old. */
   check(model: string): Promise<ModelState>
-  /** A call has failed: asks at once, in the background. */
+  /** Fetches the state in the background now, for example because a call has failed. */
   recheck(): void
 }
 
 export type Timeouts = {
   readonly connectTimeoutMs: number
-  /** No byte for this long, before the first one too. */
+  /** The longest time without a byte, also before the first byte. */
   readonly idleTimeoutMs: number
 }
 
-/** The connections of a backend at this URL. */
-export function openConnections({ origin, pathname }: URL, { connectTimeoutMs, idleTimeoutMs }: Timeouts) {
+/** Opens the connection pool of a backend at this URL. It connects when the first request needs it. */
+export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, idleTimeoutMs }: Timeouts) {
   const pool = new Pool(origin, {
-    // A stream keeps its connection for minutes: with a limit, calls would wait for each other.
+    // No limit: a stream keeps its connection for minutes, so with a limit, calls would wait for each other.
     connections: null,
     pipelining: 1,
     allowH2: false,
     connectTimeout: connectTimeoutMs,
     headersTimeout: idleTimeoutMs,
     bodyTimeout: idleTimeoutMs,
-    // Shorter than common servers keep an idle connection (5 s), so that no call is written to one that is being
-    // closed.
+    // Shorter than the 5 s for which common servers keep an idle connection, so that no call is written to a
+    // connection that the server is closing.
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 600_000,
     keepAliveTimeoutThreshold: 2_000,
@@ -79,7 +79,7 @@ export function openConnections({ origin, pathname }: URL, { connectTimeoutMs, i
   return { pool, prefix: pathname.replace(/\/+$/, ''), idleTimeoutMs }
 }
 
-/** Breaks off every call of a backend and closes its connections. */
+/** Aborts every call of a backend and closes its connections. */
 export async function closeBackend({ pool }: Pick<Backend, 'pool'>): Promise<void> {
   await pool.destroy()
 }

@@ -15,7 +15,7 @@ export type Backends = {
   readonly worker: Worker | null
   /** A backend; null when it is not configured. */
   find(name: BackendName): Backend | null
-  /** Breaks off every call and closes every connection. */
+  /** Aborts every call and closes every connection. */
   close(): Promise<void>
 }
 

@@ -2,23 +2,24 @@ import type { ErrorCode } from '../../http/errors.ts'
 import type { NoAnswer } from '../exchange/send.ts'
 import type { BackendKind } from './table.ts'
 
+/** What differs between the kinds of backends. */
 export type KindTraits = {
-  /** How messages to callers call it. */
+  /** Its name in messages to callers. */
   readonly title: string
   /**
    * Answers name the backend's model and are rewritten to name the service's model. Otherwise their bytes pass
    * unchanged.
    */
   readonly isRenamed: boolean
-  /** A stream takes its connection with it. */
+  /** The backend closes its connection after each stream, so the connection is not used again. */
   readonly closesAfterStream: boolean
-  /** It refuses a conversation that contains reasoning of another kind of backend. */
+  /** It refuses a conversation that contains reasoning which no vendor has signed. */
   readonly refusesLocalReasoning: boolean
-  /** What the caller gets when there is no answer. */
+  /** The error code for the caller when the backend gives no answer. */
   readonly failureCodes: Readonly<Record<NoAnswer, ErrorCode>>
 }
 
-/** What differs from one kind of backend to the next. */
+/** The traits of each kind of backend. */
 export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
   vendor: {
     title: 'upstream',
@@ -30,8 +31,8 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
   engine: {
     title: 'local worker',
     isRenamed: true,
-    // llama.cpp closes its connection after each stream without saying so. A call that came at once would be lost on
-    // it.
+    // llama.cpp closes its connection after each stream without announcing it. A call that is sent on that connection
+    // right away would be lost.
     closesAfterStream: true,
     refusesLocalReasoning: false,
     failureCodes: { unreachable: 'model_unavailable', failed: 'upstream_failed', timeout: 'upstream_timeout' },

@@ -2,19 +2,22 @@ import type { Dialect, NativeProbe } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 
-/** `isStateful`: it knows `previous_response_id`, or refuses one that it does not know. */
+/**
+ * Whether an engine supports a dialect. `isStateful`: it uses `previous_response_id`, or refuses an id that it does not
+ * know.
+ */
 export type DialectSupport = { readonly isNative: boolean; readonly isStateful: boolean }
 
-/** An engine's answer to a probe; null: none. */
+/** An engine's answer to a probe; null when there was none. */
 export type ProbeAnswer = { readonly status: number; readonly body: string } | null
 
 /** POSTs this body to this path of the engine. */
 export type SendProbe = (path: string, body: Json) => Promise<ProbeAnswer>
 
 export type NativeDialects = {
-  /** How the engine speaks a dialect itself; null: not known yet, and it is being probed. */
+  /** How the engine supports a dialect. Null: not known yet; a probe runs in the background. */
   supportOf(dialect: Dialect, model: string): DialectSupport | null
-  /** The engine may have been replaced: everything is probed again. */
+  /** Drops all results, so that each dialect is probed again. Call it when the engine may have been replaced. */
   forget(): void
 }
 
@@ -24,10 +27,10 @@ type Needs = {
 }
 
 /**
- * Finds out in the background which dialects an engine speaks itself, once for each dialect and when the first call
- * needs to know. A probe is a real request for a few tokens. Only the shape of its answer counts, and whether the
- * engine rejects an impossible request: some servers answer 200 on every path, error bodies differ, and llama.cpp
- * ignores members that it does not know.
+ * Finds out which dialects an engine supports. Each dialect is probed once, in the background, when the first call
+ * needs the result. A probe is a real request for a few tokens. Two facts decide: the shape of the answer, and whether
+ * the engine rejects an impossible request. The status alone does not decide, because some servers answer 200 on every
+ * path, error bodies differ, and llama.cpp ignores members that it does not know.
  */
 export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialects {
   const known = new Map<Dialect, DialectSupport>()
@@ -59,26 +62,29 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
   }
 }
 
-/** A dialect without a probe is one that every engine speaks. */
+/** The support for a dialect without a probe: every engine has it. */
 const ALWAYS_SPOKEN: DialectSupport = { isNative: true, isStateful: true }
 
 async function probeDialect(send: SendProbe, probe: NativeProbe, model: string): Promise<DialectSupport | null> {
-  const { path, body, impossible, isAnswer, ignoring } = probe
+  const { path, body, impossible, isAnswer, ifIgnored } = probe
   const judged = judgeProbe(await send(path, { model, ...body }), isAnswer)
   if (judged !== 'native') return judged && { isNative: false, isStateful: false }
   const rejects = judgeRejection(await send(path, { model, ...body, ...impossible }), isAnswer)
   if (rejects === null) return null
-  return ignoring === 'foreign' ? { isNative: rejects, isStateful: false } : { isNative: true, isStateful: rejects }
+  return ifIgnored === 'foreign' ? { isNative: rejects, isStateful: false } : { isNative: true, isStateful: rejects }
 }
 
-/** What the answer to a probe says about the engine; null: nothing, because it was busy, broken or unreachable. */
+/**
+ * Judges the answer to a probe: `native` when it has the shape of the dialect, else `foreign`. Null when nothing can be
+ * concluded, because the engine was busy, failed or could not be reached.
+ */
 export function judgeProbe(answer: ProbeAnswer, isAnswer: (body: string) => boolean): 'native' | 'foreign' | null {
   if (!answer) return null
   if (isAnswer(answer.body)) return 'native'
   return answer.status >= 500 || BUSY.has(answer.status) ? null : 'foreign'
 }
 
-/** Whether the engine rejects an impossible request. Some engines fail with 500 where they should reject. */
+/** Whether the engine rejects an impossible request. A 500 counts as a rejection, because some engines answer so. */
 function judgeRejection(answer: ProbeAnswer, isAnswer: (body: string) => boolean): boolean | null {
   const judged = judgeProbe(answer, isAnswer)
   return judged === null ? answer?.status === 500 || null : judged === 'foreign'

@@ -1,37 +1,37 @@
 import type { Clock } from '../../kernel/clock.ts'
 
-/** What is known of something that has to be asked. */
+/** A value that is fetched from elsewhere and kept for some time. */
 export type Probe<Result> = {
-  /** What is known now; asks again in the background when that is older. Null: nothing is known yet. */
+  /** The last result; when it is older than this, a new one is fetched in the background. Null: there is none yet. */
   lastKnown(maxAgeMs: number): Result | null
-  /** What is known when it is not older, else the answer to a new question. */
+  /** The last result when it is not older than this, else a new one. */
   check(maxAgeMs: number): Promise<Result>
-  /** Asks now, in the background. */
+  /** Fetches a new result in the background. */
   recheck(): void
 }
 
 type Needs<Result> = {
-  /** Never rejects. */
-  readonly ask: () => Promise<Result>
+  /** Fetches the value. Never rejects. */
+  readonly fetchResult: () => Promise<Result>
   readonly onResult: (result: Result, before: Result | null) => void
   readonly clock: Clock
 }
 
-/** Asks one question at a time, however many callers want to know. Nothing is asked while there are no callers. */
-export function openProbe<Result>({ ask, onResult, clock }: Needs<Result>): Probe<Result> {
+/** Opens a probe. It runs one fetch at a time, whatever the number of callers, and none without a caller. */
+export function openProbe<Result>({ fetchResult, onResult, clock }: Needs<Result>): Probe<Result> {
   let known: { readonly result: Result; readonly at: number } | null = null
-  let asking: Promise<Result> | null = null
+  let running: Promise<Result> | null = null
 
   // A clock that was set back must not keep an old result forever.
   const isOlder = (ms: number): boolean => !known || Math.abs(clock.now().getTime() - known.at) > ms
   const refresh = (): Promise<Result> => {
-    asking ??= ask().then((result) => {
+    running ??= fetchResult().then((result) => {
       onResult(result, known?.result ?? null)
       known = { result, at: clock.now().getTime() }
-      asking = null
+      running = null
       return result
     })
-    return asking
+    return running
   }
 
   return {

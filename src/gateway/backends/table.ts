@@ -1,4 +1,4 @@
-/** The backends and the route groups of this gateway, as tables. */
+/** Tables of the backends and of the route groups of this gateway. */
 import type { components } from '../../../generated/openapi.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 
@@ -15,21 +15,21 @@ export const WORKER_NAME = 'local-engine' as const satisfies BackendName
 export type UpstreamName = Exclude<BackendName, typeof WORKER_NAME>
 
 type UpstreamRow = {
-  /** Of the paths in the contract whose calls go there, unless the directory names other backends for the model. */
+  /** The prefix of its route group: calls to these paths go there, unless the directory names another backend. */
   readonly prefix: `/${string}`
   /** The prefix is not part of the path at the upstream. */
   readonly isPrefixStripped: boolean
   readonly dialects: readonly Dialect[]
 }
 
-/** A row for each upstream: its route group, and the dialects that it speaks. */
+/** Each upstream with its route group and the dialects that it supports. */
 export const UPSTREAMS = {
   vendora: { prefix: '/v1', isPrefixStripped: false, dialects: ['chat', 'responses'] },
   vendorb: { prefix: '/vendorb', isPrefixStripped: true, dialects: ['messages'] },
   vendorc: { prefix: '/codex', isPrefixStripped: true, dialects: ['responses'] },
 } as const satisfies Readonly<Record<UpstreamName, UpstreamRow>>
 
-// The keys of an object have no type of their own.
+/** The names of all upstreams. Cast: `Object.keys` returns plain strings. */
 export const UPSTREAM_NAMES = Object.keys(UPSTREAMS) as readonly UpstreamName[]
 
 /** A path of the contract that belongs to a route group. */

@@ -2,8 +2,8 @@ import { TOKEN_LIMITS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 
 /**
- * The token limits of a request that are above the maximum, lowered to it. Engines read a negative limit as none. A
- * limit that is absent stays absent: the server's own default then counts.
+ * Returns the token limits of a request that exceed the maximum, lowered to it. A negative limit is replaced too,
+ * because engines read it as no limit. An absent limit stays absent, so the server's own default applies.
  */
 export function clampTokens(body: Json, maxTokens: number): Readonly<Record<string, number>> {
   const tooHigh = TOKEN_LIMITS.filter((name) => {

@@ -1,7 +1,7 @@
 import type { Secret } from '../../kernel/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
-import { openConnections } from './backend.ts'
+import { openBackendPool } from './backend.ts'
 import type { Backend, BackendHealth, Timeouts } from './backend.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 import { UPSTREAMS } from './table.ts'
@@ -13,7 +13,7 @@ export type UpstreamSettings = {
   readonly apiKey: Secret | null
 }
 
-/** A vendor's service at a configured URL. */
+/** Opens a vendor's service at a configured URL. */
 export function openUpstream(name: UpstreamName, settings: UpstreamSettings, timeouts: Timeouts): Backend {
   const dialects: readonly Dialect[] = UPSTREAMS[name].dialects
   return {
@@ -24,18 +24,18 @@ export function openUpstream(name: UpstreamName, settings: UpstreamSettings, tim
     dialects: { certain: dialects, speaks: (dialect) => dialects.includes(dialect), forget: () => {} },
     health: ASSUMED_READY,
     maxTokens: null,
-    ...openConnections(settings.url, timeouts),
+    ...openBackendPool(settings.url, timeouts),
   }
 }
 
-/** Vendors have nothing to ask that costs nothing. */
+/** Vendors count as ready, because they offer no free request that shows their state. */
 const ASSUMED_READY: BackendHealth = {
   lastKnown: () => 'ready',
   check: async () => 'ready',
   recheck: () => {},
 }
 
-/** A vendor that wants an API key gets only that: the bearer token may be meant for another vendor. */
+/** A configured API key is sent alone, because the bearer token may be meant for another vendor. */
 function toCredential({ bearer, apiKey }: UpstreamSettings): Credential | null {
   if (apiKey) return { as: 'x-api-key', secret: apiKey }
   return bearer && { as: 'bearer', secret: bearer }

@@ -1,29 +1,30 @@
 /**
- * The state of the local worker, judged from one answer: its list of models. The state itself is not stored, so it
- * cannot be older than the last answer.
+ * The state of the local worker, judged from its last list of models. The state itself is not stored, so it cannot
+ * differ from that list.
  */
 
 /** The state of one model on a backend. */
 export type ModelState = 'unavailable' | 'unhealthy' | 'model_missing' | 'ready'
 
+/** The state of the worker in the contract. */
 export type WorkerState = ModelState | 'not_configured'
 
 /**
- * What the last probe found. `unavailable`: no server or no answer. `unhealthy`: an answer of another kind. `listed`:
- * the models that the server has.
+ * The result of a request for the list of models. `unavailable`: no server or no answer. `unhealthy`: an answer that is
+ * no list of models. `listed`: the models of the server.
  */
 export type ProbeResult =
   | { readonly kind: 'unavailable' }
   | { readonly kind: 'unhealthy' }
   | { readonly kind: 'listed'; readonly models: readonly string[] }
 
-/** The state of one model on the worker. */
+/** Judges the state of one model on the worker. */
 export function judgeModel(found: ProbeResult, model: string): ModelState {
   if (found.kind !== 'listed') return found.kind
   return hasModel(found.models, model) ? 'ready' : 'model_missing'
 }
 
-/** The state of the worker as a whole: it is `model_missing` when one of these models is. */
+/** Judges the state of the worker as a whole: it is `model_missing` when one of these models is missing. */
 export function judgeWorker(found: ProbeResult, models: readonly string[]): ModelState {
   if (found.kind !== 'listed') return found.kind
   return models.every((model) => hasModel(found.models, model)) ? 'ready' : 'model_missing'

@@ -5,7 +5,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import { sendAndWait } from '../exchange/send.ts'
-import { openConnections } from './backend.ts'
+import { openBackendPool } from './backend.ts'
 import type { Backend, BackendDialects } from './backend.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 import { openNativeDialects } from './native-dialects.ts'
@@ -15,9 +15,9 @@ import { WORKER_NAME } from './table.ts'
 import { judgeModel, readModelList } from './worker-state.ts'
 import type { ProbeResult } from './worker-state.ts'
 
-/** The local worker: a backend whose state and dialects are found out by asking it. */
+/** The local worker: a backend whose state and dialects are found out by requests to it. */
 export type Worker = Backend & {
-  /** The models that it lists now: at most a second old, and known within a second. */
+  /** The models that it lists, from an answer that is at most a second old. Resolves within a second. */
   checkModels(): Promise<ProbeResult>
 }
 
@@ -30,26 +30,26 @@ export type WorkerSettings = {
 
 type Needs = { readonly connectTimeoutMs: number; readonly clock: Clock; readonly log: Logger }
 
-/** How old the state may be on which a call is planned. */
+/** The maximum age of the state that is used to plan a call. */
 const MAX_AGE_MS = 10_000
 
-/** How old the state may be that is shown to somebody who asks for it. */
+/** The maximum age of the state in the answer of `GET /v1/workers`. */
 const MAX_SHOWN_AGE_MS = 1_000
 
-/** Asking for the state takes at most a second, so the probe must take less. */
+/** `checkModels` resolves within a second, so its request must take less. */
 const PROBE_TIMEOUT_MS = 900
 
-/** A server may have to load the model first. */
+/** Long, because the server may have to load the model first. */
 const DIALECT_PROBE_TIMEOUT_MS = 120_000
 
 const MAX_PROBE_ANSWER_BYTES = 4 * 1024 * 1024
 
-/** Opens the worker. It is asked for its models when the gateway is used, never by a timer. */
+/** Opens the worker. Its list of models is fetched when the gateway is used, never by a timer. */
 export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, log }: Needs): Worker {
   const { idleTimeoutMs, apiKey, maxTokens } = settings
   const server = {
     credential: apiKey && ({ as: 'bearer', secret: apiKey } as const),
-    ...openConnections(withoutVersion(settings.url), { connectTimeoutMs, idleTimeoutMs }),
+    ...openBackendPool(withoutVersion(settings.url), { connectTimeoutMs, idleTimeoutMs }),
   }
   const native = openNativeDialects({
     sendProbe: makeSendProbe(server),
@@ -57,7 +57,7 @@ export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, 
       log.info({ worker: WORKER_NAME, style: dialect, native, stateful }, 'worker.style_found'),
   })
   const models = openProbe({
-    ask: () => askForModels(server),
+    fetchResult: () => fetchModels(server),
     onResult({ kind }, before) {
       if (kind === before?.kind) return
       if (before) native.forget()
@@ -89,7 +89,8 @@ function toDialects(native: NativeDialects): BackendDialects {
     certain: CERTAIN,
     speaks(dialect, { model, needsStoredState }) {
       const support = native.supportOf(dialect, model)
-      // An engine that would ignore what it said before must not be asked. The translation refuses that by name.
+      // An engine that ignores the reference to an earlier answer must not get the call. The translation refuses the
+      // call and names the reference.
       return support !== null && support.isNative && (support.isStateful || !needsStoredState)
     },
     forget(dialect) {
@@ -98,12 +99,12 @@ function toDialects(native: NativeDialects): BackendDialects {
   }
 }
 
-/** Every inference server speaks it. */
+/** Every inference server supports chat completions. */
 const CERTAIN: readonly Dialect[] = ['chat']
 
 type Server = Pick<Backend, 'pool' | 'prefix' | 'credential'>
 
-async function askForModels({ pool, prefix, credential }: Server): Promise<ProbeResult> {
+async function fetchModels({ pool, prefix, credential }: Server): Promise<ProbeResult> {
   const request: BackendRequest = {
     method: 'GET',
     path: `${prefix}/v1/models`,
@@ -135,7 +136,7 @@ const PROBE_HEADERS = [
   ...['connection', 'close'],
 ]
 
-/** Operators give the server's address with `/v1` or without it, as its own documentation does. */
+/** Removes `/v1` from the end of the server's URL, because operators configure it with or without. */
 function withoutVersion(url: URL): URL {
   const bare = new URL(url)
   bare.pathname = bare.pathname.replace(/\/v1\/*$/, '/')

@@ -6,7 +6,7 @@ import type { StreamFailure } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { scanUsage } from '../dialects/usage-scanner.ts'
 import { startExchange } from '../exchange/exchange.ts'
-import { castsDoubt, toRefusal } from '../exchange/outcome.ts'
+import { suggestsUnready, toRefusal } from '../exchange/outcome.ts'
 import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
 import type { Step } from '../plan/plan.ts'
 import type { Attempt } from '../usage/events.ts'
@@ -57,7 +57,7 @@ export async function tryInOrder(
     const outcome = await sent.exchange.outcome
     stopWatching()
     attempts.push({ backend: backend.name, sentAt: sent.sentAt, outcome, usage: sent.usage.end() })
-    if (castsDoubt(outcome)) backend.health.recheck()
+    if (suggestsUnready(outcome)) backend.health.recheck()
     refusal = toRefusal(outcome, backend.traits.failureCodes)
     if (outcome.kind !== 'unreachable') break
   }

@@ -1,14 +1,14 @@
 import type { ModelCaps } from './caps.ts'
 import type { CacheMark, NeutralRequest, Part, Tool, Turn } from './neutral.ts'
 
-/** Vendors refuse a fifth mark. */
+/** The vendors' limit for cache marks in one request. */
 const MAX_MARKS = 4
 
 /**
- * The request with the cache marks that its backend takes. A client's own marks are never moved or replaced, because a
- * mark at another place misses every cache; where there are too many, the earliest ones of the messages go first.
- * `generate`: marks are set where the client set none. `onTools`: tools can be marked; elsewhere their mark goes to the
- * last system part.
+ * Returns the request with the cache marks that its backend supports. Marks of the client stay where they are, because
+ * a mark at another place would miss the cache. When there are too many, the earliest ones of the messages are removed
+ * first. `generate`: sets marks when the client set none. `onTools`: the dialect has marks on tools; without it, the
+ * mark of a tool moves to the last system part.
  */
 export function planCacheMarks(
   request: NeutralRequest,
@@ -55,7 +55,7 @@ function isMarked(part: Part): boolean {
   return part.mark !== undefined || (part.type === 'result' && part.parts.some(isMarked))
 }
 
-/** On the last tool, the last leading system part and the last part of the conversation. */
+/** Sets marks on the last tool, the last leading system part and the last part of the conversation. */
 function setMarks(request: NeutralRequest): NeutralRequest {
   const mark: CacheMark = { ttl: 'short' }
   const leading = leadingSystem(request.turns)
@@ -73,7 +73,7 @@ function setMarks(request: NeutralRequest): NeutralRequest {
   }
 }
 
-/** How many turns stand at the start that are system texts. */
+/** The number of system turns at the start of the conversation. */
 function leadingSystem(turns: readonly Turn[]): number {
   const first = turns.findIndex(({ role }) => role !== 'system')
   return first === -1 ? turns.length : first
@@ -94,7 +94,7 @@ function moveToolMarks(request: NeutralRequest): NeutralRequest {
   return { ...request, tools: request.tools.map(unmarkTool), turns }
 }
 
-/** Drops marks in a fixed order, so that the same conversation keeps the same ones. */
+/** Drops marks in a fixed order, so that the same conversation always keeps the same marks. */
 function dropOverflow(request: NeutralRequest): NeutralRequest {
   let excess = countMarks(request) - MAX_MARKS
   if (excess <= 0) return request

@@ -1,49 +1,48 @@
 import type { Dialect } from './dialect.ts'
 import type { Effort } from './neutral.ts'
 
-/**
- * What a model of a backend can be asked. A model that nothing is known of has the cautious values of `DEFAULT_CAPS`.
- */
+/** The capabilities of a model at a backend. An unknown model has the cautious values of `DEFAULT_CAPS`. */
 export type ModelCaps = {
-  /** System texts in the middle of a conversation. Where they are refused they go into the user's turn, marked. */
+  /** Accepts system texts in the middle of a conversation. Otherwise they become marked text in the user's turn. */
   readonly midSystem: boolean
-  /** `temperature` and `top_p`; models that reason often refuse their presence. */
+  /** Accepts `temperature` and `top_p`. Many models that reason refuse a request with these members. */
   readonly sampling: boolean
   readonly topK: boolean
-  /** A last turn of the assistant that the model goes on with. */
+  /** Continues a last turn of the assistant. */
   readonly prefill: boolean
   readonly thinking: 'adaptive' | 'budget' | 'none'
-  /** The efforts that the model knows, from the least; any other goes to the nearest lower one, or to the first. */
+  /** The reasoning efforts that the model accepts, in ascending order; see `nearestEffort`. */
   readonly efforts: readonly Effort[]
   /**
-   * Whether an effort is sent that a client's agent sends with every call. Some engines refuse any for models that
-   * cannot reason.
+   * Whether to send an effort that the client's agent adds to every call. Some engines refuse every effort for a model
+   * that cannot reason.
    */
   readonly effortHints: boolean
-  /** The most tokens an answer may have; sent where the dialect demands a limit and the client gave none. */
+  /** The token limit that is sent when the dialect requires one and the client gave none. */
   readonly maxOutput: number
-  /** The chat dialect's word for that limit. */
+  /** The name of the token limit in the chat dialect. */
   readonly limitName: 'max_tokens' | 'max_completion_tokens'
   readonly strictTools: boolean
   readonly images: boolean
   readonly pdf: boolean
   readonly audio: boolean
-  /** `explicit`: marks on parts; `automatic`: also one at the top of the body, which the vendor places itself. */
+  /** `explicit`: marks on parts. `automatic`: also a mark on the whole body, which the vendor places. */
   readonly cacheMarks: 'none' | 'explicit' | 'automatic'
-  /** Tools that take free text. Elsewhere they are functions of one text. */
+  /** Supports tools that take free text. Otherwise they become functions with one text argument. */
   readonly customTools: boolean
-  /** Whether a tool can be demanded by name. Elsewhere it becomes the only one that is offered. */
+  /** Whether a tool can be required by name. Otherwise it is the only tool that is offered. */
   readonly namedChoice: boolean
+  /** Has a web search that the backend runs. */
   readonly hostedSearch: boolean
-  /** `required`: history without reasoning is refused. */
+  /** Whether earlier reasoning is sent back. `required`: a history without it is refused. */
   readonly reasoningReplay: 'required' | 'accepted' | 'refused'
-  /** Hints of the vendor's own, such as `prompt_cache_key` and `verbosity`. */
+  /** Accepts hints that only some vendors know, such as `prompt_cache_key` and `verbosity`. */
   readonly vendorHints: boolean
-  /** Whether the backend drops reasoning that no longer fits its prompt, instead of refusing it, when it is told to. */
+  /** Supports a setting that drops reasoning which no longer matches its prompt, instead of refusing the request. */
   readonly blockBinding: boolean
 }
 
-/** Values that no server refuses: for chat an engine such as Ollama, llama.cpp, vLLM or LM Studio. */
+/** Capabilities that every server of a dialect has; for chat also Ollama, llama.cpp, vLLM and LM Studio. */
 export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
   chat: {
     midSystem: false,
@@ -115,9 +114,12 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
 
 const EFFORT_ORDER: readonly string[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
-/** The effort that a model knows for the one that was asked for; a word that no dialect knows stays as it is. */
+/**
+ * Returns the effort that a model accepts for the requested one: the same, else the next lower one, else its lowest. A
+ * word that no dialect has is returned unchanged.
+ */
 export function nearestEffort(asked: string, known: readonly Effort[]): string {
-  // The least effort is still some: it does not become none.
+  // `minimal` still requests reasoning, so it must not become `none`.
   if (asked === 'minimal' && !known.includes('minimal')) return known.find((effort) => effort !== 'none') ?? asked
   const place = EFFORT_ORDER.indexOf(asked)
   if (place === -1 || (known as readonly string[]).includes(asked)) return asked

@@ -5,17 +5,17 @@ import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
 import type { NeutralRequest, Part, Source, Tool } from './neutral.ts'
 
-/** English has about four bytes a token, code and other scripts less. */
+/** English has about four bytes per token; code and other scripts have fewer. */
 const BYTES_PER_TOKEN = 3
 const IMAGE_TOKENS = 1600
 const PDF_BYTES_PER_TOKEN = 20
-/** For the words of a chat template and a tokenizer of another family. */
+/** Covers the text of a chat template and differences between tokenizers. */
 const MARGIN = 1.1
 
 /**
- * An estimate of the tokens of a messages request, for a backend that cannot count. It is meant to be too high and not
- * too low, because agents shorten a conversation too late by a number that is too low. Counts texts, tool schemas,
- * calls, results, images and documents.
+ * Estimates the tokens of a messages request, for a backend that cannot count them. The estimate is rather too high,
+ * because with a low number an agent shortens the conversation too late. It counts texts, tool schemas, calls, results,
+ * images and documents.
  */
 export function estimateTokens(body: Json): { readonly inputTokens: number } | { readonly refused: Refusal } {
   return orRefused(() => {
@@ -24,7 +24,7 @@ export function estimateTokens(body: Json): { readonly inputTokens: number } | {
   })
 }
 
-/** What a count needs of a translation: nothing is named and nothing is sealed. */
+/** A context for reading a request that is not sent. */
 const NO_TRANSLATION: Hub = {
   model: '',
   backendModel: '',

@@ -1,19 +1,19 @@
 import { parseObject } from './json/read-json.ts'
 import type { ClientTool } from './neutral.ts'
 
-/** Free text as the arguments of the function that stands for a custom tool. */
+/** Writes free text as the arguments of the function that replaces a custom tool. */
 export function toArguments(input: string): string {
   return JSON.stringify({ input })
 }
 
-/** The free text back. A model that wrote no such arguments wrote the text itself. */
+/** Reads the free text from the arguments. Arguments of another shape are returned as the text itself. */
 export function toInput(args: string): string {
   const input = parseObject(args)?.input
   if (typeof input === 'string') return input
   return args === '{}' ? '' : args
 }
 
-/** The schema of the function that stands for a custom tool. */
+/** The schema of the function that replaces a custom tool. */
 export const INPUT_SCHEMA = {
   type: 'object',
   properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
@@ -21,7 +21,7 @@ export const INPUT_SCHEMA = {
   additionalProperties: false,
 }
 
-/** The description of that function, which tells the grammar in words. */
+/** Returns the description of that function, including the tool's grammar. */
 export function describeCustomTool({ description, grammar }: ClientTool): string {
   const rules = grammar && `The input follows this ${grammar.syntax} grammar:\n${grammar.definition}`
   return [description, rules].filter((text) => text !== null && text !== '').join('\n\n')

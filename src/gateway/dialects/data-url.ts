@@ -1,6 +1,6 @@
 import type { Source } from './neutral.ts'
 
-/** A URL, or the bytes of a data URL. Where a media type is assumed, bare base64 is taken too. */
+/** Reads a URL, or the bytes of a data URL. With a media type in `assumed`, plain base64 is accepted too. */
 export function readUrl(url: string, assumed: string | null = null): Source {
   const data = /^data:([^;,]*)(?:;[^,]*)?;base64,/.exec(url.slice(0, 256))
   if (data) return { kind: 'bytes', mediaType: data[1] ?? '', base64: url.slice(data[0].length) }
@@ -8,7 +8,7 @@ export function readUrl(url: string, assumed: string | null = null): Source {
   return { kind: 'url', url }
 }
 
-/** The URL of a source, bytes as a data URL. */
+/** Returns the URL of a source; bytes become a data URL. */
 export function toUrl(source: Source): string {
   if (source.kind === 'url') return source.url
   return source.kind === 'bytes' ? `data:${source.mediaType};base64,${source.base64}` : source.text

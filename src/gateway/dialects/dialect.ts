@@ -2,94 +2,94 @@ import type { Json } from './json/read-json.ts'
 import type { Failure } from './failure.ts'
 import type { SseEvent } from './sse/decode.ts'
 
-/** How a request, an answer and a stream are written. */
+/** The format of a request, its answer and its stream. */
 export type Dialect = 'chat' | 'responses' | 'messages'
 
-/** A new identifier with this prefix, unique among all answers: `newId('msg_')`. */
+/** Makes an identifier with this prefix that no other answer has: `newId('msg_')`. */
 export type NewId = (prefix: string) => string
 
-/** Everything that differs from one dialect to the next and is not translation; `DIALECTS` has one row for each. */
+/** What differs between dialects, without their translation. `DIALECTS` has a row for each dialect. */
 export type DialectTraits = {
-  /** Where calls in this dialect go, behind the prefix of a backend. */
+  /** The path of calls in this dialect, after the prefix of a backend. */
   readonly path: string
   /** The members of a request that limit the tokens of its answer. */
   readonly tokenLimits: readonly string[]
-  /** Watches a stream that passes untouched. `untilClosed`: only a closed connection tells that the stream is over. */
+  /** Watches a stream that passes unchanged. `untilClosed`: the stream has no other end than its closed connection. */
   readonly monitorStream: (options: { readonly untilClosed: boolean }) => StreamMonitor
   /**
-   * A stream of a backend that speaks this dialect, with the model renamed and an end that never looks complete when it
-   * is not.
+   * Passes a stream of a backend that supports this dialect. It renames the model, and an incomplete stream ends with a
+   * failure.
    */
   readonly passStream: (options: { readonly model: string }) => StreamTranslator
-  /** What keeps a silent stream alive, as bytes of the stream; `begun`: the client has got an event. */
+  /** The text that keeps a silent stream alive. `begun`: the client has received an event. */
   readonly keepAlive: (begun: boolean) => string
   /**
-   * A backend's error as clients of this dialect read it. The status is the backend's, or 400 where the client can cure
-   * it.
+   * Writes a backend's error for clients of this dialect. The status is the backend's, or 400 where the client can
+   * correct its request.
    */
   readonly errorAnswer: (status: number, failure: Failure) => ErrorAnswer
-  /** A failure of a backend that speaks another dialect: its status and body come from one table. */
+  /** Writes the failure of a backend of another dialect. Status and body come from `FAILURES`. */
   readonly failureAnswer: (failure: Failure) => ErrorAnswer
-  /** Whether this body of an error answer has the shape that clients of this dialect read. */
+  /** Whether an error body has the shape of this dialect. */
   readonly isErrorBody: (body: unknown) => boolean
-  /** Finds out whether an engine speaks this dialect itself; null for chat, which every engine speaks. */
+  /** The request that finds out whether an engine supports this dialect; null for chat, which every engine supports. */
   readonly nativeProbe: NativeProbe | null
-  /** Whether a request refers to what only the server that answered before can know. */
+  /** Whether a request refers to state that only the server of an earlier answer has. */
   readonly needsStoredState: (body: Json) => boolean
   /**
-   * Whether a request holds reasoning that no vendor signed, which vendors refuse: of a local model, or sealed by this
-   * service.
+   * Whether a request contains reasoning that no vendor has signed: from a local model, or sealed by this service.
+   * Vendors refuse it.
    */
   readonly hasLocalReasoning: (body: Json) => boolean
-  /** The request without that reasoning; the same bytes where there is none. */
+  /** Returns the request without that reasoning; the same bytes when there is none. */
   readonly withoutLocalReasoning: (bytes: Buffer) => Buffer
 }
 
-/** Why this side ends a stream, in the words of the service's error table. */
+/** Why this side ends a stream: code, type and message of the service's error table. */
 export type StreamFailure = { readonly code: string; readonly type: string; readonly message: string }
 
+/** Watches a stream whose bytes pass unchanged. */
 export type StreamMonitor = {
-  /** Sees bytes that have gone to the client. */
+  /** Receives the bytes that are sent to the client. */
   see(chunk: Buffer): void
-  /** Whether the event that ends such a stream well has passed. Only looked for where the transport cannot tell. */
+  /** Whether the last event of a complete stream has passed. Always true when the transport marks the end itself. */
   hasEnded(): boolean
   /**
-   * The event that tells the client of a failure; null in the middle of an event, where nothing can be added that a
-   * client would understand. The connection must break all the same: some clients of chat streams take every clean end
-   * for success.
+   * The event that reports a failure to the client. Null in the middle of an event, where a client could not read it.
+   * The connection must be broken in both cases, because some clients of chat streams take every regular end for
+   * success.
    */
   failure(failure: StreamFailure): string | null
 }
 
-/** `ended`: the client has all of the answer; `failed`: it has been told that there is no more. */
+/** `ended`: the client has received the whole answer. `failed`: the client has received a failure. */
 export type StreamState = 'open' | 'ended' | 'failed'
 
-/** Changes a stream event by event. Nothing follows its last event, even when more is pushed. */
+/** Changes a stream event by event. It returns nothing after its last event, even when more events are pushed. */
 export type StreamTranslator = {
   push(event: SseEvent): SseEvent[]
-  /** The backend has ended its answer; returns what is left. */
+  /** Called when the backend has ended its answer; returns the remaining events. */
   end(): SseEvent[]
-  /** Ends the stream as its dialect ends a failure: the backend broke off or was silent, or access was revoked. */
+  /** Ends the stream with a failure of its dialect: the backend broke off or was silent, or access was revoked. */
   fail(message: string): SseEvent[]
   state(): StreamState
 }
 
+/** An error answer in a dialect. */
 export type ErrorAnswer = { readonly status: number; readonly body: Json }
 
-/** A request that costs a few tokens, sent once to find out whether an engine speaks a dialect. */
+/** A request for a few tokens that finds out whether an engine supports a dialect. */
 export type NativeProbe = {
   readonly path: string
-  /** Without `model`. */
+  /** The body without `model`. */
   readonly body: Json
-  /** Members that no engine can comply with: one that answers all the same ignores them, here and in every call. */
+  /** Members that make the request impossible. An engine that answers it nevertheless ignores these members. */
   readonly impossible: Json
-  /**
-   * Whether this text is an answer of the dialect. The status does not count: some servers answer 200 to every path.
-   */
+  /** Whether a body is an answer of the dialect. The status is not used: some servers answer 200 on every path. */
   readonly isAnswer: (text: string) => boolean
   /**
-   * What an engine that ignores `impossible` is: `foreign`, so calls are translated; `stateless`, so only stored state
-   * is missing.
+   * What follows when an engine ignores `impossible`. `foreign`: it does not support the dialect, so calls are
+   * translated. `stateless`: it supports the dialect without stored state.
    */
-  readonly ignoring: 'foreign' | 'stateless'
+  readonly ifIgnored: 'foreign' | 'stateless'
 }

@@ -3,7 +3,7 @@ import type { Dialect, DialectTraits } from './dialect.ts'
 import { MESSAGES } from './messages/traits.ts'
 import { RESPONSES } from './responses/traits.ts'
 
-/** What is known of each dialect. */
+/** The traits of each dialect. */
 export const DIALECTS: Readonly<Record<Dialect, DialectTraits>> = {
   chat: CHAT,
   responses: RESPONSES,
@@ -11,12 +11,12 @@ export const DIALECTS: Readonly<Record<Dialect, DialectTraits>> = {
 }
 
 /**
- * Every member of a request, in any dialect, that limits the tokens of its answer: an engine may read another dialect's
- * too.
+ * The members of all dialects that limit the tokens of an answer. All of them are limited in every request, because an
+ * engine may also read those of another dialect.
  */
 export const TOKEN_LIMITS: readonly string[] = [
   ...new Set(Object.values(DIALECTS).flatMap(({ tokenLimits }) => tokenLimits)),
 ]
 
-/** The members that decide who serves a call and how; two readers must not disagree about them. */
+/** The members that decide which backend serves a call, and how. A request must not have one of them twice. */
 export const DECISIVE_MEMBERS: readonly string[] = ['model', 'stream', ...TOKEN_LIMITS]

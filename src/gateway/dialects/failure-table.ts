@@ -1,25 +1,23 @@
 import type { Failure, FailureKind } from './failure.ts'
 
-/** How each dialect tells of a failure. */
+/** How each dialect reports a failure. */
 export type FailureRow = {
-  /** Of an error answer. */
+  /** The status of an error answer. */
   readonly status: number
   /** `type` and `code` of the chat and the responses dialect. */
   readonly type: string
   readonly code: string | null
-  /**
-   * `code` of a response that failed while it streamed: some codes stop an agent at once, any other makes it ask again.
-   */
+  /** `code` of a response that failed while it streamed. Agents stop at some codes, and retry at all others. */
   readonly streamCode: string
-  /** Of the messages dialect, where its status differs. */
+  /** The status in the messages dialect, where it differs. */
   readonly messagesStatus?: number
   readonly messagesType: string
 }
 
 /**
- * What the service's account did wrong is never 401 or 403: clients would throw their own token away. A prompt that is
- * too long is never 413, at which agents give up without compacting. An overload in a stream is `server_error`, because
- * an agent stops after one try at the vendor's own code for it.
+ * The statuses and codes of each failure. A refused service account is never 401 or 403, because clients would discard
+ * their own token. A prompt that is too long is never 413, because agents then stop instead of compacting. An overload
+ * in a stream is `server_error`, because an agent does not retry at the vendor's own code for it.
  */
 export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = {
   invalid: row(400, 'invalid_request_error', null, 'invalid_prompt', 'invalid_request_error'),
@@ -48,7 +46,7 @@ function row(status: number, type: string, code: string | null, streamCode: stri
   return { status, type, code, streamCode, messagesType }
 }
 
-/** The words for the client. What a backend says of the service's own account is not for its callers. */
+/** Returns the message for the client. A backend's message about the service's own account is replaced. */
 export function wordsOf({ kind, message }: Failure): string {
   if (kind === 'quota') return 'The service’s account at the backend of this model is used up.'
   return message

@@ -1,12 +1,12 @@
 import { isObject, readName, readObject, readText } from './json/read-json.ts'
 
 /**
- * What went wrong, by what a client can do about it:
- * - `invalid`: the request is at fault; `context`: its prompt is too long, which clients cure by compacting it;
- *   `tooLarge`: it has too many bytes; `filter`: its content is not allowed; `notFound`: there is no such model;
- * - `rateLimit`, `overloaded`, `timeout`: a later call may succeed;
- * - `account`, `quota`: the service's own account at the backend is at fault;
- * - `failed`: the backend is at fault, or its answer broke.
+ * Kinds of failures, by what a client can do:
+ * - correct the request: `invalid`; `context`: the prompt is too long, so clients compact it; `tooLarge`: too many
+ *   bytes; `filter`: the content is not allowed; `notFound`: no such model;
+ * - call again later: `rateLimit`, `overloaded`, `timeout`;
+ * - ask the operator: `account`, `quota`: the backend refused the service's own account;
+ * - nothing: `failed`: the backend failed, or its answer broke off.
  */
 export type FailureKind =
   | 'invalid'
@@ -23,14 +23,14 @@ export type FailureKind =
 
 export type Failure = { readonly kind: FailureKind; readonly message: string }
 
-/** A failure of the backend, told by this gateway. */
+/** Makes a failure of the backend with a message of this gateway. */
 export function backendFailed(message: string): Failure {
   return { kind: 'failed', message }
 }
 
 /**
- * The failure that the body of an error answer or an error event tells of, in any of the shapes in use. Its own words
- * come before its status, which some servers choose badly; a stream has no status.
+ * Reads the failure from the body of an error answer or an error event, in any of the shapes in use. The body's code,
+ * type and message decide before the status, because some servers send a wrong status and an event has none.
  */
 export function readFailure(value: unknown, status: number | null = null): Failure {
   const body = readObject(value)
@@ -71,14 +71,14 @@ const CONTEXT_EXCEEDED = new RegExp(
   'i',
 )
 
-/** The words of llama.cpp, which reports it as a failure of the server. */
+/** The message of llama.cpp, which sends it with a status of 500. */
 const UNREADABLE = /\b(image|audio|video) input is not supported\b/i
 
 function isUnreadable(message: string): boolean {
   return UNREADABLE.test(message)
 }
 
-/** The names that vendors give to errors, as `type` or as `code`; the first that fits counts. */
+/** Vendors' names of errors, in `type` or `code`. The first match decides. */
 const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/insufficient_quota|billing_error|billing_hard_limit/, 'quota'],
   [/rate_limit/, 'rateLimit'],
@@ -109,14 +109,14 @@ function kindOfStatus(status: number): FailureKind {
 }
 
 /**
- * The status of an engine's error for a client: what the client can cure is 400, also where the engine answers as if it
- * had failed itself.
+ * Returns the status of an engine's error for the client: 400 where the client can correct the request, although the
+ * engine answered with 500 or above.
  */
 export function statusOf(status: number, { kind, message }: Failure): number {
   return (kind === 'context' || isUnreadable(message)) && status >= 500 ? 400 : status
 }
 
-/** The vendors' word for a status (Anthropic API, "Errors"). */
+/** Returns the vendors' error type for a status (Anthropic API, "Errors"). */
 export function typeOfStatus(status: number): string {
   return TYPES.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error')
 }

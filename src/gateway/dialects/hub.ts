@@ -6,52 +6,49 @@ import type { AnswerEvent, AnswerSeal, NeutralRequest, Seal, Tool } from './neut
 import type { SseEvent } from './sse/decode.ts'
 
 /**
- * What a translation needs besides the call. Ids and the time are passed in, so that the same call gives the same
- * answer.
+ * What a translation needs besides the call. Ids and the time are passed in, so that the same call always gives the
+ * same result.
  */
 export type TranslationContext = {
-  /** The service's model id, which the answer names. */
+  /** The service's model id, which is the model in the answer. */
   readonly model: string
-  /** The name by which the backend knows the model. */
+  /** The model's name at the backend. */
   readonly backendModel: string
   readonly newId: NewId
   /** Seconds since 1970. */
   readonly createdAt: number
-  /** What the model can be asked; without it, the cautious values of the backend's dialect. */
+  /** The capabilities of the model. Default: the cautious values of the backend's dialect. */
   readonly caps?: ModelCaps
-  /**
-   * Carries reasoning through clients that know nothing of the backend; without it, reasoning is shown and never sent
-   * back.
-   */
+  /** Seals reasoning so that clients can send it back. Without it, reasoning is shown and never sent back. */
   readonly seals?: Seals
 }
 
-/**
- * Packs a backend's reasoning into the one opaque field that a client gives back, and opens what a client gave back.
- */
+/** Packs a backend's reasoning into one opaque text that clients send back unchanged, and unpacks it. */
 export type Seals = {
   write(seal: AnswerSeal, text: string): string
-  /** Null for what is no seal of this backend, this team and this text. */
+  /** Unpacks a seal. Null when it is not a genuine seal of this backend, this team and this text. */
   read(sealed: string, text: string): Seal | null
 }
 
-/** The context of one translation, every value there. */
+/** The context of one translation, with defaults applied. */
 export type Hub = Required<Omit<TranslationContext, 'seals'>> & { readonly seals: Seals | null }
 
-/** How a client's dialect is read, and how its answer is written. */
+/** Reads requests of a client's dialect and writes answers in it. */
 export type ClientDialect = {
-  /** Throws a refusal for what has no meaning outside of its vendor. */
+  /** Throws a refusal for a member that only its vendor can handle. */
   readonly readRequest: (body: Json, hub: Hub) => ClientCall
 }
 
+/** A client's call: its request, and what is needed to write its answer. */
 export type ClientCall = {
   readonly request: NeutralRequest
-  /** The dialect has the arguments of calls as objects and not as text. */
+  /** The dialect writes the arguments of tool calls as objects, not as text. */
   readonly argumentsAreObjects: boolean
-  /** A writer for one answer. `withheld`: tools that the backend has not got. */
+  /** Makes a writer for one answer. `withheld`: tools of the client that the backend was not offered. */
   readonly makeAnswerWriter: (withheld: readonly Tool[]) => AnswerWriter
 }
 
+/** Writes one answer in the client's dialect. */
 export type AnswerWriter = {
   /** The events of the client's stream for an event of the answer. */
   write(event: AnswerEvent): SseEvent[]
@@ -59,24 +56,25 @@ export type AnswerWriter = {
   whole(events: readonly AnswerEvent[]): Json
 }
 
-/** How a backend's dialect is written, and how its answer is read. */
+/** Writes requests in a backend's dialect and reads its answers. */
 export type BackendDialect = {
-  /** Throws a refusal for what the model cannot be asked, by the path of the client's body. */
+  /** Throws a refusal for what the model does not support. The refusal has the path in the client's body. */
   readonly writeRequest: (request: NeutralRequest, hub: Hub) => BackendCall
 }
 
+/** A request for a backend, and what is needed to read its answer. */
 export type BackendCall = {
   readonly body: Json
-  /** Headers that the dialect demands of a call. */
+  /** Headers that the dialect requires. */
   readonly headers: Readonly<Record<string, string>>
-  /** Stop sequences that this side has to enforce, because the backend knows none. */
+  /** Stop sequences that this gateway applies, because the backend's dialect has none. */
   readonly stops: readonly string[]
   readonly withheld: readonly Tool[]
-  /** A reader for one answer. */
+  /** Makes a reader for one answer. */
   readonly makeAnswerReader: () => AnswerReader
 }
 
-/** Turns a backend's answer into neutral events. Nothing follows a `finish` or a `fail`. */
+/** Reads one answer of a backend as neutral events. No event follows `finish` or `fail`. */
 export type AnswerReader = {
   push(event: SseEvent): AnswerEvent[]
   /** All events of a whole answer, given as parsed JSON. */

@@ -3,12 +3,12 @@ import { isObject, type Json, readList } from './json/read-json.ts'
 import { isSealed } from './seals.ts'
 
 /**
- * Stands where a vendor puts the signature or the encrypted form of its model's reasoning, for reasoning that is not
- * sealed. Vendors refuse a history with reasoning that they did not sign; by this mark it is found again.
+ * Replaces the vendor's signature on reasoning of a local model that is not sealed. Vendors refuse a history with
+ * reasoning that they did not sign, so such reasoning is found by this mark and removed.
  */
 export const LOCAL_REASONING = 'svc-local-reasoning'
 
-/** Whether a call in any dialect holds reasoning that no vendor takes. Reads the parsed body and copies nothing. */
+/** Whether a call in any dialect contains reasoning that vendors refuse. Reads the parsed body without a copy. */
 export function hasLocalReasoning(body: Json): boolean {
   const blocks = (message: unknown): readonly unknown[] => (isObject(message) ? readList(message.content) : [])
   return (
@@ -18,8 +18,8 @@ export function hasLocalReasoning(body: Json): boolean {
 }
 
 /**
- * The body without the reasoning that no vendor takes, for a session that goes on at a vendor. Bodies without any are
- * the same bytes; in others only `messages` or `input` is written anew.
+ * Returns the body without reasoning that vendors refuse, for a session that continues at a vendor. A body without such
+ * reasoning is returned as the same bytes; otherwise only `messages` or `input` is rewritten.
  */
 export function withoutLocalReasoning(bytes: Buffer): Buffer {
   const scanned = scanTopLevel(bytes)
@@ -41,12 +41,12 @@ function withoutThoughts(message: unknown): unknown[] {
   const rest = hasSealedMembers(message) ? withoutSealedMembers(message) : message
   if (!Array.isArray(rest.content)) return [rest]
   const content = readList(rest.content).filter((block) => !isLocalThought(block))
-  // A turn of nothing but thoughts goes as a whole, because empty content is refused too.
+  // A turn that has only reasoning is removed, because vendors refuse empty content too.
   return content.length === 0 && rest.content.length > 0 ? [] : [{ ...rest, content } satisfies Json]
 }
 
 /**
- * Engines that speak the dialect leave a thought unsigned, or put 32 hexadecimal digits in the place of a signature.
+ * Whether a block is reasoning of a local model. Engines omit the signature, or write 32 hexadecimal digits instead.
  */
 function isLocalThought(block: unknown): boolean {
   if (!isObject(block)) return false
@@ -58,7 +58,8 @@ function isLocalThought(block: unknown): boolean {
 }
 
 /**
- * ... and nothing, or their reasoning in plain words, where a vendor's is encrypted: words have spaces between them.
+ * Whether an item is reasoning of a local model. Where a vendor has the encrypted reasoning, engines write nothing or
+ * plain text, which unlike encrypted data contains spaces.
  */
 function isLocalItem(item: unknown): boolean {
   if (!isObject(item) || item.type !== 'reasoning') return false
@@ -67,7 +68,7 @@ function isLocalItem(item: unknown): boolean {
   return sealed === LOCAL_REASONING || sealed === '' || isSealed(sealed) || /\s/.test(sealed)
 }
 
-// ---- the chat dialect has its seals beside the content
+// ---- chat dialect: seals are in members beside the content
 
 function hasSealedMembers(message: unknown): boolean {
   if (!isObject(message)) return false

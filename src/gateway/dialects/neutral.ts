@@ -2,12 +2,12 @@ import type { Dialect } from './dialect.ts'
 import type { Failure } from './failure.ts'
 
 /**
- * A call and its answer, written in no dialect. This model is a superset of all three, so that a reader loses nothing
- * and each writer decides what its dialect can carry. Nothing is joined, moved or renamed before a writer. Values that
- * only pass through, such as JSON schemas, stay the parsed JSON that they were.
+ * A call and its answer, independent of any dialect. These types are a superset of the three dialects: readers keep
+ * everything, and each writer decides what its dialect can express. Readers do not join, move or rename anything.
+ * Values that only pass through, such as JSON schemas, stay parsed JSON.
  */
 
-/** A request. Lists are empty and values null where the client said nothing. */
+/** A request. Where the client gave no value, lists are empty and other values null. */
 export type NeutralRequest = {
   readonly stream: boolean
   readonly turns: readonly Turn[]
@@ -22,16 +22,17 @@ export type NeutralRequest = {
   readonly hints: Hints
 }
 
-/** `path` leads to the turn in the client's body, for refusals: `messages.3`. */
+/** A turn of the conversation. `path` is its place in the client's body, for refusals: `messages.3`. */
 export type Turn = {
   readonly role: 'system' | 'user' | 'assistant'
   readonly parts: readonly Part[]
   readonly path: string
 }
 
-/** `path` leads to the part in the client's body; `mark` asks for a prompt cache up to here. */
+/** A part of a turn. `path` is its place in the client's body. `mark`: the prompt is cached up to this part. */
 export type Part = PartContent & { readonly path: string; readonly mark?: CacheMark }
 
+/** The content of a part. */
 export type PartContent =
   | TextPart
   | ImagePart
@@ -41,7 +42,7 @@ export type PartContent =
   | { readonly type: 'refusal'; readonly text: string }
   | CallPart
   | ResultPart
-  /** Tools that became available here. */
+  /** Tools that are available from this place on. */
   | { readonly type: 'toolsAdded'; readonly names: readonly string[] }
 
 export type TextPart = { readonly type: 'text'; readonly text: string }
@@ -53,32 +54,29 @@ export type DocumentPart = {
   readonly title: string | null
 }
 
-/** `text` is a document that is plain text. */
+/** Where the data of a part comes from. `text`: a document that is plain text. */
 export type Source =
   | { readonly kind: 'bytes'; readonly mediaType: string; readonly base64: string }
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'text'; readonly text: string }
 
-/**
- * `seal` is null where the payload of the backend that wrote it is not known to be genuine, or is another backend's.
- */
+/** Reasoning. `seal` is null when it has no genuine seal of the backend that gets the request. */
 export type ReasoningPart = { readonly type: 'reasoning'; readonly text: string; readonly seal: Seal | null }
 
-/** `input` is JSON text as it was written; of a custom tool it is the free text. */
+/** A tool call. `input` is the original JSON text; for a custom tool it is the free text. */
 export type CallPart = { readonly type: 'call'; readonly id: string; readonly tool: ToolRef; readonly input: string }
 export type ResultPart = {
   readonly type: 'result'
   readonly callId: string
   readonly parts: readonly Part[]
   readonly failed: boolean
-  /** Leads to the member that names the call. */
+  /** The place of the call's id in the client's body. */
   readonly callPath: string
 }
 
 /**
- * Reasoning in the form in which its backend wants it back. `signed` and `redacted` are of messages backends,
- * `encrypted` of responses backends, `plain` of chat backends, which sign nothing. `before`: the id of the call that
- * this reasoning precedes.
+ * Reasoning in the form that its backend accepts. `signed` and `redacted`: messages backends. `encrypted`: responses
+ * backends. `plain`: chat backends, which sign nothing. `before`: the id of the call that follows this reasoning.
  */
 export type Seal = {
   readonly kind: 'signed' | 'redacted' | 'encrypted' | 'plain'
@@ -87,20 +85,22 @@ export type Seal = {
   readonly before: string | null
 }
 
+/** Marks the end of a prompt that the backend should cache. */
 export type CacheMark = { readonly ttl: 'short' | 'long' }
 
+/** Identifies a tool of the client. */
 export type ToolRef = {
   readonly kind: 'function' | 'custom'
   readonly name: string
   readonly namespace: string | null
 }
 
-/** A tool of the client's own, or one that the backend runs (`hosted`). */
+/** A tool of the client, or a tool that the backend runs (`hosted`). */
 export type Tool = (ClientTool | HostedTool) & { readonly path: string; readonly mark?: CacheMark }
 
 export type ClientTool = ToolRef & {
   readonly description: string | null
-  /** The JSON schema of the arguments; null for a custom tool, and where the client gave none. */
+  /** The JSON schema of the arguments; null for a custom tool, and when the client gave none. */
   readonly schema: unknown
   readonly strict: boolean | null
   /** Not shown to the model until a `toolsAdded` part names it. */
@@ -110,7 +110,7 @@ export type ClientTool = ToolRef & {
 
 export type Grammar = { readonly syntax: string; readonly definition: string }
 
-/** `webSearch`: what every dialect has, in its own words. Any other one has a meaning that only its vendor knows. */
+/** A tool that the backend runs. Only `webSearch` exists in every dialect; any other belongs to one vendor. */
 export type HostedTool = {
   readonly kind: 'hosted'
   readonly type: string
@@ -118,11 +118,11 @@ export type HostedTool = {
   readonly dialect: Dialect
   readonly webSearch: boolean
   readonly domains: readonly string[] | null
-  /** The request is about this tool, so that an answer without it is none. */
+  /** It is the only tool of the request, so the request makes no sense without it. */
   readonly essential: boolean
 }
 
-/** `only`: the tools that may be called, all of them where null. */
+/** Which tools the model may or must call. `only`: the allowed tools; null allows all. */
 export type ToolChoice = {
   readonly mode: 'auto' | 'required' | 'none'
   readonly only: readonly ToolRef[] | null
@@ -134,17 +134,15 @@ export type Sampling = {
   readonly topK: number | null
 }
 
+/** How much a model reasons. */
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export type ReasoningWish = {
-  /** A word from `Effort`, or one that only a vendor knows. */
+  /** An `Effort`, or another word of a vendor. */
   readonly effort: string | null
-  /**
-   * The client's agent sends an effort with every call, whatever the model: where it is not known to work, it is left
-   * out.
-   */
+  /** The client's agent sends an effort with every call, for any model. It is left out where it may be refused. */
   readonly effortIsHint: boolean
-  /** Whether the client wants to see the reasoning; null where it did not say. */
+  /** Whether the client wants to see the reasoning; null when it did not say so. */
   readonly show: boolean | null
 }
 
@@ -158,7 +156,7 @@ export type OutputFormat =
       readonly strict: boolean | null
     }
 
-/** What steers cost, caching or manner and may be dropped. */
+/** Values that affect only cost, caching or style, and may be dropped. */
 export type Hints = {
   readonly user: string | null
   readonly cacheKey: string | null
@@ -179,23 +177,23 @@ export type AnswerUsage = {
 }
 
 /**
- * Why an answer ended. A call that was cut off must not be carried out, so `length`, `context` and `filter` win over
- * `tools`. `pause`: the backend stopped in a long turn and wants to be asked again.
+ * Why an answer ended. `length`, `context` and `filter` take precedence over `tools`, because a tool call that was cut
+ * off must not be executed. `pause`: the backend paused a long turn and expects another request.
  */
 export type Finish = 'stop' | 'stopSequence' | 'length' | 'context' | 'tools' | 'filter' | 'refusal' | 'pause'
 
-/** What an answer is made of. A tool call has an id that no other call of this answer has. */
+/** A part of an answer. The id of a tool call is unique within the answer. */
 export type OpenPart =
   | { readonly kind: 'reasoning' | 'text' | 'refusal' }
   | { readonly kind: 'tool'; readonly id: string; readonly tool: ToolRef }
 
-/** The payload of a backend's reasoning, as its answer gave it. */
+/** The seal of reasoning in an answer. */
 export type AnswerSeal = Pick<Seal, 'kind' | 'data' | 'before'>
 
 export type PartEvent =
   | { readonly type: 'open'; readonly part: OpenPart }
   | { readonly type: 'delta'; readonly part: OpenPart; readonly text: string }
-  /** `text` is all that the deltas said; `cut`: a limit or a filter ended it. */
+  /** `text`: the text of all deltas. `cut`: a limit or a filter ended the part. */
   | {
       readonly type: 'close'
       readonly part: OpenPart
@@ -213,7 +211,7 @@ export type FinishEvent = {
 export type FailEvent = { readonly type: 'fail'; readonly failure: Failure; readonly usage: AnswerUsage | null }
 
 /**
- * An answer as it comes: `start` once, then parts one after the other, each opened before its deltas and closed before
- * the next one, then one `finish` or `fail`. A `fail` may also come first.
+ * The events of an answer: one `start`; parts one after the other, each opened before its deltas and closed before the
+ * next part; then one `finish` or `fail`. A `fail` may also be the first event.
  */
 export type AnswerEvent = { readonly type: 'start' } | PartEvent | FinishEvent | FailEvent

@@ -7,23 +7,22 @@ export type ToolOffer = {
   readonly tools: readonly OfferedTool[]
   /** A web search that the backend runs itself. */
   readonly search: HostedTool | null
-  /** Tools that the backend has not got and the model is told of. */
+  /** Tools that the backend does not have. A note in the prompt says so to the model. */
   readonly withheld: readonly Tool[]
   readonly mode: 'auto' | 'required' | 'none' | null
-  /** The tool that must be called; null unless there is exactly one and the backend takes names. */
+  /** The tool that must be called; null unless it is exactly one and the backend can require a tool by name. */
   readonly named: ToolRef | null
   readonly parallel: boolean | null
 }
 
 export type OfferedTool = Tool & ClientTool
 
-/** One agent writes this name where a tool stands that is not loaded. */
+/** The name that one agent gives to a tool that is not loaded. */
 const PLACEHOLDER = 'DeferredToolPlaceholder'
 
 /**
- * Chooses what a backend is offered. Web search is withheld where there is none, because agents offer it with every
- * request and a model may choose not to use it; it is refused where the request relies on it. Any other hosted tool is
- * refused by name.
+ * Chooses the tools that a backend is offered. Where the backend has no web search, that tool is withheld, because
+ * agents offer it with every request; it is refused when it is the only tool. Any other hosted tool is refused by name.
  */
 export function offerTools({ tools, turns, choice, parallel }: NeutralRequest, caps: ModelCaps): ToolOffer {
   const added = new Set(turns.flatMap(({ parts }) => parts.flatMap(namesAdded)).flatMap(({ names }) => names))
@@ -53,8 +52,8 @@ export function offerTools({ tools, turns, choice, parallel }: NeutralRequest, c
   }
 }
 
-/** What the model is told of withheld tools; null where there is nothing to tell. */
-export function tellWithheld(withheld: readonly Tool[]): string | null {
+/** Returns the note to the model about withheld tools; null when there are none. */
+export function describeWithheld(withheld: readonly Tool[]): string | null {
   const names = withheld.map((tool) => (tool.kind === 'hosted' ? tool.type : tool.name))
   return names.length === 0 ? null : `The tool ${names.join(', ')} is not available in this session.`
 }

@@ -1,20 +1,21 @@
 import type { AnswerSeal, OpenPart, PartEvent } from './neutral.ts'
 
+/** How a part ended. */
 export type PartEnd = {
   readonly cut?: boolean
   readonly seal?: AnswerSeal | null
-  /** All of the text, where the backend repeats it: what the deltas lacked is added. */
+  /** The whole text, where the backend repeats it at the end. Text that was missing in the deltas is added. */
   readonly text?: string
 }
 
-/** Parts by the key of the backend's own block or item. */
+/** The parts of one answer, by the key of the backend's block or item. */
 export type PartQueue = {
   open(key: string, part: OpenPart): PartEvent[]
   delta(key: string, text: string): PartEvent[]
   close(key: string, end?: PartEnd): PartEvent[]
-  /** Closes what the backend left open. */
+  /** Closes all parts that are open. `cut`: the last part is incomplete. */
   end(cut: boolean): PartEvent[]
-  /** Whether a part of this kind was handed on. */
+  /** Whether a part of this kind was sent. */
   has(kind: OpenPart['kind']): boolean
   /** Whether there is a part with this key, open or closed. */
   knows(key: string): boolean
@@ -29,9 +30,9 @@ type Entry = {
 }
 
 /**
- * Puts the parts of an answer one after the other: a backend may have several open at once, and the pieces of later
- * ones wait. A text of white space alone and reasoning without text and seal are no parts, because vendors refuse them
- * in a history.
+ * Puts the parts of an answer in order. A backend may open several parts at once; the text of later parts then waits.
+ * Text that is only white space, and reasoning without text and seal, are dropped, because vendors refuse them in a
+ * history.
  */
 export function makePartQueue(): PartQueue {
   const entries = new Map<string, Entry>()

@@ -3,6 +3,7 @@ import { backendFailed, type Failure, readFailure } from './failure.ts'
 import { type Json, parseObject, readText } from './json/read-json.ts'
 import type { SseEvent } from './sse/decode.ts'
 
+/** What differs between the dialects whose events have a type. */
 export type PassedDialect = {
   /** The state of the answer after an event of this type. */
   readonly stateAfter: (type: string) => StreamState
@@ -10,7 +11,7 @@ export type PassedDialect = {
   readonly fail: (failure: Failure) => SseEvent[]
 }
 
-/** A stream whose events have a `type` each, passed on; one that ends without its last event ends as a failure. */
+/** Passes a stream whose events have a `type`. A stream that ends without its last event ends with a failure. */
 export function passTypedEvents({ stateAfter, show, fail }: PassedDialect): StreamTranslator {
   let state: StreamState = 'open'
 
@@ -24,7 +25,7 @@ export function passTypedEvents({ stateAfter, show, fail }: PassedDialect): Stre
     push(event) {
       if (state !== 'open') return []
       const body = parseObject(event.data)
-      // Some engines close every stream with `[DONE]`, which these dialects do not know.
+      // Some engines end every stream with `[DONE]`, which these dialects do not have.
       if (!body) {
         const isDone = event.data.trim() === '[DONE]'
         return isDone ? [] : failWith(backendFailed('The engine sent an event that is not JSON.'))
@@ -41,8 +42,8 @@ export function passTypedEvents({ stateAfter, show, fail }: PassedDialect): Stre
 }
 
 /**
- * An error in a shape that the dialect does not know, so that its clients would not see it: llama.cpp writes the chat
- * dialect's.
+ * Whether an event is an error in the form of another dialect, which clients would ignore. llama.cpp writes errors of
+ * the chat dialect into all streams.
  */
 function isForeignError({ event }: SseEvent, { type, error }: Json): boolean {
   return type !== 'error' && (event === 'error' || (type === undefined && error !== undefined))

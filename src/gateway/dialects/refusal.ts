@@ -1,4 +1,4 @@
-/** Why a request cannot be translated: a 400 that names the parameter. */
+/** Why a request cannot be translated. The client gets a 400 with the parameter and the message. */
 export type Refusal = { readonly param: string; readonly message: string }
 
 class RefusedError extends Error {
@@ -10,12 +10,12 @@ class RefusedError extends Error {
   }
 }
 
-/** Ends the translation that `orRefused` runs. `param` is a path into the body: `messages.3.content.0`. */
+/** Ends the translation that `orRefused` runs. `param` is a path in the client's body: `messages.3.content.0`. */
 export function refuse(param: string, message: string): never {
   throw new RefusedError({ param, message })
 }
 
-/** The result of the translation, or the refusal that ended it. */
+/** Runs a translation and returns its result, or the refusal that ended it. */
 export function orRefused<T>(translate: () => T): T | { refused: Refusal } {
   try {
     return translate()

@@ -3,7 +3,7 @@ import { parseObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
 import type { SseEvent } from './sse/decode.ts'
 
-/** A whole answer of a backend under the service's model id; null when `isAnswer` does not recognise these bytes. */
+/** Returns a whole answer with the service's model id; null when `isAnswer` does not accept it. */
 export function renameAnswer(body: Buffer, model: string, isAnswer: (body: Json) => boolean): Buffer | null {
   const parsed = parseObject(body.toString('utf8'))
   if (!parsed || !isAnswer(parsed)) return null
@@ -12,7 +12,7 @@ export function renameAnswer(body: Buffer, model: string, isAnswer: (body: Json)
   return setMembers(body, { model }, scanned) ?? body
 }
 
-/** The event with another `model` inside this member of its data; the same event where there is none. */
+/** Returns the event with another `model` inside this member of its data; the same event when it has none. */
 export function renameInside(event: SseEvent, member: string, model: string): SseEvent {
   if (!event.data.includes(`"${member}"`)) return event
   const bytes = Buffer.from(event.data)
@@ -27,8 +27,8 @@ export function renameInside(event: SseEvent, member: string, model: string): Ss
 }
 
 /**
- * The event with another top-level `model`. Quotes are escaped inside of JSON texts, so where these characters are
- * there once, they are the member; any other event is scanned. `served`: the model that the event names.
+ * Returns the event with another top-level `model`. `served`: the model in the event. When `"model":"..."` occurs
+ * exactly once, it is the member itself, because quotes inside JSON texts are escaped. Any other event is scanned.
  */
 export function renameEvent(event: SseEvent, served: string | null, model: string): SseEvent {
   const { data } = event

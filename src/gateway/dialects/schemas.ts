@@ -1,8 +1,6 @@
 import { isObject, type Json, readList } from './json/read-json.ts'
 
-/**
- * Whether every object of a JSON schema is closed and requires all of its properties, which strict decoding demands.
- */
+/** Whether a JSON schema is allowed in strict mode: each object is closed and requires all its properties. */
 export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema)
   if (!isObject(schema)) return true
@@ -14,7 +12,7 @@ export function isStrictSchema(schema: unknown): boolean {
   return Object.values(schema).every(isStrictSchema)
 }
 
-/** A schema of an object. Another schema is wrapped, because arguments are objects in every dialect. */
+/** Returns the schema if it describes an object, else wraps it, because arguments are objects in every dialect. */
 export function toObjectSchema(schema: unknown): Json {
   if (!isObject(schema)) return { type: 'object', properties: {} }
   if (schema.type === 'object') return schema
@@ -22,8 +20,8 @@ export function toObjectSchema(schema: unknown): Json {
   return { type: 'object', properties: { value: schema }, required: ['value'] }
 }
 
-/** Keywords that decoders of messages backends refuse; they are told in words instead. */
-const TOLD: ReadonlySet<string> = new Set([
+/** Keywords that messages backends refuse in an output schema. They are written into the description instead. */
+const DESCRIBED_KEYWORDS: ReadonlySet<string> = new Set([
   'minimum',
   'maximum',
   'exclusiveMinimum',
@@ -37,19 +35,20 @@ const TOLD: ReadonlySet<string> = new Set([
   'maxProperties',
 ])
 
-/** The schema with the keywords that constrained decoding cannot keep moved into `description`. */
-export function tellConstraints(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(tellConstraints)
+/** Returns the schema with unsupported keywords moved into `description`, where the model can read them. */
+export function describeConstraints(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(describeConstraints)
   if (!isObject(schema)) return schema
-  const told: string[] = []
+  const described: string[] = []
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(schema)) {
-    const isTold =
-      (TOLD.has(name) && !isObject(value)) || (name === 'minItems' && typeof value === 'number' && value > 1)
-    if (isTold) told.push(`${name}: ${JSON.stringify(value)}`)
-    else kept[name] = name === 'enum' || name === 'const' || name === 'default' ? value : tellConstraints(value)
+    const isDescribed =
+      (DESCRIBED_KEYWORDS.has(name) && !isObject(value)) ||
+      (name === 'minItems' && typeof value === 'number' && value > 1)
+    if (isDescribed) described.push(`${name}: ${JSON.stringify(value)}`)
+    else kept[name] = name === 'enum' || name === 'const' || name === 'default' ? value : describeConstraints(value)
   }
-  if (told.length === 0) return kept
-  const description = [kept.description, told.join(', ')].filter((text) => typeof text === 'string' && text !== '')
+  if (described.length === 0) return kept
+  const description = [kept.description, described.join(', ')].filter((text) => typeof text === 'string' && text !== '')
   return { ...kept, description: description.join(' ') }
 }

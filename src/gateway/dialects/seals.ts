@@ -3,41 +3,38 @@ import type { Seals } from './hub.ts'
 import { parseObject, readCount, readText } from './json/read-json.ts'
 import type { Seal } from './neutral.ts'
 
+/** What seals depend on. */
 export type SealNeeds = {
   /** A short name of the backend and its dialect, the same in every process. */
   readonly backend: string
-  /** The name by which the backend knows the model. */
+  /** The model's name at the backend. */
   readonly model: string
-  /** Reasoning of one team is never replayed by another through the service's account. */
+  /** The team of the caller. Another team cannot send this team's reasoning to the backend. */
   readonly team: string
-  /**
-   * Derived from the backend's credential; null where it has none, so that only reasoning without a payload is carried.
-   */
+  /** A key derived from the backend's credential. Null when it has none; seals then have no payload. */
   readonly key: Uint8Array | null
 }
 
-/** A longer one is dropped. */
+/** A longer seal is ignored. */
 const MAX_SEAL_CHARACTERS = 1024 * 1024
 
 const PREFIX = 'svc1'
 const MAC_CHARACTERS = 22
 
-/** Whether a client gave back what `Seals.write` gave it, genuine or not. */
+/** Whether a value has the form of a seal. It may be forged. */
 export function isSealed(value: unknown): value is string {
   return typeof value === 'string' && value.startsWith(`${PREFIX}.`)
 }
 
-/**
- * How many characters of the reasoning belong to this seal: in the chat dialect all reasoning of a turn is one text.
- */
+/** Returns the number of characters of reasoning that belong to a seal. The seal may be forged. */
 export function sealedLength(sealed: string): number {
   return readCount(parseObject(readHead(sealed))?.l) ?? 0
 }
 
 /**
- * Seals of the form `svc1.<head>.<payload>.<mac>`: the head says whose the payload is, the payload is the backend's own
- * text, and the mac covers both, the team and the reasoning that was shown. An edited text, another team, another
- * backend or another account does not open.
+ * Makes and reads seals of the form `svc1.<head>.<payload>.<mac>`. The head names the backend, the model and the kind;
+ * the payload is the backend's text; the mac (HMAC-SHA-256) covers head, payload, team and the reasoning that was
+ * shown. So a seal is not accepted with an edited text, by another team, at another backend or with another account.
  */
 export function makeSeals({ backend, model, team, key }: SealNeeds): Seals {
   const macOf = (signed: string, text: string): string =>

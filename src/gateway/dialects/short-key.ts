@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** Vendors refuse user ids and cache keys that are longer. */
+/** The vendors' limit for user ids and cache keys. */
 const MAX_KEY_CHARACTERS = 64
 
-/** The text itself, or a digest of one that is too long: cutting it off would make different keys the same. */
+/** Returns the text, or its SHA-256 when it is too long. A shortened text could be equal to another key. */
 export function toKey(text: string): string {
   return text.length <= MAX_KEY_CHARACTERS ? text : createHash('sha256').update(text).digest('hex')
 }

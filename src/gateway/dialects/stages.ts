@@ -3,10 +3,10 @@ import { backendFailed } from './failure.ts'
 import { parseObject } from './json/read-json.ts'
 import type { AnswerEvent, PartEvent } from './neutral.ts'
 
-/** A step between the reader of a backend's answer and the writer of the client's, made anew for each answer. */
+/** A step between the reader of a backend's answer and the writer of the client's answer. Made for each answer. */
 export type Stage = (event: AnswerEvent) => readonly AnswerEvent[]
 
-/** Custom calls that came as functions of one text become free text again. It is known once the arguments are whole. */
+/** Turns calls of functions that replaced custom tools back into free text, when their arguments are complete. */
 export function unwrapCustomTools(): Stage {
   const isCustom = (event: AnswerEvent): event is PartEvent =>
     'part' in event && event.part.kind === 'tool' && event.part.tool.kind === 'custom'
@@ -21,7 +21,7 @@ export function unwrapCustomTools(): Stage {
   }
 }
 
-/** Fails an answer with a call whose arguments are no JSON object, for a dialect that has arguments as objects. */
+/** Fails an answer in which the arguments of a call are not a JSON object, for a dialect that requires objects. */
 export function requireObjects(): Stage {
   let broken: string | null = null
   return (event) => {
@@ -37,8 +37,8 @@ export function requireObjects(): Stage {
 const CUT: ReadonlySet<string> = new Set(['length', 'context', 'filter'])
 
 /**
- * Holds the end of a reasoning part back until the next event, which tells the call that the reasoning precedes: a
- * client may move its calls behind all else before it sends the turn back.
+ * Adds the id of the following call to the seal of a reasoning part. It holds the end of the part back until the next
+ * event. The id is needed because a client may move its calls to the end of a turn before it sends the turn back.
  */
 export function addFollowingCall(): Stage {
   let held: (PartEvent & { readonly type: 'close' }) | null = null
@@ -54,8 +54,8 @@ export function addFollowingCall(): Stage {
 }
 
 /**
- * Ends the text at the first stop sequence, for a backend that knows none. So many characters are held back that a
- * sequence which is cut by two deltas is found.
+ * Ends the text at the first stop sequence, for a backend that has no stop sequences. The last characters are held
+ * back, so that a sequence which spans two deltas is found.
  */
 export function enforceStops(stops: readonly string[]): Stage {
   const kept = Math.max(0, ...stops.map(({ length }) => length)) - 1

@@ -1,17 +1,16 @@
 import type { StreamFailure, StreamMonitor } from './dialect.ts'
 
-/** What a monitor must know of a dialect, made anew for each stream. */
+/** What a monitor needs from a dialect. Made for each stream. */
 export type MonitoredDialect = {
-  /** Texts of which one is in the event that ends a stream well. */
+  /** The last event of a complete stream contains one of these texts. */
   readonly endings: readonly Buffer[]
   readonly failureEvent: (failure: StreamFailure) => string
-  /** Sees every chunk, where a failure event needs to know what was said before. */
+  /** Receives every chunk, for a dialect whose failure event repeats values of earlier events. */
   readonly see?: (chunk: Buffer) => void
 }
 
 /**
- * Watches a stream of one dialect pass. Of a chunk it reads the last four bytes, and more only where the dialect asks
- * for it.
+ * Makes a monitor for one stream. It reads the last four bytes of a chunk, and more only where the dialect needs it.
  */
 export function makeStreamMonitor(
   { endings, failureEvent, see }: MonitoredDialect,
@@ -30,7 +29,7 @@ export function makeStreamMonitor(
   }
 }
 
-/** A blank line ends an event, with any of the three line ends that servers use (WHATWG HTML, section 9.2.6). */
+/** A blank line ends an event, with any of the three line ends of the standard (WHATWG HTML, section 9.2.6). */
 function watchBoundary() {
   const LF = 0x0a
   const CR = 0x0d
@@ -49,7 +48,7 @@ function watchBoundary() {
 }
 
 function watchEnding(endings: readonly Buffer[]) {
-  // What must be kept of a chunk to find an ending that is cut in two.
+  // These last bytes of a chunk are kept, to find an ending that spans two chunks.
   const keptBytes = Math.max(...endings.map(({ length }) => length)) - 1
   let kept = Buffer.alloc(0)
   let found = false

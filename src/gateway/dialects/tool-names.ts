@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { NeutralRequest, ToolRef } from './neutral.ts'
 
-/** A name for each tool of a request in a dialect that has no namespaces, and the way back. */
+/** Maps the tools of a request to names in a dialect without namespaces, and names back to tools. */
 export type ToolNames = {
   toName(tool: ToolRef): string
-  /** The tool behind a name; a name that no tool has is a function as the model wrote it. */
+  /** Returns the tool of a name. An unknown name becomes a function of that name. */
   toTool(name: string): ToolRef
 }
 
 /**
- * Names the tools and calls of a request. A valid name stays; a tool of a namespace is `namespace__name`. A name that
- * had to be cleaned or shortened, or that two tools would share, ends in 8 hexadecimal digits of its SHA-256. So a name
- * depends on the request alone, never on the order of its tools, and a session keeps its names.
+ * Chooses names for the tools and calls of a request. A valid name stays; a tool of a namespace is `namespace__name`. A
+ * name that had to be changed or shortened, or that two tools would share, ends with 8 hexadecimal digits of a SHA-256.
+ * The order of the tools does not matter, so a tool has the same name in each request of a session.
  */
 export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turns'>, maxLength: number): ToolNames {
   const found = new Map<string, ToolRef>()
@@ -36,10 +36,7 @@ export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turn
   }
 }
 
-/**
- * Ids that every vendor takes stay; any other becomes one that is always the same, so that calls and results still
- * match.
- */
+/** Returns a call id that every vendor accepts: the same id, or a digest, so that calls and results still match. */
 export function toCallId(id: string): string {
   return isValid(id, 64) ? id : `call_${createHash('sha256').update(id).digest('base64url')}`
 }
@@ -48,7 +45,7 @@ function plainName({ name, namespace }: ToolRef): string {
   return namespace === null ? name : `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`
 }
 
-/** Of two tools with one name, a function without a namespace keeps it; else neither does. */
+/** Of two tools with the same name, only a function without a namespace keeps it. */
 function outranks(other: ToolRef, tool: ToolRef): boolean {
   return rank(other) <= rank(tool)
 }

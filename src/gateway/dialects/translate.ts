@@ -16,18 +16,20 @@ import { addFollowingCall, enforceStops, requireObjects, type Stage, unwrapCusto
 
 export type { TranslationContext } from './hub.ts'
 
+/** A translated request, and the translation of its answer. */
 export type Translation = {
   /** The body for the backend. */
   readonly request: Json
-  /** Headers that its dialect demands of a call. */
+  /** Headers that the backend's dialect requires. */
   readonly headers: Readonly<Record<string, string>>
   readonly answer: AnswerTranslation
 }
 
+/** Translates the answer of one call. */
 export type AnswerTranslation = {
-  /** A translator for one stream of the backend. */
+  /** Makes a translator for one stream of the backend. */
   readonly stream: () => StreamTranslator
-  /** The client's answer for a whole body of the backend, which is parsed JSON; `failed` when that holds no answer. */
+  /** Translates a whole body, given as parsed JSON. `failed` when the body has no answer. */
   readonly whole: (body: unknown) => { readonly answer: Json } | { readonly failed: Failure }
 }
 
@@ -43,15 +45,12 @@ const BACKENDS: Readonly<Record<Dialect, BackendDialect>> = {
   messages: { writeRequest: writeMessagesRequest },
 }
 
-/**
- * Whether calls in the dialect of a client are translated for a backend that speaks this one; otherwise they pass as
- * they are.
- */
+/** Whether a call in the client's dialect is translated for the backend's dialect; otherwise it passes unchanged. */
 export function canTranslate(client: Dialect, backend: Dialect): boolean {
   return client !== backend
 }
 
-/** A call of a client in one dialect for a backend in another, or the refusal of what that backend cannot be asked. */
+/** Translates a client's call for a backend of another dialect, or returns why that is not possible. */
 export function translateCall(
   client: Dialect,
   backend: Dialect,
@@ -109,7 +108,7 @@ function makeStreamTranslator({ reader, stages, writer }: Pipeline): StreamTrans
   }
 }
 
-/** A whole answer is its stream, replayed. */
+/** Translates a whole answer through the same stages as a stream. */
 function translateWhole(
   { reader, stages, writer }: Pipeline,
   body: unknown,

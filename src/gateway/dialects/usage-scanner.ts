@@ -1,55 +1,54 @@
 /**
- * Reads the token usage of a model call from the bytes of its answer as they pass. Only the small object behind a
- * `"usage"` key is kept, and only until its event is over. Until such a key passes, a chunk costs one native search.
+ * Reads the token usage of a model call from the bytes of its answer while they pass. Only the small object after a
+ * `"usage"` key is kept, and only until its event ends. A chunk without such a key costs one native search.
  *
- * Which object counts depends on its depth: `usage` is a member of the JSON answer or of the event, or of the `message`
- * or `response` inside the event. The arguments of a tool call or the schema of a tool may have a `usage` too, but
- * deeper. The depth is counted backwards: every bracket that closes between the object and the end of its event was
- * open around it.
+ * The depth of the object decides whether it counts: `usage` is a member of the JSON answer or of the event, or of the
+ * `message` or `response` inside the event. The arguments of a tool call or the schema of a tool may contain a `usage`
+ * too, but deeper. The depth is known at the end of the event: each bracket that closes between the object and the end
+ * of the event encloses the object.
  */
 import { isObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
 
-/** Tokens of one call; null where the answer did not say. */
+/** Tokens of one call; null where the answer did not report them. */
 export type Usage = {
-  /** All that went in, those from a cache included. */
+  /** All input tokens, including those from a cache. */
   readonly inputTokens: number | null
   readonly outputTokens: number | null
   /** The part of the input that came from a cache. */
   readonly cachedTokens: number | null
 }
 
+/** The usage of an answer that reported none. */
 export const NO_USAGE: Usage = { inputTokens: null, outputTokens: null, cachedTokens: null }
 
+/** Reads the usage of one answer. */
 export type UsageScanner = {
-  /** Sees bytes of the answer, cut anywhere. Keeps no reference to them. */
+  /** Takes bytes of the answer, cut anywhere. Keeps no reference to them. */
   push(chunk: Buffer): void
-  /** The usage that the answer reported last: streams repeat it with growing numbers. */
+  /** Returns the last reported usage, because streams report growing numbers. */
   end(): Usage
 }
 
 /**
- * A scanner for one answer, whole or a stream, of any dialect: the names of the numbers tell which. Chat completions
- * and responses count cached tokens in the input; messages counts them beside it, at the start and again at the end of
- * a stream.
+ * Makes a scanner for one answer of any dialect, whole or a stream. The names of the members show the dialect. Chat
+ * completions and responses include cached tokens in the input. Messages counts them separately, and reports them at
+ * the start and at the end of a stream.
  */
 export function scanUsage(): UsageScanner {
-  return new Scanning()
+  return new ByteScanner()
 }
 
 const NEEDLE = Buffer.from('"usage"')
-/**
- * The part that is searched for. JSON is full of quotes, and a search that begins with a rare byte is ten times as
- * fast.
- */
-const RARE = NEEDLE.subarray(1)
+/** The needle without its first quote. A search that starts with a rare byte is ten times as fast. */
+const NEEDLE_TAIL = NEEDLE.subarray(1)
 /** Real usage objects have a few hundred bytes. */
 const MAX_OBJECT_BYTES = 8 * 1024
-/** A tool's schema may have several of its own. */
+/** The maximum number of `usage` objects in one event; the schema of a tool may contain several. */
 const MAX_CANDIDATES = 16
-/** The most that a 32-bit column holds. A larger number cannot be right. */
+/** The maximum of a 32-bit column. A larger number is not plausible and is ignored. */
 const MAX_TOKENS = 0x7fff_ffff
-/** The answer itself, or the `message` or `response` of an event. */
+/** 1: a member of the answer or the event. 2: a member of its `message` or `response`. */
 const MAX_DEPTH = 2
 
 const LF = 0x0a
@@ -64,7 +63,7 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** `seek`: nothing yet; `key`: behind the key, before its value; `scan`: behind an object, until the event ends. */
+/** `seek`: before a key. `key`: after the key. `value`: after its colon. `scan`: from the object to the event's end. */
 type State = 'seek' | 'key' | 'value' | 'scan'
 
 type Candidate = { readonly text: string; readonly depth: number }
@@ -73,11 +72,11 @@ type Candidate = { readonly text: string; readonly depth: number }
 type Counts = Record<string, number>
 
 /** A class, because thousands of these are open at once. */
-class Scanning implements UsageScanner {
+class ByteScanner implements UsageScanner {
   #state: State = 'seek'
-  /** How many bytes of the needle the last chunk, or the string that is open, has matched. */
+  /** The number of needle bytes that matched at the end of the last chunk, or in the current string. */
   #matched = 0
-  /** Relative to the first object of this event; only differences count. */
+  /** The depth relative to the first `usage` object of this event. */
   #depth = 0
   #inString = false
   #escaped = false
@@ -88,7 +87,7 @@ class Scanning implements UsageScanner {
   #objectDepth = 0
   #candidates: Candidate[] = []
   #counts: Counts | null = null
-  /** JSON and not a stream: blank lines end nothing there. */
+  /** Whether the answer is JSON and not a stream, so that a blank line does not end an event. Null: not known yet. */
   #isWhole: boolean | null = null
 
   push(chunk: Buffer): void {
@@ -102,7 +101,7 @@ class Scanning implements UsageScanner {
     return this.#counts ? toUsage(this.#counts) : NO_USAGE
   }
 
-  /** Returns the position to go on from. */
+  /** Searches for the next key. Returns the next position to read. */
   #seek(chunk: Buffer, from: number): number {
     if (this.#matched > 0) {
       const rest = NEEDLE.subarray(this.#matched, this.#matched + chunk.length - from)
@@ -111,10 +110,10 @@ class Scanning implements UsageScanner {
       if (goesOn && this.#matched === NEEDLE.length) this.#expectValue()
       return goesOn ? from + rest.length : from
     }
-    for (let found = chunk.indexOf(RARE, from); found !== -1; found = chunk.indexOf(RARE, found + 1)) {
+    for (let found = chunk.indexOf(NEEDLE_TAIL, from); found !== -1; found = chunk.indexOf(NEEDLE_TAIL, found + 1)) {
       if (found === from || chunk[found - 1] !== QUOTE) continue
       this.#expectValue()
-      return found + RARE.length
+      return found + NEEDLE_TAIL.length
     }
     this.#matched = beginsAtEnd(chunk, from)
     return chunk.length
@@ -128,7 +127,7 @@ class Scanning implements UsageScanner {
     this.#lineEnds = 0
   }
 
-  /** Byte by byte, only from a `"usage"` key to where it cannot matter any more. Returns where to go on. */
+  /** Reads byte by byte, only from a `"usage"` key to the end of its event. Returns the next position to read. */
   #walk(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at] ?? 0
@@ -142,7 +141,7 @@ class Scanning implements UsageScanner {
     return chunk.length
   }
 
-  /** Between a key and its value. An event may spread over several `data:` lines, between any two tokens. */
+  /** Reads a byte between the key and its value. The event may have several `data:` lines, split at any token. */
   #expect(byte: number): void {
     if (byte === SPACE || byte === TAB || byte === LF || byte === CR) return
     if (this.#state === 'key' && byte === COLON) this.#state = 'value'
@@ -158,14 +157,14 @@ class Scanning implements UsageScanner {
     this.#lineEnds = 0
   }
 
-  /** The value is no object: nothing to read here. */
+  /** The value is not an object, so it is skipped. */
   #leave(byte: number): void {
     const hasBegun = this.#candidates.length > 0
     this.#state = hasBegun ? 'scan' : 'seek'
     if (hasBegun) this.#structure(byte)
   }
 
-  /** One byte, or a run of string bytes. Returns the last place that it has read. */
+  /** Reads one byte, or the bytes of a string. Returns the last position that it has read. */
   #scan(chunk: Buffer, byte: number, at: number): number {
     if (this.#inString) return this.#scanString(chunk, at)
     if (byte === LF || byte === CR) {
@@ -203,7 +202,7 @@ class Scanning implements UsageScanner {
 
   #closeString(at: number): number {
     this.#inString = false
-    // Inside an object that is read, another `usage` is part of it.
+    // A `usage` key inside the object that is being read is part of that object.
     if (this.#matched === NEEDLE.length && this.#object === null) this.#expectValue()
     this.#matched = 0
     return at
@@ -211,7 +210,7 @@ class Scanning implements UsageScanner {
 
   /** Keeps the bytes of the object that is being read, until it closes. */
   #keep(chunk: Buffer, from: number, last: number): void {
-    // The byte that opened it is kept already, and nothing follows it in this step.
+    // `#object` starts with the opening brace, so only the bytes after it are added.
     const text = (this.#object ?? '') + chunk.toString('latin1', from, last + 1)
     this.#object = text.length > MAX_OBJECT_BYTES ? null : text
     if (this.#depth === this.#objectDepth) {
@@ -221,7 +220,7 @@ class Scanning implements UsageScanner {
     }
   }
 
-  /** The event is over, so its depth is known. */
+  /** Called at the end of an event, when the depth of its objects is known: keeps the numbers that count. */
   #settleEvent(): void {
     const end = this.#depth
     const counted = this.#candidates.filter(({ depth }) => depth - end >= 1 && depth - end <= MAX_DEPTH)
@@ -238,7 +237,7 @@ class Scanning implements UsageScanner {
 const DATA = Buffer.from('data:')
 const MARK = Buffer.from('\ufeff')
 
-/** Null: nothing but spaces and a byte order mark so far. */
+/** Whether the answer starts as JSON. Null when there were only spaces and a byte order mark so far. */
 function startsJson(chunk: Buffer): boolean | null {
   const first = chunk.find(
     (byte) => byte !== SPACE && byte !== LF && byte !== CR && byte !== TAB && !MARK.includes(byte),
@@ -246,15 +245,15 @@ function startsJson(chunk: Buffer): boolean | null {
   return first === undefined ? null : first === OPEN_OBJECT
 }
 
-/** How many bytes at the end of a chunk are the beginning of the needle. */
+/** The number of bytes at the end of a chunk that are the beginning of the needle. */
 function beginsAtEnd(chunk: Buffer, from: number): number {
-  for (let at = Math.max(from, chunk.length - RARE.length); at < chunk.length; at++) {
+  for (let at = Math.max(from, chunk.length - NEEDLE_TAIL.length); at < chunk.length; at++) {
     if (chunk[at] === QUOTE && chunk.compare(NEEDLE, 0, chunk.length - at, at) === 0) return chunk.length - at
   }
   return 0
 }
 
-/** The numbers of a usage object, those one level down by both names; none when it cannot be read. */
+/** Reads the numbers of a usage object; those of nested objects as `outer.inner`. None when it is not readable. */
 function toCounts(text: string): Counts {
   const counts: Counts = {}
   const members = parseObject(text)
@@ -283,7 +282,7 @@ function isCount(value: unknown): value is number {
 function toUsage(counts: Counts): Usage {
   const { prompt_tokens: prompt, completion_tokens: completion, input_tokens: input, output_tokens: output } = counts
   const cached = counts['prompt_tokens_details.cached_tokens'] ?? counts['input_tokens_details.cached_tokens']
-  // Some chat servers name these too, but count them in.
+  // Some chat servers have these members too, but include them in the input.
   const isBeside = prompt === undefined && cached === undefined
   const beside = isBeside ? sum(counts['cache_creation_input_tokens'], counts['cache_read_input_tokens']) : null
   return {
@@ -293,7 +292,7 @@ function toUsage(counts: Counts): Usage {
   }
 }
 
-/** Of what is there; null where nothing is. */
+/** The sum of the known numbers; null when both are unknown. */
 function sum(a: number | null | undefined, b: number | null | undefined): number | null {
   return a == null && b == null ? null : (a ?? 0) + (b ?? 0)
 }

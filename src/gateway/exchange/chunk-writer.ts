@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import type { RelayedExchange } from './relay.ts'
 
-/** A larger chunk is not worth the copy. */
+/** A larger chunk is written without a copy, because the copy would cost more than it saves. */
 const MAX_COPIED_BYTES = 16 * 1024
 
 const LINE_END_BYTES = 2
 
 /**
- * Writes the chunks of one answer whose head has been flushed. While the caller does not read, the backend is paused.
- * From the first time on that bytes wait for the caller, a caller whose connection takes no byte for the idle time
- * counts as one that has left.
+ * Writes the chunks of one answer whose head has been flushed. While the caller does not read, the backend is paused. A
+ * caller that reads no byte for the idle timeout counts as one that has left. This is checked from the first time that
+ * bytes wait for the caller.
  */
 export class ChunkWriter {
   readonly #exchange: RelayedExchange
@@ -30,7 +30,7 @@ export class ChunkWriter {
   }
 
   stop(): void {
-    // Without a listener, the connection's timer closes a connection on which the rest of an answer stays unread.
+    // Without a listener, Node itself closes a connection whose timer ends while the rest of the answer is unread.
     if (this.#isTimed) this.#exchange.res.off('timeout', this.#checkReader)
   }
 
@@ -40,8 +40,8 @@ export class ChunkWriter {
   }
 
   /**
-   * Started once for the rest of the answer and not for each chunk. Node restarts the timer whenever some of the bytes
-   * have gone.
+   * Started once for the rest of the answer, not for each chunk. Node restarts the timer whenever the caller reads some
+   * bytes.
    */
   #timeReader(): void {
     if (this.#isTimed) return
@@ -51,7 +51,7 @@ export class ChunkWriter {
 
   readonly #checkReader = (): void => {
     const { res } = this.#exchange
-    // When nothing waits for the caller, it is the backend that is silent, and its own timer counts.
+    // When no bytes wait for the caller, the backend is silent, which has its own timer.
     if (!hasUnread(res)) return
     this.#exchange.finish('left', 'unread')
     this.#exchange.abort()
@@ -59,18 +59,18 @@ export class ChunkWriter {
   }
 }
 
-/** Whether more bytes wait for the caller than the connection buffers. */
+/** Whether more bytes wait for the caller than the connection's buffer should hold. */
 export function hasUnread(res: ServerResponse): boolean {
   return (res.socket ?? res).writableNeedDrain
 }
 
 /**
- * Writes a chunk; false when the caller has enough to read. Node hands each chunk of a chunked answer to the connection
- * in four parts (RFC 9112, section 7.1), which costs as much as everything else that a chunk of a stream costs here.
- * This hands it over in one part.
+ * Writes a chunk. Returns false when the connection's buffer is full. Node would write each chunk of a chunked answer
+ * to the connection in four parts (RFC 9112, section 7.1), which doubles the cost of a chunk here. This writes one
+ * part.
  */
 function writeChunk(res: ServerResponse, bytes: Buffer): boolean {
-  // A pipelined answer has no connection yet: Node buffers what is written until it has one.
+  // The answer to a pipelined request has no connection yet. Node buffers it until it has one.
   if (!res.socket || !res.chunkedEncoding || bytes.length > MAX_COPIED_BYTES) return res.write(bytes)
   const size = bytes.length.toString(16)
   const chunk = Buffer.allocUnsafe(size.length + LINE_END_BYTES + bytes.length + LINE_END_BYTES)

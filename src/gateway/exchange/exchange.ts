@@ -12,7 +12,7 @@ import type { StreamKeepAlive } from './stream-keep-alive.ts'
 import { startStreamRelay } from './stream-relay.ts'
 import { WholeRelay } from './whole-relay.ts'
 
-/** Where a request goes. */
+/** The backend that a request is sent to. */
 export type Connection = {
   readonly pool: Pool
   /** A call ends when the backend sends no byte for this long, or its caller takes none. */
@@ -20,15 +20,15 @@ export type Connection = {
 }
 
 export type ExchangeOptions = {
-  /** The caller's dialect: a stream tells of a failure in it. */
+  /** The caller's dialect, in which a failure of a stream is reported. */
   readonly dialect: Pick<DialectTraits, 'monitorStream'>
-  /** The caller asked for a stream: an answer of an unknown type is then handed on as it comes. */
+  /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
   readonly wantsStream: boolean
-  /** Changes the answer on its way; null: its bytes pass untouched. */
+  /** Changes the answer. Null: its bytes pass unchanged. */
   readonly rewrite: AnswerRewrite | null
-  /** Keeps streams alive that are rewritten. */
+  /** Keeps rewritten streams alive while the backend is silent. */
   readonly keepAlive: StreamKeepAlive
-  /** Sees the bytes of the answer as the backend sent them. */
+  /** Receives the bytes of the answer as the backend sent them. */
   readonly observer: { push(chunk: Buffer): void }
   readonly clock: Clock
 }
@@ -37,18 +37,18 @@ export type ExchangeOptions = {
 export type Exchange = {
   /** Never rejects. */
   readonly outcome: Promise<Outcome>
-  /** Ends the call from this side; the caller of a stream is told why, where that is possible. */
+  /** Ends the call from this side. The caller of a stream gets the reason where the stream can still carry it. */
   end(why: StreamFailure): void
 }
 
 /**
- * Sends a request to a backend and hands the answer on through `res`, beside the headers that are set there: a stream
- * chunk by chunk as it comes, any other answer in one write. When the caller or the backend leaves, the other
- * connection is closed at once, in every phase.
+ * Sends a request to a backend and relays the answer to the caller through `res`, besides the headers that are set
+ * there. A stream is relayed chunk by chunk, any other answer in one write. When the caller or the backend disconnects,
+ * the other connection is closed at once, in every phase.
  *
  * Before the first byte to the caller, a failure is only reported in the outcome, so that the call can still be
- * answered. After it, the caller's connection is broken: no later byte can take the status back, and a clean end would
- * read as success.
+ * answered. After it, the caller's connection is broken: the status cannot be changed any more, and a regular end would
+ * look like success.
  */
 export function startExchange(
   { pool, idleTimeoutMs }: Connection,
@@ -102,7 +102,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // A status below 200 announces another head.
+    // A status below 200 is interim: the final head follows (RFC 9110, section 15.2).
     if (this.isOver || status < 200) return
     this.#status = status
     this.#relay = this.#chooseRelay({ status, headers })
@@ -124,7 +124,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     if (this.isOver) return
     const kind = toNoAnswer(error)
     if (!this.#relay || !this.res.headersSent) return this.finish(kind, reasonOf(error))
-    // The connection broke behind the last event.
+    // The connection broke after the last event, so the answer is complete.
     if (this.#relay.isComplete()) return this.#relay.end()
     this.#relay.cut('cut', kind === 'timeout' ? BACKEND_WAS_SILENT : BACKEND_BROKE_OFF, reasonOf(error))
   }
@@ -165,8 +165,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
   }
 
   /**
-   * Where the type does not tell, the caller's wish decides: vendors send streams under several types, and errors as
-   * JSON. An error is never a stream, so that it can be read before it is handed on.
+   * Where the content type does not decide, the caller's request does: vendors send streams with several content types,
+   * and errors as JSON. An error is never a stream, so that it can be read before it is handed on.
    */
   #isStream(status: number, contentType = ''): boolean {
     if (status >= 400) return false

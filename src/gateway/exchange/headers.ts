@@ -4,13 +4,11 @@ import type { Secret } from '../../kernel/secret.ts'
 /** Names and values alternate, as in Node's `rawHeaders` and in undici. */
 export type HeaderList = string[]
 
-/**
- * The service's own credential at a backend, and the header that carries it: `authorization: Bearer` or `x-api-key`.
- */
+/** The service's own credential at a backend, and the header to send it in: `authorization: Bearer` or `x-api-key`. */
 export type Credential = { readonly as: 'bearer' | 'x-api-key'; readonly secret: Secret }
 
 /**
- * The caller's headers that go to a backend. All others stop here: credentials, cookies, addresses, our own headers.
+ * The caller's headers that are sent to a backend. All others are dropped: credentials, cookies, addresses, our own.
  */
 const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
   'accept',
@@ -19,7 +17,7 @@ const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
   'idempotency-key',
   'traceparent',
   'tracestate',
-  // Clients of the responses dialect. Their organization and project headers stop here: the account is the operator's.
+  // Clients of the responses dialect. Organization and project headers are dropped: the account is the operator's.
   'openai-beta',
   'originator',
   'version',
@@ -28,7 +26,7 @@ const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
   'thread-id',
   'conversation_id',
   'x-client-request-id',
-  // Clients of the messages dialect, and agents that speak several dialects.
+  // Clients of the messages dialect, and agents that use several dialects.
   'x-app',
   'x-session-id',
   'x-session-affinity',
@@ -44,10 +42,10 @@ const PREFIXES_TO_BACKEND = [
   'x-responsesapi-',
 ] as const
 
-/** The headers of a backend's answer that go to the caller. */
+/** The headers of a backend's answer that are sent to the caller. */
 const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
   'content-type',
-  // For a backend that compresses although it was asked not to: its bytes pass as they are.
+  // For a backend that compresses although it was asked not to: its bytes pass unchanged.
   'content-encoding',
   'content-language',
   'cache-control',
@@ -77,10 +75,10 @@ const PREFIXES_TO_CALLER = [
 const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive'])
 
 /**
- * The headers of a request to a backend: the credential, and the caller's headers that may cross. The content type is
- * ours, because a charset in the caller's could make the backend read another body than the one that was checked. The
- * body has been decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because
- * token usage is read from its passing bytes.
+ * Returns the headers of a request to a backend: the credential, and the caller's headers that are allowed. The content
+ * type is set here, because a charset from the caller could make the backend read another body than the one that was
+ * checked. There is no content encoding, because the body was decoded on arrival. The answer is requested uncompressed,
+ * because token usage is read from its bytes.
  */
 export function toBackendHeaders(callerHeaders: readonly string[], credential: Credential | null): HeaderList {
   const headers = toCredentialHeader(credential)
@@ -96,8 +94,8 @@ export function toBackendHeaders(callerHeaders: readonly string[], credential: C
 }
 
 /**
- * The headers of a backend's answer (names in lower case) that go to the caller. Adds our request id where the backend
- * sent its own.
+ * Returns the headers of a backend's answer that are sent to the caller; names are in lower case. Adds our request id
+ * where the backend sent its own.
  */
 export function toCallerHeaders(
   answerHeaders: IncomingHttpHeaders,
@@ -105,8 +103,7 @@ export function toCallerHeaders(
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   for (const name in answerHeaders) if (crossesToCaller(name)) headers[name] = answerHeaders[name]
-  // The backend's support asks for the backend's own id, so that one is shown unchanged. Ours names the call in our
-  // log.
+  // The backend's own id passes unchanged, because the backend's support needs it. Ours identifies the call in our log.
   const ours = res.getHeader('x-request-id')
   if (ours !== undefined && namesTheRequest(answerHeaders)) headers['x-svc-request-id'] = ours
   return headers
@@ -130,15 +127,13 @@ function toCredentialHeader(credential: Credential | null): HeaderList {
   return credential.as === 'bearer' ? ['authorization', `Bearer ${secret}`] : [credential.as, secret]
 }
 
-/** The headers that `Connection` restricts to the caller's own hop. */
+/** The headers that `Connection` restricts to the caller's own hop (RFC 9110, section 7.6.1). */
 function namedByConnection(value: string): string[] {
   const options = value.toLowerCase().split(',')
   return options.map((option) => option.trim()).filter((option) => !NAMES_NO_HEADER.has(option))
 }
 
-/**
- * Removes these headers. The credential and `accept-encoding` are ours, so a caller's `Connection` cannot remove them.
- */
+/** Removes these headers, but not those set here: a caller's `Connection` cannot remove the credential. */
 function without(headers: HeaderList, names: ReadonlySet<string>): HeaderList {
   return headers.filter((_, at) => {
     const name = headers[at - (at % 2)] ?? ''

@@ -5,39 +5,39 @@ import type { NoAnswer } from './send.ts'
 /** How the exchange of one call with one backend ended. */
 export type Outcome = {
   /**
-   * `whole`: the answer has been handed on. `cut`: it broke off in the middle, and so did the caller's connection.
-   * `left`: the caller went away or stopped reading. `ended`: this side ended the call. `refused`: the answer cannot be
-   * handed on. The others: there is no answer.
+   * `whole`: the whole answer was relayed. `cut`: the answer broke off, so the caller's connection was broken too.
+   * `left`: the caller disconnected or stopped reading. `ended`: this side ended the call. `refused`: the answer cannot
+   * be relayed. The others: there is no answer.
    */
   readonly kind: 'whole' | 'cut' | 'left' | 'ended' | 'refused' | NoAnswer
-  /** The caller has got at least the head of an answer, so nothing else can be answered. */
+  /** The caller has received the head of an answer, so no other answer can be sent. */
   readonly answered: boolean
   /** The backend's status; null when it did not answer. */
   readonly status: number | null
-  /** From sending the request to the first byte of the answer's body. */
+  /** The time from sending the request to the first byte of the answer's body; null without one. */
   readonly firstByteMs: number | null
-  /** Of the answer's body, as the backend sent it. */
+  /** The size of the answer's body as the backend sent it. */
   readonly bytes: number
-  /** One word for the log. */
+  /** The cause as one word for the log; null when there is none. */
   readonly reason: string | null
-  /** With `refused`: what the caller gets instead. */
+  /** With `refused`: the error that the caller gets instead of the answer. */
   readonly refusal: ApiError | null
 }
 
-/** What the backend did wrong, whether the caller could be told or not. */
+/** Whether the backend failed, whether or not the caller has received an error. */
 export function isFailure({ kind }: Outcome): boolean {
   return FAILURES.has(kind)
 }
 
 const FAILURES: ReadonlySet<Outcome['kind']> = new Set(['cut', 'unreachable', 'failed', 'timeout'])
 
-/** Whether a backend that was thought to be ready may not be. */
-export function castsDoubt(outcome: Outcome): boolean {
+/** Whether this outcome suggests that the backend is not ready, so that its state should be fetched again. */
+export function suggestsUnready(outcome: Outcome): boolean {
   const status = outcome.status ?? 0
   return isFailure(outcome) || status === 404 || status >= 500
 }
 
-/** What the caller gets where it has got no answer; null when it has, or when it has left. */
+/** Returns the error for a caller that has received no answer; null when it has received one or has left. */
 export function toRefusal(
   { kind, answered, refusal }: Outcome,
   failureCodes: Readonly<Record<NoAnswer, ErrorCode>>,

@@ -1,5 +1,5 @@
 /**
- * What an exchange and its relay know of each other. An exchange has one relay, chosen by the head of the backend's
+ * The types between an exchange and its relay. An exchange has one relay, which is chosen by the head of the backend's
  * answer.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
@@ -13,46 +13,44 @@ import type { Outcome } from './outcome.ts'
 export type AnswerRewrite = {
   /** A rewriter for one stream. */
   stream(): StreamRewriter
-  /** The answer that the caller gets for this one. An `ApiError`: it is no answer that can be handed on. */
+  /** The answer for the caller. An `ApiError` when the backend's answer cannot be relayed. */
   whole(answer: WholeAnswer): WholeAnswer | ApiError
 }
 
+/** An answer that is not a stream. */
 export type WholeAnswer = {
   readonly status: number
   readonly body: Buffer
-  /** Where it is not the backend's. */
+  /** The content type, where it differs from the backend's. */
   readonly contentType?: string
 }
 
 /** The head of a backend's answer; header names in lower case. */
 export type AnswerHead = { readonly status: number; readonly headers: IncomingHttpHeaders }
 
-/** Hands the body of one answer on to the caller. */
+/** Relays the body of one answer to the caller. */
 export type Relay = {
-  /** Takes bytes of the answer, and may throw: the exchange then fails. */
+  /** Takes bytes of the answer. When it throws, the exchange fails. */
   take(chunk: Buffer): void
   /** The backend has ended its answer. */
   end(): void
   /** Whether the caller has the whole answer, although the backend has not ended it yet. */
   isComplete(): boolean
-  /**
-   * Tells the caller of the failure where the answer is a stream, and breaks the connection. Only after the head has
-   * left.
-   */
+  /** Writes the failure to a stream, then breaks the connection. Call it only after the head has been sent. */
   cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void
-  /** The exchange is over: frees what the relay holds. */
+  /** Releases timers and buffers. Called when the exchange is over. */
   stop(): void
 }
 
-/** An exchange, as its relay sees it. */
+/** The part of an exchange that its relay uses. */
 export type RelayedExchange = {
   readonly res: ServerResponse
   readonly idleTimeoutMs: number
   readonly isOver: boolean
-  /** Back-pressure on the backend. */
+  /** Applies backpressure to the backend. */
   pause(): void
   resume(): void
-  /** Settles the outcome; the relay has written everything that it wants to. */
+  /** Settles the outcome. The relay calls it after its last write. */
   finish(kind: Outcome['kind'], reason: string | null, refusal?: ApiError): void
   /** Closes the request to the backend. */
   abort(): void
@@ -69,14 +67,14 @@ export const BACKEND_WAS_SILENT: StreamFailure = {
   message: 'The upstream fell silent in the middle of its answer.',
 }
 
-/** Writes the head of the caller's answer: what may cross of the backend's head, and `more`. */
+/** Writes the head of the caller's answer: the allowed headers of the backend's head, and `more`. */
 export function writeHead(res: ServerResponse, { status, headers }: AnswerHead, more: OutgoingHttpHeaders): void {
   res.writeHead(status, { ...toCallerHeaders(headers, res), ...more })
 }
 
 /**
- * Lets what was written arrive, then closes the connection without the end that HTTP asks for: a clean end would read
- * as success.
+ * Sends what was written, then closes the connection without the regular end of an HTTP answer, which would look like
+ * success.
  */
 export function breakConnection(res: ServerResponse): void {
   if (res.socket) res.socket.destroySoon()
@@ -84,8 +82,8 @@ export function breakConnection(res: ServerResponse): void {
 }
 
 /**
- * An answer that has to be rewritten and cannot be. Thrown into undici, which aborts the request and reports it as an
- * error.
+ * The answer must be rewritten, but cannot be read. Thrown inside undici's callbacks: undici then aborts the request
+ * and reports this error.
  */
 export class UnreadableAnswer extends Error {
   readonly code: 'compressed' | 'too_large'

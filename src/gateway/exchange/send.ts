@@ -1,21 +1,22 @@
 import type { Dispatcher, Pool } from 'undici'
 import type { HeaderList } from './headers.ts'
 
-/** A request to a backend, its body whole. */
+/** A request to a backend with its whole body. */
 export type BackendRequest = {
   readonly method: 'GET' | 'POST'
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string
   readonly headers: HeaderList
   readonly body: Buffer | null
 }
 
 /**
- * Why there is no answer. `unreachable`: no connection; `timeout`: no byte for too long; `failed`: the connection
- * broke, or the other side does not speak HTTP.
+ * Why there is no answer. `unreachable`: no connection. `timeout`: no byte within the time limit. `failed`: the
+ * connection broke, or the answer was not HTTP.
  */
 export type NoAnswer = 'unreachable' | 'timeout' | 'failed'
 
+/** A whole answer, or why there is none. */
 export type Reply =
   | { readonly kind: 'answered'; readonly status: number; readonly body: Buffer }
   | { readonly kind: NoAnswer; readonly reason: string }
@@ -23,8 +24,8 @@ export type Reply =
 type Limits = { readonly timeoutMs: number; readonly maxBytes: number }
 
 /**
- * Aborts a request that is not needed any more. One object for all requests, because each new Error would cost its
- * stack trace.
+ * The reason for aborting a request that is no longer needed. One object for all requests, because each new Error
+ * costs a stack trace.
  */
 export const NOT_NEEDED = new Error('The answer to this request is not needed any more.')
 
@@ -66,17 +67,14 @@ export function sendAndWait(pool: Pool, request: BackendRequest, { timeoutMs, ma
   })
 }
 
-/** What an error of the HTTP client means. */
+/** Classifies an error of the HTTP client. */
 export function toNoAnswer(error: Error): NoAnswer {
   const code = codeOf(error)
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
   return UNREACHABLE.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_') ? 'unreachable' : 'failed'
 }
 
-/**
- * The error as one word for the log. Its message is left out, because it can hold addresses and bytes of the other
- * side.
- */
+/** Returns one word about an error for the log. Its message could contain addresses and bytes of the other side. */
 export function reasonOf(error: Error): string {
   return codeOf(error) || error.name
 }

@@ -1,6 +1,6 @@
-/** A stream that may be silent for longer than proxies allow. */
+/** A stream that may be silent for longer than proxies tolerate. */
 export type SilentStream = {
-  /** Called `TICKS_OF_SILENCE` times within the silence that is allowed. */
+  /** Called `TICKS_OF_SILENCE` times within the maximum silence. */
   tick(): void
 }
 
@@ -13,8 +13,8 @@ export type StreamKeepAlive = {
 export const TICKS_OF_SILENCE = 3
 
 /**
- * Keeps silent streams alive: proxies on the way close a connection that has had no byte for about a minute. One timer
- * serves all streams, so that a chunk costs no timer of its own. It runs only while there are streams.
+ * Keeps silent streams alive, because proxies close a connection that has carried no byte for about a minute. One timer
+ * serves all streams, so that a chunk does not have to restart a timer. It runs only while there are streams.
  */
 export function makeStreamKeepAlive(silenceMs: number): StreamKeepAlive {
   const streams = new Set<SilentStream>()

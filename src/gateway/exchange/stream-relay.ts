@@ -7,13 +7,13 @@ import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
 
 type Needs = {
-  /** The caller's. */
+  /** The caller's dialect. */
   readonly dialect: Pick<DialectTraits, 'monitorStream'>
   readonly rewrite: AnswerRewrite | null
   readonly keepAlive: StreamKeepAlive
 }
 
-/** Writes the head of a stream at once, because the first byte may be minutes away. */
+/** Starts to relay a stream. Writes its head at once, because the first event may come minutes later. */
 export function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Needs): Relay {
   const { rewrite } = needs
   const { headers } = head
@@ -21,7 +21,7 @@ export function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, ne
   writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']))
   exchange.res.flushHeaders()
   if (rewrite) return new RewrittenStream(exchange, rewrite.stream(), needs.keepAlive)
-  // Without either header only the closing of the connection says that the answer is over, and a crash looks the same.
+  // Without either header the answer ends when the connection closes, and a crash of the backend looks the same.
   const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
   return new UntouchedStream(exchange, needs.dialect.monitorStream({ untilClosed }))
 }
@@ -30,7 +30,7 @@ function streamHeaders(cacheControl: string | undefined) {
   return { 'x-accel-buffering': 'no', ...(cacheControl === undefined && { 'cache-control': 'no-cache' }) }
 }
 
-/** A stream whose bytes pass as they come. A class, because thousands of these are open at once. */
+/** A stream whose bytes pass unchanged. A class, because thousands of these are open at once. */
 class UntouchedStream implements Relay {
   readonly #exchange: RelayedExchange
   readonly #monitor: StreamMonitor
@@ -70,7 +70,7 @@ class UntouchedStream implements Relay {
   }
 }
 
-/** A stream that is rewritten event by event, and kept alive while the backend is silent. */
+/** A stream that is rewritten event by event and kept alive while the backend is silent. */
 class RewrittenStream implements Relay, SilentStream {
   readonly #exchange: RelayedExchange
   readonly #rewriter: StreamRewriter
@@ -120,7 +120,7 @@ class RewrittenStream implements Relay, SilentStream {
     if (++this.#silentTicks < TICKS_OF_SILENCE) return
     this.#silentTicks = 0
     const { res } = this.#exchange
-    // A caller that reads slowly has enough to read.
+    // A slow caller still has unread bytes, which keep its connection alive.
     if (this.#rewriter.state() === 'open' && !hasUnread(res)) res.write(this.#rewriter.keepAlive())
   }
 

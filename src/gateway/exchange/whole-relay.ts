@@ -5,24 +5,23 @@ import { isCredentialRefused } from './credential-refusal.ts'
 import { breakConnection, UnreadableAnswer, writeHead } from './relay.ts'
 import type { AnswerHead, AnswerRewrite, Relay, RelayedExchange, WholeAnswer } from './relay.ts'
 
-/** An answer up to this size leaves in one write; a larger one passes through as it comes. */
+/** An answer up to this size is sent in one write; a larger one is relayed chunk by chunk. */
 const MAX_HELD_BYTES = 1024 * 1024
 
-/** An answer that is rewritten must be held whole. */
+/** An answer that is rewritten is held in memory until it is complete. */
 const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024
 
 /** An answer up to this size fits into the buffers of a connection, whether the caller reads it or not. */
 const MAX_BUFFERED_BYTES = 16 * 1024
 
 /**
- * Holds an answer that is not a stream until all of it is there, so that a failure before that can still be answered as
- * one.
+ * Relays an answer that is not a stream. It is held until it is complete, so that an earlier failure can be answered.
  */
 export class WholeRelay implements Relay {
   readonly #exchange: RelayedExchange
   readonly #head: AnswerHead
   readonly #rewrite: AnswerRewrite | null
-  /** Empty once the answer passes through. */
+  /** Empty once the answer is relayed chunk by chunk. */
   #held: Buffer[] = []
   #heldBytes = 0
   /** Null while the answer is held. */
@@ -69,7 +68,7 @@ export class WholeRelay implements Relay {
       return this.#exchange.abort()
     }
     const { 'content-length': length } = this.#head.headers
-    // The backend's own length lets a client notice an answer that is cut.
+    // With the backend's length, a client detects an answer that was cut off.
     writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length })
     this.#exchange.res.flushHeaders()
     this.#writer = new ChunkWriter(this.#exchange)
@@ -102,11 +101,10 @@ export class WholeRelay implements Relay {
     )
     if (body.length > MAX_BUFFERED_BYTES) {
       res.end(body)
-      // Closes the connection of a caller that does not read.
+      // Node closes the connection when the caller does not read for this long.
       res.setTimeout(idleTimeoutMs)
     } else {
-      // Node sends the head and a string in one write, but the head and bytes in two. As Latin-1 every byte stays what
-      // it is.
+      // Node sends the head and a string in one write, but the head and a buffer in two. Latin-1 keeps every byte.
       res.end(body.toString('latin1'), 'latin1')
     }
   }

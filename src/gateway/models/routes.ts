@@ -8,7 +8,7 @@ type Needs = {
   readonly findTeam: FindTeam
 }
 
-/** The lists of models, one for each kind of client. */
+/** The handlers of the model lists: one list for each kind of client. */
 export function modelHandlers({ findTeam }: Needs): Handlers<'listModels' | 'listCodexModels' | 'listMessagesModels'> {
   const visibleTo = async (req: { caller?: Caller }) => {
     const team = await findTeam(callerOf(req))

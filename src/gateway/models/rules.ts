@@ -6,15 +6,16 @@
 import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
 import type { Caller } from '../../kernel/caller.ts'
 
-/** What the gateway knows of a team. */
+/** The models of a team. */
 export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models'>
 
 /** Finds the team of a caller; null when it no longer exists. */
 export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
 
+/** The model of a call, or why there is none. */
 export type ModelVerdict = { readonly model: SnapshotModel } | 'model_not_allowed' | 'no_model_named'
 
-/** The model of a request: the one that it names, else the team's default. */
+/** Picks the model of a request: the one that it names, else the team's default. */
 export function pickModel(team: ModelTeam, requested: string | undefined): ModelVerdict {
   const id = requested ?? team.defaultModel
   if (id === null) return 'no_model_named'
@@ -22,6 +23,7 @@ export function pickModel(team: ModelTeam, requested: string | undefined): Model
   return model && isCallable(model) ? { model } : 'model_not_allowed'
 }
 
+/** Returns the models that a team may see. */
 export function visibleModels(team: ModelTeam): readonly SnapshotModel[] {
   return team.models.filter((model) => model.published)
 }
@@ -30,17 +32,17 @@ function isCallable({ published, certified }: SnapshotModel): boolean {
   return published && certified
 }
 
-/** Vendor A's list. */
+/** Writes the list of models in vendor A's format. */
 export function toModelList(models: readonly SnapshotModel[]) {
   return { object: 'list' as const, data: models.map(toListedModel) }
 }
 
-/** Vendor A's list, and beside it `models`, the only member that Codex decodes. */
+/** Writes vendor A's list, and also `models`, the only member that Codex decodes. */
 export function toCodexModelList(models: readonly SnapshotModel[]) {
   return { ...toModelList(models), models: models.filter(isCallable).map(toCodexModel) }
 }
 
-/** Vendor B's list. It is never split into pages. */
+/** Writes the list in vendor B's format. It always has one page. */
 export function toMessagesModelList(models: readonly SnapshotModel[]) {
   const data = models.map(({ id, displayName, createdAt }) => {
     return { id, type: 'model' as const, display_name: displayName, created_at: createdAt.toISOString() }
@@ -58,7 +60,7 @@ function toListedModel({ id, owner, displayName, certified, published, verificat
   }
 }
 
-/** `ModelInfo` of Codex's protocol crate: every member that it requires, and no ability that has not been checked. */
+/** Writes `ModelInfo` of Codex's protocol crate: every required member, and no capability that is not verified. */
 function toCodexModel({ id, displayName }: SnapshotModel, position: number) {
   return {
     slug: id,
@@ -83,8 +85,8 @@ function toCodexModel({ id, displayName }: SnapshotModel, position: number) {
 }
 
 /**
- * Replaces Codex's own prompt, so it must say everything that an agent needs. An indented line continues the one
- * before.
+ * Codex uses this instead of its own prompt, so it must contain all instructions for an agent. An indented line
+ * continues the line before it.
  */
 const CODEX_INSTRUCTIONS =
   `You are a coding agent. You work in a person's terminal, in the folder they opened, through the tools you are

@@ -1,7 +1,7 @@
 /**
- * The events of model calls: a call has started, and how it ended. They never hold what was asked or answered. A call
- * that was refused before it was sent has no event; the request log has it. The start is an event of its own, so that
- * people who watch a session see a call while it runs. Only calls that belong to a session have one.
+ * The events of model calls: a call has started, and a call has ended. They never contain prompts or answers. A call
+ * that was refused before it was sent has no event; the request log has it. Calls of a session also have an event for
+ * their start, so that people who watch the session see a call while it runs.
  */
 import type { Caller } from '../../kernel/caller.ts'
 import type { BackendName } from '../backends/table.ts'
@@ -9,12 +9,13 @@ import type { Dialect } from '../dialects/dialect.ts'
 import type { Usage } from '../dialects/usage-scanner.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 
+/** What is known of a call when it is sent. */
 export type CallFacts = {
   readonly requestId: string
   readonly caller: Caller
   /** One run of an agent; null when the client did not name it. */
   readonly sessionId: string | null
-  /** The caller's. */
+  /** The caller's dialect. */
   readonly dialect: Dialect
   /** The service's model id. */
   readonly model: string
@@ -29,6 +30,7 @@ export type Attempt = {
   readonly usage: Usage
 }
 
+/** How a call ended. */
 export type CallResult = {
   readonly outcome: Outcome['kind']
   /** The backend's status; null when it did not answer. */
@@ -39,12 +41,12 @@ export type CallResult = {
 }
 
 /**
- * `finished`: a whole answer that is no error. `failed`: anything else, also a caller that left; `outcome` and `status`
- * say what.
+ * `finished`: the caller received a whole answer that is not an error. `failed`: any other end, for example a caller
+ * that disconnected; `outcome` and `status` have the cause.
  */
 export type CallEvent =
   | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }
   | { readonly kind: 'finished' | 'failed'; readonly at: Date; readonly call: CallFacts; readonly result: CallResult }
 
-/** Events that are saved together. The id lets a batch be saved again when it is not known whether it was saved. */
+/** Events that are saved together. With the id, saving a batch is idempotent, so it can be repeated after a failure. */
 export type EventBatch = { readonly id: string; readonly events: readonly CallEvent[] }

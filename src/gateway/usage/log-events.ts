@@ -1,7 +1,7 @@
 import type { Logger } from '../../log.ts'
 import type { CallEvent } from './events.ts'
 
-/** Writes a log line for each call that has ended, for a gateway without a database. */
+/** Returns a function that logs each call that has ended, for a gateway without a database. */
 export function makeEventLog(log: Logger): (event: CallEvent) => void {
   return ({ kind, call, result }) => {
     if (!result) return

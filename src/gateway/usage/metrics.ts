@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { makeCounter, makeHistogram } from '../../http/call-histograms.ts'
 import type { CallEvent } from './events.ts'
 
-/** Returns what counts each call that has ended: how it ended, how long it took, and the tokens that it used. */
+/** Returns a function that counts each call that has ended: its outcome, its duration and its tokens. */
 export function makeCallMetrics(registry: Registry, openStreams: () => number): (event: CallEvent) => void {
   new Gauge({
     name: 'svc_open_streams',

@@ -5,7 +5,7 @@ import type { CallEvent, EventBatch } from './events.ts'
 type Needs = {
   /** Saves all of a batch or nothing. Called again with a batch that may have been saved. */
   readonly save: (batch: EventBatch) => Promise<void>
-  /** The database cannot be reached, so the same batch may succeed later. Any other failure would repeat each time. */
+  /** Whether the database cannot be reached, so that the same batch may succeed later. Other failures are permanent. */
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   readonly log: Logger
 }
@@ -13,29 +13,29 @@ type Needs = {
 export type EventRecorder = {
   /** Takes an event and returns at once. */
   record(event: CallEvent): void
-  /** Saves what is left, as far as the database can be reached, and ends. */
+  /** Saves the remaining events if the database can be reached, and ends. */
   close(): Promise<void>
 }
 
 const FLUSH_MS = 1000
 const MAX_BATCH = 500
-/** About 20 MB: the events of minutes of a busy gateway. */
+/** About 20 MB. A busy gateway produces as many events in some minutes. */
 const MAX_WAITING = 50_000
 
 /**
- * Saves events in batches, outside of the calls: every second, or as soon as a batch is full. While the database cannot
- * be reached, events wait. When too many wait, the oldest that are in no batch yet are dropped, and the log says how
- * many.
+ * Saves events in batches, in the background: every second, or as soon as a batch is full. While the database cannot be
+ * reached, events wait. When too many wait, the oldest that are not in a batch yet are dropped, and their number is
+ * logged.
  */
 export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, maxWaiting = MAX_WAITING): EventRecorder {
   let waiting: CallEvent[] = []
-  /** Being saved, or to be saved again: it does not change until it is saved or refused. */
+  /** The batch that is being saved or waits for a retry. It does not change until it is saved or refused. */
   let batch: EventBatch | null = null
   let dropped = 0
   let saving: Promise<boolean> | null = null
   let timer: NodeJS.Timeout | null = null
 
-  /** False: the database cannot be reached, and the batch waits. */
+  /** Resolves with false when the database cannot be reached; the batch then waits. */
   function saveBatch(): Promise<boolean> {
     saving ??= saveNext().finally(() => (saving = null))
     return saving
@@ -81,7 +81,7 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, maxWai
     record(event) {
       waiting.push(event)
       if (waiting.length > maxWaiting) {
-        // A tenth at once, because each time copies the list.
+        // Drops a tenth at once, because each drop copies the list.
         const excess = Math.max(1, Math.floor(maxWaiting / 10))
         waiting = waiting.slice(excess)
         dropped += excess

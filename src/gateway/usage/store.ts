@@ -2,14 +2,14 @@ import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
-/** The key of an advisory lock: the same in every gateway, and used for nothing else. */
+/** The key of the advisory lock that makes gateways write one after the other. */
 const WRITERS_LOCK = 5_273_081_114
 
 type Value = string | number | null | undefined
 
 type Column = { readonly name: string; readonly type: string; readonly of: (event: CallEvent) => Value }
 
-/** Columns of the result are null while the call runs. */
+/** The columns of an event. Columns of the result are null while the call runs. */
 const COLUMNS: readonly Column[] = [
   { name: 'kind', type: '"CallEventKind"', of: ({ kind }) => kind },
   { name: 'at', type: 'timestamptz', of: ({ at }) => at.toISOString() },
@@ -32,17 +32,17 @@ const COLUMNS: readonly Column[] = [
 
 const NAMES = Prisma.raw(COLUMNS.map(({ name }) => name).join(', '))
 
-/** The rows of call events. */
+/** Stores call events. */
 export function callEventStore(db: PrismaClient) {
   return {
-    /** Saves these events in their order, all of them or none. A batch that was saved before changes nothing. */
+    /** Saves all events of a batch in their order, or none. Does nothing when the batch was saved before. */
     async save({ id, events }: EventBatch): Promise<void> {
-      // One statement with one parameter for each column: a query of as many rows that Prisma builds costs several
-      // times as much.
+      // One statement with one parameter for each column. A query with one row per event, as Prisma builds it, costs
+      // several times as much.
       const columns = COLUMNS.map(({ type, of }) => Prisma.sql`${arrayOf(events.map(of))}::text::${Prisma.raw(type)}[]`)
-      // Gateways write one after the other, so that ids become visible in their order. Otherwise a reader that asks for
-      // the events after an id could miss one with a smaller id that is committed later. Ids are given to rows of the
-      // join, so after the lock is taken.
+      // Gateways write one after the other, so that ids become visible in ascending order. Otherwise a reader of the
+      // events after some id could miss an event with a smaller id that is committed later. The join makes the database
+      // take the lock before it assigns ids.
       await db.$executeRaw`
         WITH batch AS (
           INSERT INTO call_event_batches (id, saved_at) VALUES (${id}, now()) ON CONFLICT DO NOTHING RETURNING id
@@ -56,10 +56,7 @@ export function callEventStore(db: PrismaClient) {
   }
 }
 
-/**
- * An array as Postgres reads it (its manual, section 8.15.6). All text is quoted, so that none of it has a meaning of
- * its own.
- */
+/** Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. */
 function arrayOf(values: readonly Value[]): string {
   return `{${values.map((value) => (typeof value === 'string' ? quote(value) : (value ?? 'NULL'))).join(',')}}`
 }

@@ -10,11 +10,11 @@ import { toShownWorker } from './rules.ts'
 
 type Needs = {
   readonly findTeam: FindTeam
-  /** Null: not configured. */
+  /** Null when no worker is configured. */
   readonly worker: Worker | null
 }
 
-/** The local worker as a team sees it: with the models of that team. */
+/** The handlers of the worker routes. A team sees the local worker with the models of that team. */
 export function workerHandlers({ findTeam, worker }: Needs): Handlers<'listWorkers' | 'getWorker'> {
   const workerFor = async (req: { caller?: Caller }) => {
     const [team, found] = await Promise.all([findTeam(callerOf(req)), worker?.checkModels() ?? null])

@@ -5,7 +5,7 @@ import type { ProbeResult, WorkerState } from '../backends/worker-state.ts'
 type NamedModel = { readonly id: string; readonly backendModel: string | null }
 
 /**
- * The worker as a caller sees it, with those of these models that it serves. `found` is null where no worker is
+ * Returns the worker as the contract shows it, with those of `models` that it serves. `found` is null when no worker is
  * configured.
  */
 export function toShownWorker(found: ProbeResult | null, models: readonly NamedModel[]) {

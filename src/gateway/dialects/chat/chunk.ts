@@ -5,8 +5,8 @@ import type { SseEvent } from '../sse/decode.ts'
 import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 
 /**
- * A piece of a tool call. Some engines leave out `index`, others `id`. `args` is a fragment of JSON text, or of the
- * free text of a custom tool.
+ * A fragment of a tool call. Some engines omit `index`, others `id`. `position` is its place in the list of the chunk.
+ * `args` is a fragment of JSON text, or of the free text of a custom tool.
  */
 export type ToolDelta = {
   readonly index: number | null
@@ -16,6 +16,7 @@ export type ToolDelta = {
   readonly args: string
 }
 
+/** What one chunk adds to the answer. */
 export type ChatDelta = {
   readonly reasoning: string
   readonly text: string
@@ -23,7 +24,7 @@ export type ChatDelta = {
   readonly tools: readonly ToolDelta[]
 }
 
-/** One event of a chat stream, or a whole chat completion, read. */
+/** The content of one event of a chat stream, or of a whole chat completion. */
 export type ChatEvent =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'done' }
@@ -33,7 +34,7 @@ export type ChatEvent =
       readonly delta: ChatDelta
       /** `finish_reason` as the engine wrote it. */
       readonly finish: string | null
-      /** The stop sequence that ended the text, where the engine tells. */
+      /** The stop sequence that ended the text; null when the engine does not report it. */
       readonly stopSequence: string | null
       readonly usage: AnswerUsage | null
       /** The model as the engine names it. */
@@ -41,8 +42,9 @@ export type ChatEvent =
     }
 
 /**
- * Reads one event of a chat completions stream. It takes what engines really send (no `choices`, a null delta, unknown
- * or missing fields) and never throws. Text that is no JSON is an error: what it was meant to say is lost.
+ * Reads one event of a chat completions stream. Never throws: it accepts what engines really send, such as no
+ * `choices`, a null delta, and unknown or missing fields. Data that is not JSON is an error, because its content is
+ * lost.
  */
 export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   const text = data.trim()
@@ -59,7 +61,7 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   return isObject(value) ? readChat(value, 'delta') : { kind: 'nothing' }
 }
 
-/** Reads a whole chat completion as if it were one chunk. A body that holds no answer is an error. */
+/** Reads a whole chat completion as if it were one chunk. A body without an answer is an error. */
 export function readCompletion(body: unknown): ChatEvent {
   if (!isObject(body)) return failed('The engine did not answer with a JSON object.')
   if (!isError(body) && firstChoice(body) === null) return failed('The engine answered without a choice.')
@@ -87,7 +89,7 @@ function isError(body: Json): boolean {
   return isObject(body.error) || readName(body.error) !== null || body.object === 'error'
 }
 
-/** Only one answer was asked for, so only the first choice counts; engines may leave out its number. */
+/** The first choice: requests never ask for more. Some engines omit its index. */
 function firstChoice(body: Json): Json | null {
   const choice = readList(body.choices).find((one) => isObject(one) && (readCount(one.index) ?? 0) === 0)
   return isObject(choice) ? choice : null
@@ -97,7 +99,7 @@ function readDelta(delta: Json): ChatDelta {
   const calls = readList(delta.tool_calls)
   const legacy = isObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : []
   return {
-    // Engines call it by either name; one that sends both sends the same text twice.
+    // Engines use one of these names. An engine that uses both sends the same text twice.
     reasoning: readContent(delta.reasoning_content) || readContent(delta.reasoning),
     text: readContent(delta.content),
     refusal: readText(delta.refusal),

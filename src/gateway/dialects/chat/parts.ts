@@ -3,11 +3,12 @@ import { parseObject } from '../json/read-json.ts'
 import type { OpenPart, PartEvent, ToolRef } from '../neutral.ts'
 import type { ChatDelta, ToolDelta } from './chunk.ts'
 
+/** Turns the deltas of one chat answer into events of its parts. */
 export type ChatParts = {
   push(delta: ChatDelta): PartEvent[]
   /**
-   * Closes what is open and returns what was held back; a call without arguments gets `{}`. `cut`: the last part is not
-   * whole.
+   * Closes all parts and returns the remaining events. A call without arguments gets `{}`. `cut`: the last part is
+   * incomplete.
    */
   end(cut: boolean): PartEvent[]
   /** Whether a part of this kind was opened. */
@@ -18,19 +19,20 @@ export type ChatParts = {
 
 type Needs = {
   readonly newId: NewId
-  /** The tool behind the name that the engine was shown. */
+  /** The client's tool for a name that was sent to the engine. */
   readonly toTool: (name: string) => ToolRef
 }
 
 /**
- * Puts the pieces of a chat answer in order: parts open and close one after the other, and a delta belongs to the part
- * that is open. Chat engines may interleave parallel tool calls and the other dialects cannot express that, so the
- * first call streams and the pieces of later parts wait until it is complete or the answer ends. Empty pieces do
- * nothing. White space between parts is no part of its own, because vendors refuse a history with blank text in it.
+ * Puts the fragments of a chat answer in order: parts open and close one after the other, and a delta belongs to the
+ * part that is open. Chat engines may interleave parallel tool calls, which the other dialects cannot express. So the
+ * first call streams, and fragments of later parts wait until it is complete or the answer ends. Empty fragments are
+ * ignored. White space between parts is not a separate part, because vendors refuse a history with blank text in it.
  */
 export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   const parts: Part[] = []
-  let head = 0 // Parts before this one are closed.
+  /** All parts before this index are closed. */
+  let firstOpen = 0
 
   function take(kind: 'reasoning' | 'text' | 'refusal', text: string): void {
     if (text === '') return
@@ -43,20 +45,20 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     const part = findCall(parts, delta, among) ?? addPart(parts, 'tool')
     part.index ??= delta.index
     part.id ??= delta.id
-    // Some engines repeat the name with every piece, some send it in pieces.
+    // Some engines repeat the name with every fragment, others send the name in fragments.
     if (soFar(part) === '' && delta.name !== part.name) part.name += delta.name
     part[part.closed ? 'said' : 'waiting'] += delta.args
   }
 
   function advance(ended: boolean, cut: boolean): PartEvent[] {
     const events: PartEvent[] = []
-    for (let part = parts[head]; part; part = parts[head]) {
-      const followed = parts.some((later, at) => at > head && isSubstantial(later))
+    for (let part = parts[firstOpen]; part; part = parts[firstOpen]) {
+      const followed = parts.some((later, at) => at > firstOpen && isSubstantial(later))
       if (isSayable(part, ended) || (ended && !followed && isOnlyPart(part, parts))) say(part, ended, events)
       if (!ended && !(followed && isCloseable(part))) return events
       if (part.open) events.push(toClose(part.open, part.said, cut && part === parts.findLast(isSubstantial)))
       part.closed = true
-      head++
+      firstOpen++
     }
     return events
   }
@@ -89,7 +91,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   }
 }
 
-/** Chat servers sign no reasoning, so its seal holds nothing but the fact that it is theirs. */
+/** Chat servers do not sign reasoning, so the seal has no payload. It records only which backend wrote the text. */
 function toClose(part: OpenPart, text: string, cut: boolean): PartEvent {
   const seal = part.kind === 'reasoning' ? ({ kind: 'plain', data: '', before: null } as const) : null
   return { type: 'close', part, text, cut, seal }
@@ -99,11 +101,11 @@ type Part = {
   readonly kind: OpenPart['kind']
   open: OpenPart | null
   closed: boolean
-  /** What the deltas said so far. */
+  /** The text of the deltas so far. */
   said: string
-  /** Held back. */
+  /** Text that has been received and not sent yet. */
   waiting: string
-  // Of a tool call:
+  // The members below are set for a tool call only.
   index: number | null
   id: string | null
   name: string
@@ -125,9 +127,9 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
 }
 
 /**
- * The call that a piece belongs to, null for a new one: by `index`; where an engine leaves that out, by id; where it
- * leaves out both, by its place among the pieces of one chunk, else the latest. Where an engine gives every call the
- * same number, another id or a name after complete arguments begins a new one.
+ * Finds the call that a fragment belongs to; null for a new call. The `index` decides, else the id. Without both, the
+ * position decides when the chunk has several fragments, else it is the latest call. Some engines give every call the
+ * same index; then another id, or a name after complete arguments, starts a new call.
  */
 function findCall(parts: Part[], delta: ToolDelta, among: number): Part | null {
   const calls = parts.filter((part) => part.kind === 'tool')

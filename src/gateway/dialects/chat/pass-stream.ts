@@ -4,8 +4,8 @@ import type { SseEvent } from '../sse/decode.ts'
 import { readChatEvent } from './chunk.ts'
 
 /**
- * A chat stream under the service's model id. `[DONE]` follows only an answer that gave its reason to finish; every
- * other one ends with an error chunk and without `[DONE]`.
+ * Passes a chat stream with the service's model id. Only an answer with a finish reason ends with `[DONE]`; any other
+ * ends with an error chunk and without `[DONE]`.
  */
 export function passChatStream({ model }: { readonly model: string }): StreamTranslator {
   let state: StreamState = 'open'
@@ -41,7 +41,7 @@ export function passChatStream({ model }: { readonly model: string }): StreamTra
   }
 }
 
-/** The error chunk that ends a chat stream; clients of that dialect throw on its `error` member. */
+/** The error chunk that ends a chat stream. Clients of the dialect throw when a chunk has the member `error`. */
 function chatFailure(message: string): SseEvent {
   const error = { message, type: 'api_error', param: null, code: 'upstream_failed' }
   return { event: null, data: JSON.stringify({ error }) }

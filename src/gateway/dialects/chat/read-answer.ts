@@ -10,8 +10,8 @@ import { makeChatParts } from './parts.ts'
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
 /**
- * Reads a chat answer. An engine whose bytes end before it gave a reason to finish or `[DONE]` has failed. Usage is set
- * by every report, never added up: reports are cumulative.
+ * Makes a reader for a chat answer. A stream that ends without a finish reason and without `[DONE]` is a failure. Each
+ * report of usage replaces the one before, because reports are cumulative.
  */
 export function makeChatReader({ newId, names }: Needs): AnswerReader {
   const parts = makeChatParts({ newId, toTool: names.toTool })
@@ -74,7 +74,7 @@ function judgeFinish(
 ): Finish {
   if (finish === 'length') return 'length'
   if (finish === 'content_filter') return 'filter'
-  // Some engines say `stop` after a call, and an agent that is not told to use its tools just stops.
+  // Some engines report `stop` after a call. The agent would then stop instead of running its tools.
   if (has('tool')) return 'tools'
   if (has('refusal')) return 'refusal'
   return stopSequence === null ? 'stop' : 'stopSequence'

@@ -5,7 +5,7 @@ import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { isSealed, sealedLength } from '../seals.ts'
 
-/** The messages of a chat request as turns, one for each. */
+/** Reads the messages of a chat request as turns, one for each message. */
 export function readMessages(messages: unknown, hub: Hub): Turn[] {
   if (!Array.isArray(messages)) refuse('messages', 'messages must be a list.')
   return readList(messages).map((message, at) => readMessage(readObject(message), `messages.${String(at)}`, hub))
@@ -39,8 +39,8 @@ function readAssistant(message: Json, path: string, hub: Hub): Part[] {
 }
 
 /**
- * The dialect has one text for all reasoning of a turn. Each seal says how much of it is its own. Some clients give
- * back only the member of the first call.
+ * Reads the reasoning of a turn, which is one text in this dialect. Each seal has the length of its part of the text.
+ * Some clients send back only the seals in the first tool call.
  */
 function readReasoning(message: Json, calls: readonly Json[], { seals }: Hub): PartContent[] {
   const text = readText(message.reasoning_content) || readText(message.reasoning)

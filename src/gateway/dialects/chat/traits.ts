@@ -5,10 +5,10 @@ import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
 import { passChatStream } from './pass-stream.ts'
 
-/** Chat completions, the dialect that every engine speaks. */
+/** Chat completions, the dialect that every engine supports. */
 export const CHAT: DialectTraits = {
   path: '/v1/chat/completions',
-  // `n_predict` is llama.cpp's own word.
+  // `n_predict` is llama.cpp's name for it.
   tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passChatStream,

@@ -1,5 +1,5 @@
 /**
- * The chat completions request as it is written: the part that Ollama, llama.cpp, vLLM, LM Studio and vendors all read.
+ * The chat completions request that is sent: the members that Ollama, llama.cpp, vLLM, LM Studio and vendors accept.
  */
 import type { Json } from '../json/read-json.ts'
 

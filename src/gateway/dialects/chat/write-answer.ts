@@ -14,9 +14,9 @@ type Needs = {
 type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
 /**
- * Writes answers of the chat dialect: a chunk with the role, chunks for reasoning, text, refusal and calls, the reason
- * to finish, the usage where the client asked for it, `[DONE]`. A failure ends a stream with an error chunk and without
- * `[DONE]`.
+ * Makes a writer for an answer of the chat dialect. A stream is: a chunk with the role; chunks for reasoning, text,
+ * refusal and calls; the finish reason; the usage if the client asked for it; `[DONE]`. A failure ends a stream with an
+ * error chunk and without `[DONE]`.
  */
 export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
   const head = { id: hub.newId('chatcmpl-'), created: hub.createdAt, model: hub.model }
@@ -37,7 +37,7 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
     return toChunk({ tool_calls: [{ index: calls - 1, ...toPiece(part.tool, text) }] })
   }
 
-  /** In one piece: clients overwrite members that they do not know. */
+  /** The seal is sent in one chunk, because clients overwrite members that they do not know with each chunk. */
   function toClose(event: CloseEvent): SseEvent[] {
     const seal = writeSeal(event, hub)
     if (seal === null) return []
@@ -122,7 +122,7 @@ function toPiece({ kind }: ToolRef, text: string): Json {
   return kind === 'custom' ? { custom: { input: text } } : { function: { arguments: text } }
 }
 
-/** A backend that signs nothing has nothing to give back to it. */
+/** Seals a part for the client to send back; null when there is nothing to seal. */
 function writeSeal({ seal, text }: CloseEvent, { seals }: Hub): string | null {
   return seals && seal ? seals.write(seal, text) : null
 }
@@ -131,7 +131,7 @@ function toDetail(data: string): Json {
   return { type: 'reasoning.encrypted', format: 'svc1', data }
 }
 
-/** Where clients look that know no other member. */
+/** The seals in the member that Gemini clients keep with a tool call and send back. */
 function toSignature(sealed: readonly string[]): Json {
   return sealed.length === 0 ? {} : { extra_content: { google: { thought_signature: sealed.join(' ') } } }
 }

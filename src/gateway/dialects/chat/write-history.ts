@@ -9,15 +9,15 @@ import type { CacheBreakpoint, ChatMessage, ChatPart, ChatTextPart, ChatToolCall
 type Needs = {
   readonly hub: Hub
   readonly names: ToolNames
-  /** A last text for the system prompt. */
+  /** A text to append to the system prompt. */
   readonly note: string | null
 }
 
 /**
- * The turns of a request as chat messages, in the order on which chat engines insist: one system message first, turns
- * that alternate, and the answers to tool calls right behind the calls, before any text of the user. Texts of one turn
- * are joined. A system text in the middle of the conversation, which most chat templates refuse, goes into the user's
- * turn, marked, unless the model takes it.
+ * Writes the turns of a request as chat messages, in the order that chat engines require: one system message first,
+ * then turns that alternate, with the results of tool calls directly after the calls and before any text of the user.
+ * Texts of one turn are joined. Most chat templates refuse a system text in the middle of a conversation; it then
+ * becomes marked text in the user's turn.
  */
 export function writeHistory({ turns }: NeutralRequest, needs: Needs): ChatMessage[] {
   const history = new History(needs)
@@ -29,7 +29,7 @@ export function writeHistory({ turns }: NeutralRequest, needs: Needs): ChatMessa
   return history.messages()
 }
 
-/** What the assistant said, the answers to its calls, then what the user said. */
+/** A turn of the assistant, the results of its calls, then the turn of the user. */
 type Exchange = {
   readonly texts: string[]
   readonly reasoning: string[]
@@ -99,8 +99,8 @@ class History {
   }
 
   /**
-   * Chat tool messages hold text only, so images and files follow in the user's turn; that a tool failed is said in
-   * words.
+   * Adds the result of a tool call. Tool messages of this dialect hold only text, so images and files follow in the
+   * user's turn, and a failed tool is marked in the text.
    */
   #result({ callId, callPath, parts, failed }: ResultPart): void {
     const exchange = this.#exchanges.findLast(({ calls }) => calls.some(({ id }) => id === callId))
@@ -153,7 +153,7 @@ class History {
     return { id: toCallId(id), type: 'function', function: { name, arguments: args } }
   }
 
-  /** Only the model that wrote it gets its reasoning back, where its backend takes any. */
+  /** Reasoning is sent back only to the model that wrote it, and only if its backend accepts reasoning. */
   #isReplayed({ text, seal }: ReasoningPart): boolean {
     const { caps, backendModel } = this.#needs.hub
     if (text === '' || caps.reasoningReplay === 'refused') return false
@@ -185,7 +185,7 @@ function joinTexts(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === 'text' || part.type === 'refusal' ? [part.text] : [])).join('\n')
 }
 
-/** System texts stand between the user's messages as they came. */
+/** Writes the user's messages, with system texts between them in their original order. */
 function toUserMessages(parts: Exchange['user']): ChatMessage[] {
   const messages: ChatMessage[] = []
   let shown: ChatPart[] = []
@@ -204,7 +204,7 @@ function toUserMessages(parts: Exchange['user']): ChatMessage[] {
   return messages
 }
 
-/** Plain texts as one string, which every engine reads; null where there is anything else, or a mark. */
+/** Joins plain texts into one string, which every engine accepts. Null when a part is not text, or has a mark. */
 function toText(parts: readonly ChatPart[]): string | null {
   const texts = parts.flatMap((part) => (part.type === 'text' && !part.prompt_cache_breakpoint ? [part.text] : []))
   return texts.length === parts.length ? texts.join(PARAGRAPH) : null

@@ -4,7 +4,7 @@ import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
-import { type OfferedTool, offerTools, tellWithheld, type ToolOffer } from '../offer-tools.ts'
+import { type OfferedTool, offerTools, describeWithheld, type ToolOffer } from '../offer-tools.ts'
 import { isStrictSchema } from '../schemas.ts'
 import { toKey } from '../short-key.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
@@ -12,10 +12,10 @@ import { makeChatReader } from './read-answer.ts'
 import type { ChatRequest, ChatTool } from './wire.ts'
 import { writeHistory } from './write-history.ts'
 
-/** Longer names of tools are refused by vendors. */
+/** The vendors' limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 64
 
-/** A request as chat completions. */
+/** Writes a request in the chat dialect. Throws a refusal for what the model does not support. */
 export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
@@ -24,7 +24,7 @@ export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { maxOutput, sampling, stop, hints, stream } = request
   const body: ChatRequest = {
     model: hub.backendModel,
-    messages: writeHistory(request, { hub, names, note: tellWithheld(offer.withheld) }),
+    messages: writeHistory(request, { hub, names, note: describeWithheld(offer.withheld) }),
     ...(stream && { stream: true, stream_options: { include_usage: true } }),
     ...(maxOutput !== null && { [caps.limitName]: maxOutput }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
@@ -66,7 +66,9 @@ function writeFormat(format: OutputFormat, caps: ModelCaps): Json {
 
 type ToolMembers = Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'>
 
-/** Without tools nothing is written: an empty list is refused, and so is a choice among none. */
+/**
+ * Writes the tools. Without tools it writes no member, because servers refuse an empty list and a choice without tools.
+ */
 function writeTools({ tools, mode, named, parallel }: ToolOffer, names: ToolNames, caps: ModelCaps): ToolMembers {
   if (tools.length === 0) return {}
   const choice = named ? nameChoice(named.kind, names.toName(named), caps) : mode
@@ -98,7 +100,7 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): ChatTool {
       name,
       ...(description !== null && { description }),
       parameters: schema ?? { type: 'object', properties: {} },
-      // Servers of this dialect are not strict unless they are told to be.
+      // The default of this dialect is not strict.
       ...(strict === true && { strict }),
     },
   }

@@ -1,16 +1,16 @@
-/** Byte offsets, `end` exclusive. */
+/** A range of bytes; `end` is exclusive. */
 export type ByteRange = { readonly start: number; readonly end: number }
 
-/** Where the members of a JSON object are in its bytes. */
+/** The positions of the members of a JSON object in its bytes. */
 export type TopLevel = {
-  /** The value of each top-level member, by its decoded name; of a repeated name the last, as parsers have it. */
+  /** The range of each top-level value, by its decoded name. Of a repeated name it is the last, as in parsers. */
   readonly members: ReadonlyMap<string, ByteRange>
   /**
-   * Names that one reader takes for another name: repeated ones (`"mod\u0065l"` is `"model"`), and those that differ in
-   * case only, which decoders such as Go's encoding/json treat as one. Two readers may disagree about such a member.
+   * Names that are ambiguous: repeated names (`"mod\u0065l"` is `"model"`), and names that differ only in case, which
+   * decoders such as Go's encoding/json treat as equal. Two readers may read different values for them.
    */
   readonly duplicates: readonly string[]
-  /** Just behind the opening brace. */
+  /** The offset after the opening brace. */
   readonly start: number
 }
 
@@ -24,8 +24,8 @@ const COMMA = 0x2c
 const COLON = 0x3a
 
 /**
- * Finds the members of a JSON object in one pass that parses only the names. The bytes must have passed a JSON parser
- * before: null means that they are no object, but other mistakes are not all noticed here.
+ * Finds the members of a JSON object in one pass that parses only the names. The bytes must be valid JSON, because not
+ * every syntax error is detected. Null when they are not an object.
  */
 export function scanTopLevel(bytes: Buffer): TopLevel | null {
   const open = skipSpace(bytes, hasByteOrderMark(bytes) ? 3 : 0)
@@ -53,7 +53,7 @@ export function scanTopLevel(bytes: Buffer): TopLevel | null {
   return bytes[at] === CLOSE_BRACE && members.size === 0 ? { members, duplicates: [], start: open + 1 } : null
 }
 
-/** The value of a member whose quoted name ends at `nameEnd`. */
+/** Returns the range of the value of a member whose quoted name ends at `nameEnd`. */
 export function valueBehind(bytes: Buffer, nameEnd: number): ByteRange {
   const colon = skipSpace(bytes, nameEnd)
   const start = skipSpace(bytes, colon + 1)
@@ -61,9 +61,9 @@ export function valueBehind(bytes: Buffer, nameEnd: number): ByteRange {
 }
 
 /**
- * The same bytes with these top-level members set: where a member is, only its value changes; where it is not, it is
- * written first. `undefined` leaves a member as it is. Nothing else is parsed or written anew, so numbers, spaces and
- * the order of members survive. Null when the bytes are no JSON object.
+ * Returns the bytes with these top-level members set. The value of an existing member is replaced; a new member is
+ * inserted first; `undefined` leaves a member unchanged. All other bytes stay the same, including numbers, spaces and
+ * the order of members. Null when the bytes are not a JSON object.
  */
 export function setMembers(
   bytes: Buffer,
@@ -97,7 +97,7 @@ function applyEdits(bytes: Buffer, edits: readonly Edit[]): Buffer {
   return Buffer.concat([...out, bytes.subarray(from)])
 }
 
-/** Upper case first: U+017F folds to `s` and U+212A to `k` in readers that ignore case. */
+/** Upper case first, because readers that ignore case treat U+017F as `s` and U+212A as `k`. */
 function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase()
 }
@@ -146,14 +146,14 @@ function nestedEnd(bytes: Buffer, start: number): number {
   return bytes.length
 }
 
-/** Short strings are walked byte by byte; a native search, which costs some 100 bytes to start, is for long ones. */
-const WALK = 96
+/** The first bytes of a string are read one by one, because a native search is faster only for longer strings. */
+const MAX_SINGLE_BYTES = 96
 
-/** The position behind the closing quote of the string that opens here. */
+/** The offset after the closing quote of the string that opens at `open`. */
 function stringEnd(bytes: Buffer, open: number): number {
   let at = open + 1
   for (;;) {
-    for (const walkEnd = Math.min(at + WALK, bytes.length); at < walkEnd; at++) {
+    for (const walkEnd = Math.min(at + MAX_SINGLE_BYTES, bytes.length); at < walkEnd; at++) {
       const byte = bytes[at]
       if (byte === QUOTE) return at + 1
       if (byte === BACKSLASH) at++
@@ -165,7 +165,7 @@ function stringEnd(bytes: Buffer, open: number): number {
   }
 }
 
-/** True when an odd number of backslashes stands before the quote; at `from` nothing is escaped. */
+/** Whether an odd number of backslashes, from `from` on, precedes the quote. The byte at `from` is never escaped. */
 function isEscaped(bytes: Buffer, quote: number, from: number): boolean {
   let before = quote
   while (before > from && bytes[before - 1] === BACKSLASH) before--

@@ -3,34 +3,37 @@ import { isDeeperThan, MAX_JSON_DEPTH } from '../../../kernel/json-depth.ts'
 /** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
 
-/** Each of these readers returns a value of its type for any input. */
+/** Whether a value is a JSON object: neither null nor a list. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Returns the value if it is an object, else an empty object. */
 export function readObject(value: unknown): Json {
   return isObject(value) ? value : {}
 }
 
+/** Returns the value if it is a list, else an empty list. */
 export function readList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** Returns the value if it is a text, else an empty text. */
 export function readText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The text, or null where there is none: missing, empty or of another type. */
+/** Returns the value if it is a text that is not empty, else null. */
 export function readName(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** A count as vendors report it: a whole number that is not negative, else null. */
+/** Returns the value if it is a whole number of at least 0, else null. */
 export function readCount(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }
 
-/** The object that this text is; null for anything else, also for broken JSON and for JSON that is nested too deep. */
+/** Parses a JSON object. Null for any other JSON, for JSON that is nested too deep, and for text that is not JSON. */
 export function parseObject(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -41,8 +44,8 @@ export function parseObject(text: string): Json | null {
 }
 
 /**
- * The object that this text is, with each number that JavaScript would change kept as it was written, for values that
- * are only passed on. Null for anything else.
+ * Parses a JSON object whose values are only passed on: numbers that JavaScript cannot represent keep their original
+ * digits. Null for any other text.
  */
 export function parseExactly(text: string): Json | null {
   if (!/\d{16}|[eE][+-]?\d/.test(text)) return parseObject(text)
@@ -59,6 +62,6 @@ type RawJson = { rawJSON(text: string): unknown }
 
 function keepNumber(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
   if (typeof value !== 'number' || source === undefined || String(value) === source) return value
-  // Cast: see `RawJson`. A raw number is written as it is by `JSON.stringify`.
+  // Cast: see `RawJson`. `JSON.stringify` writes a raw number with its original digits.
   return /\d{16}|[eE]/.test(source) ? (JSON as unknown as RawJson).rawJSON(source) : value
 }

@@ -3,7 +3,7 @@ import { passTypedEvents } from '../pass-stream.ts'
 import { renameInside } from '../rename-model.ts'
 import { messagesFailure } from './write-answer.ts'
 
-/** A messages stream of an engine that speaks the dialect, under the service's model id. All else stays as it is. */
+/** Passes a messages stream of an engine with the service's model id. Nothing else changes. */
 export function passMessagesStream({ model }: { readonly model: string }): StreamTranslator {
   return passTypedEvents({
     stateAfter: (type) => (type === 'message_stop' ? 'ended' : type === 'error' ? 'failed' : 'open'),

@@ -17,9 +17,9 @@ import type { SseEvent } from '../sse/decode.ts'
 import type { ToolNames } from '../tool-names.ts'
 
 /**
- * Reads an answer of the messages dialect. Usage is set by each report, never added up. A call is closed only when the
- * next event tells whether a limit cut it off. Blocks that the vendor runs itself, and events that are unknown here,
- * are skipped.
+ * Makes a reader for an answer of the messages dialect. Each report of usage replaces the one before. A tool call is
+ * closed only at the next event, which shows whether a limit cut it off. Unknown events, and blocks of tools that the
+ * vendor runs, are skipped.
  */
 export function makeMessagesReader({ names }: Needs): AnswerReader {
   return new MessagesReader(names)
@@ -92,7 +92,7 @@ class MessagesReader implements AnswerReader {
       case 'input_json_delta':
         return this.#parts.delta(key, readText(delta.partial_json))
       case 'signature_delta':
-        // The last one counts.
+        // The last signature counts.
         this.#signatures.set(key, { kind: 'signed', data: readText(delta.signature), before: null })
         return []
       default:
@@ -117,8 +117,13 @@ class MessagesReader implements AnswerReader {
 
   #complete(): AnswerEvent[] {
     if (this.#over) return []
-    const told = this.#reason === 'refusal' && !this.#parts.has('text') ? this.#explain(this.#explanation ?? '') : []
-    const closing = [...this.#closeCall(), ...this.#parts.end(this.#reason !== null && CUT.has(this.#reason)), ...told]
+    const explained =
+      this.#reason === 'refusal' && !this.#parts.has('text') ? this.#explain(this.#explanation ?? '') : []
+    const closing = [
+      ...this.#closeCall(),
+      ...this.#parts.end(this.#reason !== null && CUT.has(this.#reason)),
+      ...explained,
+    ]
     this.#over = true
     const finish = judgeFinish(this.#reason, this.#parts.has('tool'))
     return [...closing, { type: 'finish', finish, stopSequence: this.#stopSequence, usage: toUsage(this.#usage) }]
@@ -185,7 +190,7 @@ function toPart(block: Json, names: ToolNames): OpenPart | null {
   }
 }
 
-/** The events of a stream that would have said the same. */
+/** Returns the events of a stream with the same content as a whole message. */
 function replay(message: Json): Json[] {
   const { stop_reason, stop_sequence, stop_details, usage } = message
   const blocks = readList(message.content).map(readObject)
@@ -226,7 +231,7 @@ function withoutNulls(counts: Json): Json {
   return Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== null && value !== undefined))
 }
 
-/** Null until the backend has reported any. */
+/** Null when the backend has not reported any usage. */
 function toUsage(usage: Json): AnswerUsage | null {
   if (Object.keys(usage).length === 0) return null
   const count = (value: unknown): number => readCount(value) ?? 0

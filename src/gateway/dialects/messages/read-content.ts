@@ -3,7 +3,7 @@ import { isObject, type Json, readList, readName, readObject, readText } from '.
 import type { CacheMark, Part, PartContent, Source, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 
-/** Content is a text or a list of blocks, everywhere in this dialect. */
+/** Reads content, which in this dialect is a text or a list of blocks, as a list of blocks. */
 export function readBlocks(content: unknown, path: string): readonly Json[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   if (!Array.isArray(content)) refuse(path, 'Content must be a text or a list of blocks.')
@@ -12,13 +12,13 @@ export function readBlocks(content: unknown, path: string): readonly Json[] {
   )
 }
 
-/** The cache mark of a block or a tool. */
+/** Reads the cache mark of a block or a tool. */
 export function readMark({ cache_control: control }: Json): { mark?: CacheMark } {
   if (!isObject(control)) return {}
   return { mark: { ttl: control.ttl === '1h' ? 'long' : 'short' } }
 }
 
-/** The parts of a message. */
+/** Reads the content of a message as parts. */
 export function readParts(role: Turn['role'], content: unknown, path: string, hub: Hub): Part[] {
   const read = READERS[role]
   return readBlocks(content, path).flatMap((block, at) => {
@@ -68,7 +68,7 @@ function readUserBlock(block: Json, path: string): readonly Found[] {
   return [{ type: 'result', callId: readText(block.tool_use_id), parts, failed: block.is_error === true, callPath }]
 }
 
-/** What a user or a tool shows to the model. */
+/** Reads content that a user or a tool gives to the model. */
 function readShown(block: Json, path: string): readonly Found[] {
   switch (block.type) {
     case 'text':

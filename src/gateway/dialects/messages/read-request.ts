@@ -15,10 +15,11 @@ import { readBlocks, readMark, readParts } from './read-content.ts'
 import { makeMessagesWriter } from './write-answer.ts'
 
 /**
- * A request of the messages dialect (Anthropic Messages API). Fields are mapped from a list: system, messages,
- * max_tokens, stop_sequences, temperature, top_p, top_k, tools, tool_choice, thinking, output_config, metadata.user_id,
- * stream. What only steers cost or manner (context_management, service_tier, speed, diagnostics and every field unknown
- * here) is ignored. What relies on the vendor's state or promises is refused.
+ * Reads a request of the messages dialect (Anthropic Messages API). It reads these fields: system, messages,
+ * max_tokens, stop_sequences, temperature, top_p, top_k, tools, tool_choice, thinking, output_config, output_format,
+ * metadata.user_id, stream. Unknown fields, and fields that affect only cost or speed (context_management,
+ * service_tier, speed, diagnostics), are ignored. Throws a refusal for a field that relies on state or guarantees of
+ * the vendor.
  */
 export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
   for (const [param, message] of Object.entries(NOT_ELSEWHERE)) if (isAsked(body[param])) refuse(param, message)
@@ -72,7 +73,7 @@ function readLimit(value: unknown): number | null {
   return limit
 }
 
-/** One agent packs an object with its session id into the user id. */
+/** Reads the user id. One agent sends a JSON object as user id, whose session id becomes the cache key. */
 function readUser(metadata: unknown): { user: string | null; cacheKey: string | null } {
   const user = readName(readObject(metadata).user_id)
   return { user, cacheKey: readName(parseObject(user ?? '')?.session_id) }
@@ -96,7 +97,7 @@ function readReasoning(body: Json): ReasoningWish {
   }
 }
 
-/** A budget below the least that the vendor takes is none. */
+/** Reads an effort from a thinking budget. A budget below the vendor's minimum of 1024 tokens is none. */
 function effortOfBudget({ type, budget_tokens: budget }: Json): string | null {
   const tokens = type === 'enabled' ? (readCount(budget) ?? 0) : 0
   if (tokens < 1024) return null
@@ -105,13 +106,14 @@ function effortOfBudget({ type, budget_tokens: budget }: Json): string | null {
 
 // ---- history
 
-/** A turn for each block, so that marks and boundaries survive. */
+/** Reads the system prompt as one turn for each block, so that cache marks and boundaries are kept. */
 function readSystem(system: unknown): Turn[] {
   if (system === undefined || system === null) return []
   return readBlocks(system, 'system').flatMap((block, at) => {
     const path = `system.${String(at)}`
     const text = readSystemText(block, path)
-    // One agent's first block differs with every conversation, so that no two of them could share a cache.
+    // One agent writes this block first, with a value that differs in each conversation. It would prevent a shared
+    // cache.
     if (text === '' || text.startsWith('x-anthropic-billing-header:')) return []
     return [{ role: 'system', path, parts: [{ type: 'text', text, path, ...readMark(block) }] } satisfies Turn]
   })
@@ -136,7 +138,7 @@ function readTurns(messages: unknown, hub: Hub): Turn[] {
 
 // ---- tools
 
-/** A tool without a type is one of the client's own. */
+/** Reads a tool. A tool without a type is a tool of the client. */
 function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
   const type = readName(tool.type) ?? 'custom'
   const name = readText(tool.name)

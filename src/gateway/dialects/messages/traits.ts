@@ -10,7 +10,7 @@ import { passMessagesStream } from './pass-stream.ts'
 const ENDINGS = [Buffer.from('message_stop')]
 const PING = encodeEvent({ event: 'ping', data: '{"type":"ping"}' })
 
-/** One token of an answer, and a tool that must be called although it is not there. */
+/** Asks for one token. Its impossible variant requires a call of a tool that is not offered. */
 const NATIVE_PROBE: NativeProbe = {
   path: '/v1/messages',
   body: { max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] },
@@ -22,8 +22,8 @@ const NATIVE_PROBE: NativeProbe = {
     const body = parseObject(text)
     return body !== null && isMessage(body)
   },
-  // The translation obeys tool_choice, so an engine that does not is better asked through it.
-  ignoring: 'foreign',
+  // A translated call obeys tool_choice, so calls are translated for an engine that ignores it.
+  ifIgnored: 'foreign',
 }
 
 /** Anthropic Messages. */

@@ -9,15 +9,15 @@ import { writeMessagesError } from './errors.ts'
 
 type Needs = {
   readonly hub: Hub
-  /** The client's own; it is told of no other. */
+  /** The stop sequences of the client's request. No other one is reported to the client. */
   readonly stopSequences: readonly string[]
 }
 
 type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
 /**
- * Writes answers of the messages dialect: message_start, content blocks one after the other, message_delta with the
- * stop reason and the final usage, message_stop. A failure ends a stream with an `error` event and nothing else.
+ * Makes a writer for an answer of the messages dialect. A stream is: message_start, content blocks one after the other,
+ * message_delta with the stop reason and the final usage, message_stop. A failure ends a stream with an `error` event.
  */
 export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter {
   let index = -1
@@ -54,7 +54,7 @@ export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter 
   }
 }
 
-/** The event that ends a stream of the messages dialect in failure. */
+/** Returns the event that ends a messages stream with a failure. */
 export function messagesFailure(failure: Failure): SseEvent {
   return toEvent('error', { error: writeMessagesError(failure) })
 }
@@ -82,7 +82,7 @@ const STOP_REASONS: Readonly<Record<Finish, string>> = {
   pause: 'pause_turn',
 }
 
-/** Counts of this dialect leave tokens of a cache out of `input_tokens`; those of the others have them in. */
+/** In this dialect `input_tokens` does not include cached tokens; in the neutral usage `input` does. */
 function toUsage(usage: AnswerUsage | null): Json {
   const { input = 0, cached = 0, written = 0, writtenLong = 0, output = 0, reasoning = 0 } = usage ?? {}
   const read = Math.min(cached, input)
@@ -105,7 +105,7 @@ function openBlock(part: OpenPart): Json {
   return part.kind === 'reasoning' ? { type: 'thinking', thinking: '', signature: '' } : { type: 'text', text: '' }
 }
 
-/** A block with all of its content. A call that was cut off has no object of arguments, so it is left out. */
+/** Writes a whole block. A call that was cut off is left out, because its arguments are not a complete object. */
 function wholeBlock({ part, text, seal }: CloseEvent, hub: Hub): Json[] {
   if (part.kind === 'reasoning') return [{ type: 'thinking', thinking: text, signature: signatureOf(seal, text, hub) }]
   if (part.kind !== 'tool') return [{ type: 'text', text }]
@@ -118,7 +118,7 @@ function toDelta(part: OpenPart, text: string): Json {
   return part.kind === 'reasoning' ? { type: 'thinking_delta', thinking: text } : { type: 'text_delta', text }
 }
 
-/** In one piece: the vendor's client takes the last one for all. */
+/** Sends the signature in one delta, because the vendor's client keeps only the last one. */
 function sign({ part, text, seal }: CloseEvent, index: number, hub: Hub): SseEvent[] {
   if (part.kind !== 'reasoning') return []
   const signature = signatureOf(seal, text, hub)

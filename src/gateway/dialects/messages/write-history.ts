@@ -18,17 +18,18 @@ import { toCallId, type ToolNames } from '../tool-names.ts'
 type Needs = {
   readonly hub: Hub
   readonly names: ToolNames
-  /** Last texts for the system prompt. */
+  /** Texts to append to the system prompt. */
   readonly notes: readonly (string | null)[]
   readonly keepsReasoning: boolean
 }
 
+/** A message of a messages request. */
 export type Message = { readonly role: Turn['role']; readonly content: Json[] }
 
 /**
- * The turns of a request as system blocks and messages. All results of one assistant turn go into the one user turn
- * behind it, before its other content. Blank texts are left out, because the vendor refuses them, and neighbours of one
- * role are joined.
+ * Writes the turns of a request as system blocks and messages. All results of one assistant turn go into the user turn
+ * after it, before its other content. Blank texts are left out, because the vendor refuses them. Consecutive messages
+ * of one role are joined.
  */
 export function writeHistory({ turns }: NeutralRequest, needs: Needs): { system: Json[]; messages: Message[] } {
   const first = turns.findIndex(({ role }) => role !== 'system')
@@ -46,7 +47,7 @@ export function writeHistory({ turns }: NeutralRequest, needs: Needs): { system:
   return { system, messages }
 }
 
-/** A cache mark as the vendor writes it. */
+/** Writes a cache mark. */
 export function toMark(mark: CacheMark | undefined): { cache_control?: Json } {
   if (!mark) return {}
   return { cache_control: { type: 'ephemeral', ...(mark.ttl === 'long' && { ttl: '1h' }) } }
@@ -94,7 +95,7 @@ class History {
     return exchange
   }
 
-  /** Reasoning goes before the call that it led to: a client may have moved its calls behind all else. */
+  /** Puts reasoning before the call that followed it, because a client may have moved its calls to the end. */
   #assistant(parts: readonly Part[]): void {
     let exchange = this.#current()
     if (exchange.user.length + exchange.results.length + exchange.system.length > 0) {
@@ -120,7 +121,7 @@ class History {
     }
   }
 
-  /** The vendor decides whether the model can read it. */
+  /** Writes reasoning of any model; the vendor decides whether this model can read it. */
   #reasoning({ text, seal }: ReasoningPart): Json[] {
     if (!this.#needs.keepsReasoning) return []
     if (seal?.kind === 'signed') return [{ type: 'thinking', thinking: text, signature: seal.data }]
@@ -129,7 +130,7 @@ class History {
 
   #call({ id, tool, input, mark }: CallPart & { readonly mark?: CacheMark }): Json {
     const args = tool.kind === 'custom' ? toArguments(input) : input || '{}'
-    // What is no object is told to the model as it was.
+    // Arguments that are not an object are passed to the model as text.
     const parsed = parseExactly(args) ?? { __raw: input }
     return { type: 'tool_use', id: toCallId(id), name: this.#needs.names.toName(tool), input: parsed, ...toMark(mark) }
   }
@@ -190,7 +191,7 @@ function newExchange(): Exchange {
   return { said: [], calls: new Set(), results: [], user: [], system: [] }
 }
 
-/** A system text stands behind a turn of the user, and one that has none before it goes into one. */
+/** A system message must follow a user message. Without one, its text becomes marked text of a user message. */
 function toMessages({ said, results, user, system }: Exchange): Message[] {
   const shown = [...results, ...user]
   const isAlone = shown.length === 0

@@ -4,8 +4,8 @@ import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
-import { type OfferedTool, offerTools, tellWithheld, type ToolOffer } from '../offer-tools.ts'
-import { tellConstraints, toObjectSchema } from '../schemas.ts'
+import { type OfferedTool, offerTools, describeWithheld, type ToolOffer } from '../offer-tools.ts'
+import { describeConstraints, toObjectSchema } from '../schemas.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
 import { makeMessagesReader } from './read-answer.ts'
 import { type Message, toMark, writeHistory } from './write-history.ts'
@@ -15,16 +15,16 @@ const MAX_NAME_CHARACTERS = 128
 
 const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 
-/** A request as a call of the messages dialect. */
+/** Writes a request in the messages dialect. Throws a refusal for what the model does not support. */
 export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
   const request = planCacheMarks(asked, caps, { generate: true, onTools: true })
   const offer = offerTools(request, caps)
   const limit = Math.max(1, request.maxOutput ?? caps.maxOutput)
-  // A demanded call and thinking exclude each other at the vendor.
+  // The vendor refuses thinking together with a required tool call.
   const keepsReasoning = offer.mode !== 'required'
-  const notes = [tellWithheld(offer.withheld), request.format?.kind === 'json' ? JSON_ONLY : null]
+  const notes = [describeWithheld(offer.withheld), request.format?.kind === 'json' ? JSON_ONLY : null]
   const { system, messages } = writeHistory(request, { hub, names, notes, keepsReasoning })
   const mayThink = keepsReasoning && !(caps.thinking === 'budget' && continuesUnthought(messages))
   const { thinking, effort } = mayThink ? writeThinking(request.reasoning, limit, caps) : NO_THINKING
@@ -55,7 +55,7 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
   }
 }
 
-/** Between 0 and 1, and not both: the vendor refuses more. */
+/** The vendor accepts a temperature between 0 and 1, and either `temperature` or `top_p`. */
 function writeSampling({ sampling: { temperature, topP, topK } }: NeutralRequest, caps: ModelCaps): Json {
   if (!caps.sampling) return {}
   return {
@@ -69,7 +69,7 @@ type Thinking = { readonly thinking: Json | null; readonly effort: string | null
 
 const NO_THINKING: Thinking = { thinking: null, effort: null }
 
-/** Tokens for thinking, where the model wants a number. */
+/** Tokens for thinking by effort, for a model that takes a budget. */
 const BUDGETS: ReadonlyMap<string, number> = new Map([
   ['low', 2048],
   ['medium', 8192],
@@ -90,8 +90,8 @@ function writeThinking({ effort, show }: ReasoningWish, limit: number, caps: Mod
 }
 
 /**
- * Whether the call goes on with a turn whose calls no thought precedes, which a model with a budget for thinking
- * refuses.
+ * Whether the conversation ends with tool results of a turn that has no reasoning. A model with a thinking budget
+ * refuses to think then.
  */
 function continuesUnthought(messages: readonly Message[]): boolean {
   const last = messages.findLast(({ role }) => role === 'assistant')
@@ -101,7 +101,7 @@ function continuesUnthought(messages: readonly Message[]): boolean {
 
 function writeOutput(format: OutputFormat | null, effort: string | null): { output_config?: Json } {
   const schema =
-    format?.kind === 'schema' ? { format: { type: 'json_schema', schema: tellConstraints(format.schema) } } : {}
+    format?.kind === 'schema' ? { format: { type: 'json_schema', schema: describeConstraints(format.schema) } } : {}
   const output = { ...(effort !== null && { effort }), ...schema }
   return Object.keys(output).length === 0 ? {} : { output_config: output }
 }

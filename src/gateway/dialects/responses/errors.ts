@@ -2,7 +2,7 @@ import { FAILURES, wordsOf } from '../failure-table.ts'
 import type { Failure } from '../failure.ts'
 import type { Json } from '../json/read-json.ts'
 
-/** The `error` member of a failed response. */
+/** Writes the `error` member of a failed response. */
 export function writeResponsesError(failure: Failure): Json {
   return { code: FAILURES[failure.kind].streamCode, message: wordsOf(failure) }
 }

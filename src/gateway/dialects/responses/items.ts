@@ -4,13 +4,14 @@ import { LOCAL_REASONING } from '../local-reasoning.ts'
 import type { AnswerEvent, OpenPart, ToolRef } from '../neutral.ts'
 import { toCallId } from '../tool-names.ts'
 
-/** An event of the responses dialect before it has its number. */
+/** An event of the responses dialect without its sequence number. */
 export type ResponsesEvent = Json & { readonly type: string }
 
+/** Writes the events of one output item. */
 export type OpenItem = {
   open(): ResponsesEvent[]
   delta(text: string): ResponsesEvent[]
-  /** The item as it stays, and the events that tell of it. */
+  /** Returns the final item, and the events that end it. */
   close(event: CloseEvent): { readonly item: Json; readonly events: ResponsesEvent[] }
 }
 
@@ -18,7 +19,7 @@ type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
 type Needs = { readonly outputIndex: number; readonly hub: Hub; readonly wantsSeals: boolean }
 
-/** The output item for a part of the answer. Every event of it carries the one id and index. */
+/** Opens the output item for a part of the answer. All its events have the same id and index. */
 export function openItem(part: OpenPart, needs: Needs): OpenItem {
   switch (part.kind) {
     case 'text':
@@ -90,7 +91,7 @@ function messageItem(kind: PartKind, { outputIndex, hub }: Needs): OpenItem {
 
 // ---- reasoning
 
-/** Shown as a summary, the one form of reasoning that every client displays. */
+/** Writes reasoning as a summary, the only form of reasoning that every client displays. */
 function reasoningItem({ outputIndex, hub, wantsSeals }: Needs): OpenItem {
   const id = hub.newId('rs_')
   const at = { item_id: id, output_index: outputIndex, summary_index: 0 }
@@ -128,7 +129,7 @@ function reasoningItem({ outputIndex, hub, wantsSeals }: Needs): OpenItem {
 type CallKind = {
   readonly type: string
   readonly prefix: string
-  /** Of the events that carry what the call is given. */
+  /** The prefix of the events that carry the input of the call. */
   readonly event: string
   readonly member: string
 }

@@ -6,7 +6,7 @@ const ENDINGS = ['response.completed', 'response.incomplete', 'response.failed']
 
 const SEQUENCE_NUMBER = Buffer.from('"sequence_number":')
 
-/** Remembers what a stream has said of its response, so that a failure event belongs to that response. */
+/** Remembers id, model and sequence number of a stream's response, so that a failure event can repeat them. */
 export function monitorResponse(): MonitoredDialect {
   let id: string | null = null
   let createdAt = 0

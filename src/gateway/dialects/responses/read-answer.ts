@@ -16,7 +16,7 @@ import { makePartQueue } from '../part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import type { ToolNames } from '../tool-names.ts'
 
-/** Items that only the client can carry out, and that no other dialect has. */
+/** Calls that the client must execute and that no other dialect has. */
 const CLIENT_RUN: ReadonlySet<unknown> = new Set([
   'apply_patch_call',
   'computer_call',
@@ -26,8 +26,8 @@ const CLIENT_RUN: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Reads an answer of the responses dialect. An item that is done holds all of itself, so that what the deltas lacked is
- * added then. Items that the vendor runs itself, and events that are unknown here, are skipped.
+ * Makes a reader for an answer of the responses dialect. A `done` event has the whole item, so text that was missing in
+ * the deltas is added then. Unknown events, and items of tools that the vendor runs, are skipped.
  */
 export function makeResponsesReader({ names }: { readonly names: ToolNames }): AnswerReader {
   return new ResponsesReader(names)
@@ -36,11 +36,11 @@ export function makeResponsesReader({ names }: { readonly names: ToolNames }): A
 class ResponsesReader implements AnswerReader {
   readonly #names: ToolNames
   readonly #parts = makePartQueue()
-  /** The part of a summary that is being told, by item. */
+  /** The index of the current summary part, by item. */
   readonly #summaries = new Map<string, number>()
   #started = false
   #over = false
-  /** An event has told of an item. */
+  /** Whether there was an event of an item. */
   #hasItems = false
 
   constructor(names: ToolNames) {
@@ -83,7 +83,7 @@ class ResponsesReader implements AnswerReader {
     return part ? this.#parts.open(index, part) : []
   }
 
-  /** Parts of a message have a place within their item. */
+  /** The key of a message's part contains its index within the item. */
   #openContent(key: string, part: Json): PartEvent[] {
     if (part.type === 'output_text') return this.#parts.open(key, { kind: 'text' })
     return part.type === 'refusal' ? this.#parts.open(key, { kind: 'refusal' }) : []
@@ -116,7 +116,7 @@ class ResponsesReader implements AnswerReader {
     const usage = toUsage(response.usage)
     const reason = readName(readObject(response.incomplete_details).reason)
     const isIncomplete = response.status === 'incomplete'
-    // Without events of items, the end holds the whole answer.
+    // Without events of items, the last event has the whole answer.
     const items = this.#hasItems ? [] : readList(response.output)
     const rest = items.flatMap((item, at) => this.#closeItem(String(at), readObject(item)))
     const closing = [...this.#start(), ...rest, ...this.#parts.end(isIncomplete)]
@@ -192,7 +192,7 @@ function toPart(item: Json, names: ToolNames): OpenPart | null {
   }
 }
 
-/** What an item that is done says of itself. */
+/** Reads the whole text and the seal of an item that is done. */
 function toEnd(item: Json) {
   if (item.type !== 'reasoning') return { text: readText(item.arguments) + readText(item.input) }
   const data = readName(item.encrypted_content)

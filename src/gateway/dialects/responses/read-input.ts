@@ -4,7 +4,7 @@ import { isObject, type Json, readList, readName, readObject, readText } from '.
 import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 
-/** The instructions and the input items as turns, one for each item. */
+/** Reads the instructions and the input items as turns, one for each item. */
 export function readInput(body: Json, hub: Hub): Turn[] {
   const turns: Turn[] = []
   const instructions = readText(body.instructions)
@@ -35,7 +35,7 @@ function readItem(item: Json, path: string, hub: Hub): Turn | null {
       return readOutput(item, path)
     case 'reasoning':
       return readReasoning(item, path, hub)
-    // A query without its results says nothing; the tools are read with the others.
+    // A search query is useless without its results. `additional_tools` is read in read-tools.ts.
     case 'web_search_call':
     case 'additional_tools':
       return null
@@ -50,7 +50,7 @@ function readItem(item: Json, path: string, hub: Hub): Turn | null {
   }
 }
 
-/** A reference to reasoning can be missed; one to anything else cannot. */
+/** A reference to reasoning is dropped, because the model can do without it. Any other reference is refused. */
 function readReference({ id }: Json, path: string): null {
   if (readText(id).startsWith('rs_')) return null
   return refuse(path, 'Items are not stored here: set store: false and send the item itself.')

@@ -7,10 +7,10 @@ import { readTools } from './read-tools.ts'
 import { makeResponsesWriter } from './write-answer.ts'
 
 /**
- * A request of the responses dialect (OpenAI Responses API). Fields are mapped from a list: input, instructions, tools,
+ * Reads a request of the responses dialect (OpenAI Responses API). It reads these fields: input, instructions, tools,
  * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, text, reasoning, include, user or
- * safety_identifier, prompt_cache_key, stream. What only steers cost or manner is ignored, and so is every field
- * unknown here. What relies on stored state is refused.
+ * safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that affect only cost or speed, are ignored.
+ * Throws a refusal for a field that relies on stored state.
  */
 export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
   refuseState(body)
@@ -85,7 +85,7 @@ function readFormat(format: unknown): OutputFormat | null {
   }
 }
 
-/** The members of a request that every response object repeats; of the tools those in force. */
+/** Returns the members of a request that every response object repeats. Withheld tools are left out. */
 function toEcho(body: Json, withheld: readonly Tool[]): Json {
   const missing = new Set(withheld.flatMap((tool) => (tool.kind === 'hosted' ? [tool.type] : [])))
   const tools: readonly unknown[] = Array.isArray(body.tools) ? body.tools : []

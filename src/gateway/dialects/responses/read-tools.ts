@@ -2,14 +2,15 @@ import { isObject, type Json, readList, readName, readObject, readText } from '.
 import type { ClientTool, Tool, ToolChoice, ToolRef } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 
+/** The tools of a request and the choice among them. */
 export type ReadTools = {
   readonly tools: readonly Tool[]
-  /** From `additional_tools` items: agents send a known model its tools there, and none at the top. */
+  /** The tools in `additional_tools` items, which some agents send instead of the member `tools`. */
   readonly addedTools: readonly Tool[]
   readonly choice: ToolChoice | null
 }
 
-/** The tools of a request: functions, custom tools of free text, namespaces of both, and tools that the vendor runs. */
+/** Reads the tools of a request: functions, custom tools, namespaces of both, and tools that the vendor runs. */
 export function readTools(body: Json): ReadTools {
   const tools = readList(body.tools).flatMap((tool, at) => readEntry(readObject(tool), `tools.${String(at)}`))
   const addedTools = readList(body.input).flatMap((item, at) => {
@@ -50,7 +51,7 @@ function readGrammar(format: Json): ClientTool['grammar'] {
   return { syntax: readText(format.syntax), definition: readText(format.definition) }
 }
 
-/** Hosted tools have no name of their own; their type is it. */
+/** Reads a hosted tool. It has no name, so its type is used as the name. */
 function readHosted(tool: Json, namespace: string | null, path: string): Tool {
   const type = readName(tool.type) ?? 'without a type'
   const webSearch = namespace === null && type.startsWith('web_search')

@@ -9,16 +9,16 @@ import { makeStreamMonitor } from '../stream-monitor.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
 
-/** The smallest limit that the vendor allows. */
-const FEW_TOKENS = 16
+/** The vendor's minimum for `max_output_tokens`. */
+const PROBE_OUTPUT_TOKENS = 16
 
-/** A stream that is cut off by its limit, because that is where engines stray from the dialect. */
+/** Requests a stream that its token limit cuts off, because there most engines differ from the dialect. */
 const NATIVE_PROBE: NativeProbe = {
   path: '/v1/responses',
-  body: { max_output_tokens: FEW_TOKENS, input: 'Count from one to one hundred in words.', stream: true },
+  body: { max_output_tokens: PROBE_OUTPUT_TOKENS, input: 'Count from one to one hundred in words.', stream: true },
   impossible: { previous_response_id: 'resp_00000000000000000000000000000000' },
-  isAnswer: (text) => isResponseStream(text, FEW_TOKENS),
-  ignoring: 'stateless',
+  isAnswer: (text) => isResponseStream(text, PROBE_OUTPUT_TOKENS),
+  ifIgnored: 'stateless',
 }
 
 /** OpenAI Responses. */
@@ -42,9 +42,9 @@ function isThere(value: unknown): boolean {
 }
 
 /**
- * Whether this is a stream of responses that clients can put together: every event has its number, what belongs to an
- * item has the item's place, and the end holds the response and does not call an answer completed that used up its
- * limit. Other servers send events of the same names, and clients fail at them.
+ * Whether clients can read this responses stream. Every event must have a sequence number, and every event of an item
+ * an output index. The last event must have the response, which must not be `completed` when it used up its token
+ * limit. Some servers send events with the right names but without these members, and clients fail to read them.
  */
 export function isResponseStream(stream: string, maxOutputTokens: number): boolean {
   const events = sseDecoder()

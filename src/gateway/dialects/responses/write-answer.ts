@@ -10,14 +10,14 @@ type Needs = {
   readonly hub: Hub
   /** The members of the request that every response object repeats. */
   readonly echo: Json
-  /** Whether the client gives reasoning back. */
+  /** Whether the client asked for sealed reasoning, which it then sends back. */
   readonly wantsSeals: boolean
 }
 
 /**
- * Writes answers of the responses dialect as the full sequence of its events: created, in_progress, one item after the
- * other with all of its parts, then completed, incomplete or failed with everything in `output`. A failure is always
- * `response.failed`: agents ignore `error` events and complain about a stream without an end.
+ * Makes a writer for an answer of the responses dialect. A stream is: created, in_progress, one item after the other
+ * with all its parts, then completed, incomplete or failed with the whole `output`. A failure is always
+ * `response.failed`, because agents ignore `error` events and report a stream without a last event as broken.
  */
 export function makeResponsesWriter(needs: Needs): AnswerWriter {
   let sequence = 0
@@ -33,7 +33,7 @@ export function makeResponsesWriter(needs: Needs): AnswerWriter {
   }
 }
 
-/** The events of the dialect, not numbered yet. */
+/** Writes events without sequence numbers. */
 function makeEvents({ hub, echo, wantsSeals }: Needs): (event: AnswerEvent) => ResponsesEvent[] {
   const id = hub.newId('resp_')
   const output: Json[] = []
@@ -70,7 +70,7 @@ function makeEvents({ hub, echo, wantsSeals }: Needs): (event: AnswerEvent) => R
         return [lifecycle(end.status, end)]
       }
       case 'fail':
-        // The id of the response is in its first event, so a stream that only fails has one too.
+        // Clients read the id of the response from the first event, so a failed stream has that event too.
         return [...start(), lifecycle('failed', toFailed(event.failure, event.usage))]
     }
   }
@@ -85,7 +85,7 @@ type ResponseEnd = {
 
 const IN_PROGRESS: ResponseEnd = { status: 'in_progress', error: null, incomplete_details: null, usage: null }
 
-/** Any other reason is a completed answer. */
+/** The reasons of an incomplete answer. With any other finish the answer is completed. */
 const INCOMPLETE: Readonly<Partial<Record<Finish, string>>> = {
   length: 'max_output_tokens',
   context: 'max_output_tokens',
@@ -111,7 +111,7 @@ function toFailed(failure: Failure, usage: AnswerUsage | null): ResponseEnd {
   }
 }
 
-/** Both details are always there: an agent that misses one takes the answer for broken and asks again. */
+/** Always writes both `details` members, because one agent retries an answer without them. */
 function toUsage(usage: AnswerUsage | null): Json {
   const { input = 0, cached = 0, written = 0, output = 0, reasoning = 0 } = usage ?? {}
   return {

@@ -18,13 +18,13 @@ import { toCallId, type ToolNames } from '../tool-names.ts'
 type Needs = {
   readonly hub: Hub
   readonly names: ToolNames
-  /** A last text for the system prompt. */
+  /** A text to append to the system prompt. */
   readonly note: string | null
 }
 
 /**
- * The turns of a request as instructions and input items. System texts that carry a cache mark become items, which can
- * hold it.
+ * Writes the turns of a request as instructions and input items. System texts with a cache mark become items, because
+ * instructions cannot have marks.
  */
 export function writeInput({ turns }: NeutralRequest, needs: Needs): { instructions?: string; input: Json[] } {
   const first = turns.findIndex(({ role }) => role !== 'system')
@@ -37,7 +37,7 @@ export function writeInput({ turns }: NeutralRequest, needs: Needs): { instructi
   return { ...(texts.length > 0 && { instructions: texts.join('\n\n') }), input: items.list }
 }
 
-/** Collects the items. A result stands behind its call wherever the client put it, so calls are remembered. */
+/** Collects the items. It remembers the calls, because the type of a result depends on the kind of its call. */
 class Items {
   readonly list: Json[] = []
   readonly #needs: Needs
@@ -57,7 +57,7 @@ class Items {
     )
   }
 
-  /** Reasoning goes before the call that it led to: a client may have moved its calls behind all else. */
+  /** Puts reasoning before the call that followed it, because a client may have moved its calls to the end. */
   #assistant(parts: readonly Part[]): void {
     const ahead = new Set(parts.flatMap((part) => (part.type === 'call' ? [toCallId(part.id)] : [])))
     const moved = new Map<string, Json[]>()
@@ -82,7 +82,7 @@ class Items {
     if (content.length > 0) this.list.push({ type: 'message', role, content })
   }
 
-  /** Without its id, which the vendor would look up and not find. */
+  /** Writes reasoning without its id, because the vendor would look the id up and not find it. */
   #reasoning({ text, seal }: ReasoningPart): Json[] {
     const { hub } = this.#needs
     if (seal?.kind !== 'encrypted' || seal.model !== hub.backendModel) return []
@@ -107,8 +107,8 @@ class Items {
     const shown = parts.flatMap((part) => this.#show(part))
     const texts = shown.flatMap((part) => (part.type === 'input_text' ? [String(part.text)] : []))
     const isText = texts.length === shown.length
-    const told = failed ? `Error: ${texts.join('\n')}` : texts.join('\n')
-    const output = isText ? told : failed ? [{ type: 'input_text', text: 'Error:' }, ...shown] : shown
+    const text = failed ? `Error: ${texts.join('\n')}` : texts.join('\n')
+    const output = isText ? text : failed ? [{ type: 'input_text', text: 'Error:' }, ...shown] : shown
     const type = isCustom ? 'custom_tool_call_output' : 'function_call_output'
     this.list.push({ type, call_id: toCallId(callId), output })
   }

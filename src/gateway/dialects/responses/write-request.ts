@@ -4,19 +4,20 @@ import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat } from '../neutral.ts'
-import { type OfferedTool, offerTools, tellWithheld, type ToolOffer } from '../offer-tools.ts'
+import { type OfferedTool, offerTools, describeWithheld, type ToolOffer } from '../offer-tools.ts'
 import { isStrictSchema, toObjectSchema } from '../schemas.ts'
 import { toKey } from '../short-key.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
 import { makeResponsesReader } from './read-answer.ts'
 import { writeInput } from './write-input.ts'
 
+/** The vendor's limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 64
 
-/** The least that the vendor takes; one agent probes with 1. */
+/** The vendor's minimum for `max_output_tokens`. Agents send less, for example 1 to test a connection. */
 const MIN_OUTPUT_TOKENS = 16
 
-/** A request as a call of the responses dialect. Nothing is stored. */
+/** Writes a request in the responses dialect, with `store: false`. Throws a refusal for what the model lacks. */
 export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
@@ -29,7 +30,7 @@ export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendC
     model: hub.backendModel,
     store: false,
     ...(request.stream && { stream: true }),
-    ...writeInput(request, { hub, names, note: tellWithheld(offer.withheld) }),
+    ...writeInput(request, { hub, names, note: describeWithheld(offer.withheld) }),
     ...(maxOutput !== null && { max_output_tokens: Math.max(MIN_OUTPUT_TOKENS, maxOutput) }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
     ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
@@ -98,13 +99,13 @@ function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {
     const format = grammar && { type: 'grammar', ...grammar }
     return { type: 'custom', name, ...(description !== null && { description }), ...(format && { format }) }
   }
-  const told = kind === 'custom' ? describeCustomTool(tool) : description
+  const shown = kind === 'custom' ? describeCustomTool(tool) : description
   return {
     type: 'function',
     name,
-    ...(told !== null && { description: told }),
+    ...(shown !== null && { description: shown }),
     parameters: kind === 'custom' ? INPUT_SCHEMA : toObjectSchema(tool.schema),
-    // Left out, the vendor is strict, which no other dialect is.
+    // Always written, because this dialect's default is strict, unlike that of the others.
     strict: tool.strict ?? false,
   }
 }

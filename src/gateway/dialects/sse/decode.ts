@@ -1,16 +1,16 @@
-/**
- * One dispatched server-sent event. `event` is null where the stream named none (the standard then calls it `message`).
- */
+/** A server-sent event. `event` is null when the stream gives no name; the standard then calls it `message`. */
 export type SseEvent = { readonly event: string | null; readonly data: string }
 
+/** Decodes one stream. */
 export type SseDecoder = {
-  /** The events that these bytes complete, in order; throws `SseEventTooLarge` once one event outgrows the limit. */
+  /** Returns the events that these bytes complete. Throws `SseEventTooLarge` when an event exceeds the limit. */
   push(chunk: Uint8Array): SseEvent[]
 }
 
 /** 16 Mi characters: the largest event seen in practice is one tool call that writes a file. */
 const MAX_EVENT_CHARACTERS = 16 * 1024 * 1024
 
+/** One event of a stream exceeds the decoder's limit. */
 export class SseEventTooLarge extends Error {
   constructor(limit: number) {
     super(`An event of the stream is larger than ${String(limit)} characters.`)
@@ -18,10 +18,10 @@ export class SseEventTooLarge extends Error {
 }
 
 /**
- * Reads bytes, cut anywhere, as an event stream (WHATWG HTML, section 9.2.6): CR, LF and CRLF, data over several lines,
- * comments, fields without a space, one byte order mark. `id` and `retry` are ignored, because nothing here reconnects.
- * An event without a blank line behind it is dropped, as the standard demands. One decoder reads one stream, so that a
- * character survives a cut in its middle.
+ * Makes a decoder for one event stream (WHATWG HTML, section 9.2.6). The bytes may be cut anywhere, also inside a
+ * character. It reads CR, LF and CRLF, data of several lines, comments, fields without a space, and a byte order mark.
+ * It ignores `id` and `retry`, because the gateway never reconnects. An event without a blank line after it is dropped,
+ * as the standard requires.
  */
 export function sseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDecoder {
   const decoder = new TextDecoder()
@@ -39,7 +39,7 @@ export function sseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDecode
       unfinished = ''
       from = text.startsWith('\r\n', end) ? end + 2 : end + 1
     }
-    // Only new text is searched for line ends, so that a long line in many small chunks costs no more than its length.
+    // Only new text is searched for line ends, so that a long line in many chunks takes linear time.
     unfinished += text.slice(from)
     afterCarriageReturn = text.endsWith('\r')
     if (unfinished.length + fields.size() > maxEventCharacters) throw new SseEventTooLarge(maxEventCharacters)
@@ -54,7 +54,7 @@ export function sseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDecode
   }
 }
 
-/** The fields of the event that is being read; a blank line dispatches them. */
+/** Collects the fields of one event until a blank line completes it. */
 function eventFields(): { take(line: string): SseEvent | null; size(): number } {
   let event = ''
   let data: string[] = []
@@ -85,7 +85,7 @@ function eventFields(): { take(line: string): SseEvent | null; size(): number } 
   }
 }
 
-/** Finds the first line end at or after a position; each character is searched once, however many lines there are. */
+/** Returns a function that finds the first line end from a position on. Each character is searched only once. */
 function lineEnds(text: string): (from: number) => number {
   let lineFeed = 0
   let carriageReturn = 0

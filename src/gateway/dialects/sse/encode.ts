@@ -2,15 +2,13 @@ import type { SseEvent } from './decode.ts'
 
 const LINE_END = /\r\n|\r|\n/g
 
-/**
- * The event as it goes over the wire, its closing blank line included; data of several lines becomes several fields.
- */
+/** Writes an event with its closing blank line. Data of several lines becomes several `data` fields. */
 export function encodeEvent({ event, data }: SseEvent): string {
   const name = event === null ? '' : `event: ${event}\n`
   return name + `data: ${data.replaceAll(LINE_END, '\ndata: ')}\n\n`
 }
 
-/** A comment, which no client shows. It may stand between events, not inside one. */
+/** Writes a comment, which clients ignore. Write it only between events. */
 export function encodeComment(text: string): string {
   return `: ${text.replaceAll(LINE_END, ' ')}\n\n`
 }

@@ -3,19 +3,19 @@ import { sseDecoder } from './decode.ts'
 import type { SseEvent } from './decode.ts'
 import { encodeEvent } from './encode.ts'
 
-/** Turns the bytes of a stream into others, whole events at a time. */
+/** Rewrites the bytes of a stream, event by event. */
 export type StreamRewriter = {
   push(chunk: Buffer): Buffer
-  /** The backend has ended its answer; returns what is left. */
+  /** Called when the backend has ended its answer; returns the remaining bytes. */
   end(): Buffer
-  /** Tells the client of a failure, unless the stream has ended. */
+  /** Returns the bytes that report a failure to the client; none when the stream has ended. */
   fail(failure: StreamFailure): Buffer
   state(): StreamState
-  /** What may be said between events to keep a silent stream alive. */
+  /** Returns the text that keeps a silent stream alive. Write it only between events. */
   keepAlive(): string
 }
 
-/** A stream translator between bytes and bytes. Throws `SseEventTooLarge` from `push`. */
+/** Makes a rewriter that decodes events, translates them and encodes them. `push` may throw `SseEventTooLarge`. */
 export function makeStreamRewriter(
   translator: StreamTranslator,
   keepAlive: (begun: boolean) => string,
