@@ -25,9 +25,9 @@ const MAX_TICKS_OF_STATEMENT = 30
 
 /**
  * How often a statement waits for a connection while others have results: a busy database is not a silent one. With
- * `CONNECT_TIMEOUT_MS` for each, this is at most 3.6 s.
+ * `CONNECT_TIMEOUT_MS` for each, this is at most 2.4 s.
  */
-export const MAX_WAITS_FOR_CONNECTION = 3
+export const MAX_WAITS_FOR_CONNECTION = 2
 
 /**
  * Makes a watch that calls `onSilence` after 1.6 s without any answer to running statements, or after 3 s without an
