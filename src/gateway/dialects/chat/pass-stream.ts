@@ -42,7 +42,7 @@ export function passChatStream({ model }: { readonly model: string }): StreamTra
 }
 
 /** The error chunk that ends a chat stream; clients of that dialect throw on its `error` member. */
-export function chatFailure(message: string): SseEvent {
+function chatFailure(message: string): SseEvent {
   const error = { message, type: 'api_error', param: null, code: 'upstream_failed' }
   return { event: null, data: JSON.stringify({ error }) }
 }
