@@ -66,6 +66,8 @@ export type Config = {
   readonly metricsPort: number | null
   /** Counts limits for all processes together; null when each process counts for itself. */
   readonly redisUrl: Secret | null
+  /** Where usage events wait while the database cannot be reached; null: in memory. */
+  readonly spoolDirectory: string | null
   readonly upstreams: {
     readonly vendora: UpstreamConfig | null
     readonly vendorb: UpstreamConfig | null
@@ -115,6 +117,7 @@ export function toConfig(s: Settings): Config {
     stop: { drainSeconds: s.SVC_DRAIN_SECONDS, stopSeconds: s.SVC_STOP_SECONDS },
     metricsPort: s.SVC_METRICS_PORT ?? null,
     redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
+    spoolDirectory: s.SVC_SPOOL_DIR ?? null,
     upstreams: toUpstreams(s),
     upstreamConnectTimeoutMs: s.SVC_UPSTREAM_CONNECT_TIMEOUT_SECONDS * 1000,
     upstreamIdleTimeoutMs: s.SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS * 1000,

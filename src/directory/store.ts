@@ -9,8 +9,6 @@ import type { Directory, DirectoryModel } from './rules.ts'
 import { byId, toMap } from './snapshot.ts'
 import type { DirectorySnapshot } from './snapshot.ts'
 
-export type DirectoryStore = ReturnType<typeof directoryStore>
-
 /** Reads and writes the directory: organizations, teams, members and models. */
 export function directoryStore(db: PrismaClient) {
   return {
