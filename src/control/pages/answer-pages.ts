@@ -9,7 +9,7 @@ export function approvedPage({ deviceName }: { readonly deviceName: string }): H
   return page(
     { title: 'Approved' },
     html`${answer('good', 'check', 'Approved', [
-      html`${deviceNamed(deviceName)} is signed in. Go back to it; it continues by itself within seconds.`,
+      html`${deviceNamed(deviceName)} may sign in. Go back to it: your device finishes signing in within seconds.`,
       'This browser is signed in too. You can close this page.',
     ])}
     ${TO_DEVICES}`,
@@ -66,8 +66,9 @@ export function usedLinkPage({ justApproved }: { readonly justApproved: boolean 
 function alreadyDonePage(): Html {
   return page(
     { title: 'Already approved' },
-    html`${answer('good', 'check', 'All done: the device is signed in', [
-      'You approved this sign-in a moment ago. There is nothing left to do here; go back to your device.',
+    html`${answer('good', 'check', 'Already approved', [
+      'You approved this sign-in a moment ago. There is nothing left to do here. ' +
+        'Your device finishes signing in within seconds.',
     ])}
     ${TO_DEVICES}`,
   )
