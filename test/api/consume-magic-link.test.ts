@@ -132,7 +132,9 @@ describe('consumeMagicLink', () => {
       await expectOk('The first click', service.fetch(PATH, form({ token })))
       const twice = await service.fetch(PATH, form({ token }))
       expect(twice.status).toBe(401)
-      expect(await twice.text()).toContain('the device is signed in')
+      expect(await twice.text()).toContain('Your device finishes signing in within seconds')
+      expect(twice.headers.get('www-authenticate')).toBe('Bearer')
+      expect(twice.headers.get('x-should-retry')).toBe('false')
 
       service.clock.advance({ seconds: 61 })
       expect(await (await service.fetch(PATH, form({ token }))).text()).toContain('used already')

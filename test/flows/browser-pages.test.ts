@@ -43,7 +43,7 @@ describe('the link in the email, without JavaScript', () => {
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByRole('heading', { name: 'Approved' }).waitFor()
     await page.goto(link)
-    await page.getByRole('heading', { name: 'All done: the device is signed in' }).waitFor()
+    await page.getByRole('heading', { name: 'Already approved' }).waitFor()
   })
 })
 

@@ -54,6 +54,8 @@ describe('GET /device in a browser', () => {
     const page = await response.text()
     expect(page).toContain('Sign in to see your devices')
     expect(page).toContain('userCode=BCDF-GHJK')
+    expect(page).toContain('<code>svc login</code>')
+    expect(page).toContain('come back to this page')
   })
 
   it('shows an error page for an invalid query', async () => {

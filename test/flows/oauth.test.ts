@@ -85,6 +85,27 @@ describe('a standard OAuth client', () => {
     await expect(redeem(service, server, login.device_code)).rejects.toMatchObject({ error: 'invalid_grant' })
   })
 
+  it.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
+    ['by its client_id', { client_id: 'My CLI' }, { 'user-agent': 'tool/1.2' }, /“?My CLI.*reported by the device/s],
+    ['by its User-Agent', { client_id: '' }, { 'user-agent': 'tool/1.2 (linux)' }, />tool<.*reported by the device/s],
+    [
+      'as unnamed when it reports nothing',
+      { client_id: '' },
+      { 'user-agent': '' },
+      /Unnamed device.*the device reported no name/s,
+    ],
+  ])('is named %s', async (_, fields, headers, shown) => {
+    await using service = await startService({ directory: DIRECTORY })
+    const start = service.fetch('/oauth/device_authorization', form(fields, headers))
+    const { user_code } = (await (await expectOk('The start', start)).json()) as { user_code: string }
+    const cookie = await signInBrowser(service, 'ada@example.com')
+    const page = await (
+      await service.fetch('/device', form({ action: 'find', userCode: user_code }, { cookie }))
+    ).text()
+    const part = page.slice(page.indexOf('<dt>Device</dt>'), page.indexOf('<dt>Place</dt>'))
+    expect(part).toMatch(shown)
+  })
+
   it('with a login hint is approved by email', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const { server, login } = await authorize(service, { login_hint: 'ada@example.com' })

@@ -119,6 +119,13 @@ describe('approve this sign-in', () => {
     )
   })
 
+  it('says that the device reported no name, instead of quoting one', () => {
+    const { subject, text } = approval('Unnamed device', 'JLDD-VDDV')
+    expect(subject).toBe('Approve sign-in JLDD-VDDV on an unnamed device')
+    expect(text).toContain('the device reported no name')
+    expect(text).not.toMatch(/reported by the device|“Unnamed/)
+  })
+
   it('does not contain the code when the person has to type it', () => {
     const { text, html } = approval('Ada’s laptop', null)
     for (const part of [text, html]) expect(part.replace(/\s+/g, ' ')).toContain('It is not in this email.')

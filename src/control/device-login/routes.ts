@@ -1,7 +1,7 @@
 import type { Handlers } from '../../http/operation.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { chooseDeviceName } from '../../kernel/device-name.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { toTokenSetAnswer } from '../tokens/answer.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
@@ -27,7 +27,7 @@ export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
     const { email, deviceId, deviceName, team } = req.body
     const login = await startLogin({
       ...{ email, team, deviceId },
-      deviceName: cleanDeviceName(deviceName ?? '') ?? deviceId,
+      deviceName: chooseDeviceName([deviceName, deviceId]),
       startIp: ipOf(req),
       startUserAgent: userAgentOf(req),
     })

@@ -19,6 +19,8 @@ export function refuseLink(
 ): void {
   const code = refusal === 'expired' ? 'expired' : 'unauthorized'
   if (!wantsPage(req)) throw new ApiError(code, { message: MESSAGES[refusal] })
+  // The contract promises these headers for every 401, whatever its body is.
+  if (code === 'unauthorized') res.set({ 'WWW-Authenticate': 'Bearer', 'x-should-retry': 'false' })
   sendPage(res, code === 'expired' ? 410 : 401, PAGES[refusal](login, now))
 }
 

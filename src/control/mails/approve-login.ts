@@ -1,6 +1,7 @@
+import { UNNAMED_DEVICE } from '../../kernel/device-name.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
-import { composeMail, nameInSubject, quoteUnlinked } from './compose.ts'
+import { composeMail, deviceFact, nameInSubject } from './compose.ts'
 import type { ComposedMail, Part } from './compose.ts'
 
 export type ApproveLogin = {
@@ -20,14 +21,15 @@ export type ApproveLogin = {
 /** Asks the owner of the address to approve a login. The link opens a page; opening it approves nothing. */
 export function approveLoginMail(login: ApproveLogin): ComposedMail {
   const which = login.userCode ? `sign-in ${login.userCode}` : 'a sign-in'
-  const subject = `Approve ${which} on ${nameInSubject(login.deviceName)}`
+  const device = login.deviceName === UNNAMED_DEVICE ? 'an unnamed device' : nameInSubject(login.deviceName)
+  const subject = `Approve ${which} on ${device}`
   return composeMail({ subject, title: 'Approve this sign-in' }, [
     { kind: 'paragraph', text: `A device wants to sign in to ${login.team} with your email address.` },
     codePart(login.userCode),
     {
       kind: 'facts',
       facts: [
-        { label: 'Device', value: quoteUnlinked(login.deviceName), note: 'reported by the device' },
+        deviceFact(login.deviceName),
         { label: 'Place', value: login.startIp, note: 'IP address' },
         { label: 'Started', value: toUtcText(login.startedAt) },
       ],

@@ -1,5 +1,5 @@
 import { html, type Html } from '../../http/page.ts'
-import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { cleanDeviceName, sourceOfDeviceName, UNNAMED_DEVICE } from '../../kernel/device-name.ts'
 
 /** An email without its addresses. The subject is one line. */
 export type ComposedMail = { readonly subject: string; readonly text: string; readonly html: string }
@@ -54,6 +54,12 @@ export function nameInSubject(text: string): string {
  */
 export function quoteUnlinked(text: string): string {
   return `“${unlink(text)}”`
+}
+
+/** A device's name, and who says so. */
+export function deviceFact(name: string): Fact {
+  const value = name === UNNAMED_DEVICE ? name : quoteUnlinked(name)
+  return { label: 'Device', value, note: sourceOfDeviceName(name) }
 }
 
 function unlink(text: string): string {

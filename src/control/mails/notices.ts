@@ -1,5 +1,5 @@
 import { toUtcText } from '../../kernel/utc-text.ts'
-import { composeMail, nameInSubject, quoteUnlinked } from './compose.ts'
+import { composeMail, deviceFact, nameInSubject, quoteUnlinked } from './compose.ts'
 import type { ComposedMail, Heading, Part } from './compose.ts'
 
 /** When and where it happened, and the page on which the person can act. */
@@ -97,10 +97,6 @@ export function refreshReusedMail(data: RefreshReused): ComposedMail {
 /** The name is in the subject, so that two emails of one kind can be told apart in a list. */
 function headingOf(title: string, name: string): Heading {
   return { title, subject: `${title}: ${nameInSubject(name)}` }
-}
-
-function deviceFact(deviceName: string) {
-  return { label: 'Device', value: quoteUnlinked(deviceName), note: 'reported by the device' }
 }
 
 function placeAndTime({ at, ip }: Occurrence) {

@@ -3,7 +3,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { chooseDeviceName, readUserAgentName } from '../../kernel/device-name.ts'
 import { Secret } from '../../kernel/secret.ts'
 import type { PollLogin } from '../device-login/poll.ts'
 import type { StartLogin } from '../device-login/start.ts'
@@ -63,7 +63,7 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
         team: undefined,
         // The standard has no device id, so each login is a device of its own.
         deviceId: `oauth-${randomUUID()}`,
-        deviceName: cleanDeviceName(client ?? '') ?? 'Device',
+        deviceName: chooseDeviceName([client, readUserAgentName(userAgentOf(req))]),
         startIp: ipOf(req),
         startUserAgent: userAgentOf(req),
       })

@@ -2,14 +2,14 @@ import { html, type Html } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
-import { answer, quoted, tokenField } from './parts.ts'
+import { answer, deviceNamed, tokenField } from './parts.ts'
 
 /** 200: the login is approved. */
 export function approvedPage({ deviceName }: { readonly deviceName: string }): Html {
   return page(
     { title: 'Approved' },
     html`${answer('good', 'check', 'Approved', [
-      html`${quoted(deviceName)} is signed in. Go back to it; it continues by itself within seconds.`,
+      html`${deviceNamed(deviceName)} may sign in. Go back to it: your device finishes signing in within seconds.`,
       'This browser is signed in too. You can close this page.',
     ])}
     ${TO_DEVICES}`,
@@ -31,7 +31,7 @@ export function approvedBeforePage({
   return page(
     { title: 'Already approved' },
     html`${answer('good', 'check', 'Already approved', [
-      html`${quoted(deviceName)} was approved in another way. There is nothing left to do here.`,
+      html`${deviceNamed(deviceName)} was approved in another way. There is nothing left to do here.`,
       `If that was not you, ${signIn ? 'sign in here, then' : 'now'} look at your devices and sign out those ` +
         'that you do not know.',
     ])}
@@ -51,7 +51,7 @@ export function deniedPage({ deviceName }: { readonly deviceName: string }): Htm
   return page(
     { title: 'Denied' },
     answer('plain', 'cross', 'Denied', [
-      html`${quoted(deviceName)} was not signed in, and this link no longer works.`,
+      html`${deviceNamed(deviceName)} was not signed in, and this link no longer works.`,
       'If you did not start it, somebody else typed your email address. They got no access. If it happens again, ' +
         'tell the person who runs this service.',
     ]),
@@ -66,8 +66,9 @@ export function usedLinkPage({ justApproved }: { readonly justApproved: boolean 
 function alreadyDonePage(): Html {
   return page(
     { title: 'Already approved' },
-    html`${answer('good', 'check', 'All done: the device is signed in', [
-      'You approved this sign-in a moment ago. There is nothing left to do here; go back to your device.',
+    html`${answer('good', 'check', 'Already approved', [
+      'You approved this sign-in a moment ago. There is nothing left to do here. ' +
+        'Your device finishes signing in within seconds.',
     ])}
     ${TO_DEVICES}`,
   )

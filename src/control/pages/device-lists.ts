@@ -1,7 +1,7 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { quoted, time } from './parts.ts'
+import { deviceNamed, quoted, time } from './parts.ts'
 import { PASSKEY_MISSING, PASSKEY_STATUS } from './passkey-parts.ts'
 
 export type SignedInDevice = {
@@ -79,7 +79,7 @@ function deviceRow(device: SignedInDevice): Html {
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">
-        ${quoted(device.deviceName)} ${device.current && html`<span class="badge">This device</span>`}
+        ${deviceNamed(device.deviceName)} ${device.current && html`<span class="badge">This device</span>`}
       </p>
       <p class="row-facts">
         <span>Last seen ${time(device.lastSeenAt)} from <span class="ip">${device.lastIp}</span></span>
@@ -89,7 +89,7 @@ function deviceRow(device: SignedInDevice): Html {
     ${fold(
       'Sign out',
       `of the device ${device.deviceName}`,
-      html`<p>Sign out ${quoted(device.deviceName)}? Its access ends within seconds.</p>
+      html`<p>Sign out ${deviceNamed(device.deviceName)}? Its access ends within seconds.</p>
         <form method="post" action="${PATHS.device}">
           <input type="hidden" name="sessionId" value="${device.sessionId}" />
           <button class="button danger" name="action" value="revoke-device">Sign out this device</button>
@@ -102,7 +102,7 @@ function approval({ approvedVia, approverName }: SignedInDevice): Interpolation 
   if (approvedVia === 'passkey') return 'signed in by passkey'
   if (approvedVia === 'mail') return 'approved by email'
   const way = approvedVia === 'user_code' ? 'by its code' : 'on its waiting page'
-  return approverName ? html`approved ${way} from ${quoted(approverName)}` : `approved ${way} in a browser`
+  return approverName ? html`approved ${way} from ${deviceNamed(approverName)}` : `approved ${way} in a browser`
 }
 
 function passkeyRow(passkey: OwnPasskey): Html {

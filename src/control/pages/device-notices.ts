@@ -2,7 +2,7 @@ type Notice = { readonly tone: 'good' | 'bad'; readonly text: string }
 
 /** What the device page says after a form was sent. */
 export const DEVICE_NOTICES = {
-  approved: { tone: 'good', text: 'Approved. The device continues by itself within seconds.' },
+  approved: { tone: 'good', text: 'Approved. Your device finishes signing in within seconds.' },
   denied: { tone: 'good', text: 'Denied. The device was not signed in.' },
   unknown_code: {
     tone: 'bad',

@@ -56,11 +56,13 @@ export function deviceSignInPage({ userCode }: { readonly userCode: string | nul
       </p>
       ${passkeyButton({ then: toDevice(userCode) })}
       <section class="aside">
-        <h2>Use the link in your email</h2>
+        <h2>No passkey? Sign in by email</h2>
         <p>
-          Start a sign-in on your device, for example with <code>svc login</code>. The link in the email that we send
-          you signs in this browser too.
+          Run <code>svc login</code> in a terminal, on any computer. We send you an email. Open its link in this browser
+          and approve: this browser is then signed in too.
         </p>
+        <p>If you have such an email already, open the link in it.</p>
+        ${userCode && html`<p>Then come back to this page to approve the code of your device.</p>`}
       </section>`,
   )
 }

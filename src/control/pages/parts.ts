@@ -1,4 +1,5 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { sourceOfDeviceName, UNNAMED_DEVICE } from '../../kernel/device-name.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
 import { ICONS, type IconName } from './icons.ts'
@@ -45,6 +46,11 @@ export function quoted(text: string): Html {
   return html`<q class="name"><bdi>${text}</bdi></q>`
 }
 
+/** A device's name in quotes; no quotes where the device reported none. */
+export function deviceNamed(name: string): Html {
+  return name === UNNAMED_DEVICE ? html`<span class="name">${name}</span>` : quoted(name)
+}
+
 /** The head of an answer: an icon, what happened, and the sentences below it. */
 export function answer(tone: Tone, icon: IconName, title: string, sentences: readonly Interpolation[]): Html {
   return html`<span class="sign ${tone}">${ICONS[icon]}</span>
@@ -68,7 +74,7 @@ export function loginFacts(login: PendingLogin, mode: ApprovalMode): Html {
     <dl>
       <div>
         <dt>Device</dt>
-        <dd>${quoted(login.deviceName)} <small>reported by the device</small></dd>
+        <dd>${deviceNamed(login.deviceName)} <small>${sourceOfDeviceName(login.deviceName)}</small></dd>
       </div>
       <div>
         <dt>Place</dt>

@@ -4,9 +4,9 @@ import type { FinishPasskeyLogin, PasskeyRequestOptions } from '../../../generat
 import type { FindInvitation } from '../../directory/members.ts'
 import { cookieOf } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
-import { ipOf } from '../../http/request.ts'
+import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { chooseDeviceName, readUserAgentName } from '../../kernel/device-name.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import { parseTeamName } from '../../kernel/team-name.ts'
 import type { Logger } from '../../log.ts'
@@ -78,7 +78,7 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
         invitationId: invitation.id,
         accountId,
         deviceId,
-        deviceName: cleanDeviceName(body.deviceName ?? '') ?? (browser ? 'Browser' : deviceId),
+        deviceName: chooseDeviceName([body.deviceName, body.deviceId, readUserAgentName(userAgentOf(req))]),
         approvedVia: 'passkey',
         ...(browser && { browserSession: browser.session }),
       } as const
