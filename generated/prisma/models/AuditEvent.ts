@@ -476,7 +476,7 @@ export type $AuditEventPayload<ExtArgs extends runtime.Types.Extensions.Internal
 export type AuditEventGetPayload<S extends boolean | null | undefined | AuditEventDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$AuditEventPayload, S>
 
 export type AuditEventCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<AuditEventFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<AuditEventFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: AuditEventCountAggregateInputType | true
   }
 
@@ -920,6 +920,7 @@ export type AuditEventFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.In
    * Filter, which AuditEvent to fetch.
    */
   where: Prisma.AuditEventWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -938,6 +939,7 @@ export type AuditEventFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Extens
    * Filter, which AuditEvent to fetch.
    */
   where: Prisma.AuditEventWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -986,6 +988,7 @@ export type AuditEventFindFirstArgs<ExtArgs extends runtime.Types.Extensions.Int
    * Filter by unique combinations of AuditEvents.
    */
   distinct?: Prisma.AuditEventScalarFieldEnum | Prisma.AuditEventScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1034,6 +1037,7 @@ export type AuditEventFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extensi
    * Filter by unique combinations of AuditEvents.
    */
   distinct?: Prisma.AuditEventScalarFieldEnum | Prisma.AuditEventScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1082,6 +1086,7 @@ export type AuditEventFindManyArgs<ExtArgs extends runtime.Types.Extensions.Inte
    * Filter by unique combinations of AuditEvents.
    */
   distinct?: Prisma.AuditEventScalarFieldEnum | Prisma.AuditEventScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1100,6 +1105,7 @@ export type AuditEventCreateArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * The data needed to create a AuditEvent.
    */
   data: Prisma.XOR<Prisma.AuditEventCreateInput, Prisma.AuditEventUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1152,6 +1158,7 @@ export type AuditEventUpdateArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Choose, which AuditEvent to update.
    */
   where: Prisma.AuditEventWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1222,6 +1229,7 @@ export type AuditEventUpsertArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * In case the AuditEvent was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.AuditEventUpdateInput, Prisma.AuditEventUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1240,6 +1248,7 @@ export type AuditEventDeleteArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Filter which AuditEvent to delete.
    */
   where: Prisma.AuditEventWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

@@ -949,7 +949,7 @@ export type $BrowserSessionPayload<ExtArgs extends runtime.Types.Extensions.Inte
 export type BrowserSessionGetPayload<S extends boolean | null | undefined | BrowserSessionDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$BrowserSessionPayload, S>
 
 export type BrowserSessionCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<BrowserSessionFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<BrowserSessionFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: BrowserSessionCountAggregateInputType | true
   }
 
@@ -1404,6 +1404,7 @@ export type BrowserSessionFindUniqueArgs<ExtArgs extends runtime.Types.Extension
    * Filter, which BrowserSession to fetch.
    */
   where: Prisma.BrowserSessionWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1426,6 +1427,7 @@ export type BrowserSessionFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Ex
    * Filter, which BrowserSession to fetch.
    */
   where: Prisma.BrowserSessionWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1478,6 +1480,7 @@ export type BrowserSessionFindFirstArgs<ExtArgs extends runtime.Types.Extensions
    * Filter by unique combinations of BrowserSessions.
    */
   distinct?: Prisma.BrowserSessionScalarFieldEnum | Prisma.BrowserSessionScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1530,6 +1533,7 @@ export type BrowserSessionFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Ext
    * Filter by unique combinations of BrowserSessions.
    */
   distinct?: Prisma.BrowserSessionScalarFieldEnum | Prisma.BrowserSessionScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1582,6 +1586,7 @@ export type BrowserSessionFindManyArgs<ExtArgs extends runtime.Types.Extensions.
    * Filter by unique combinations of BrowserSessions.
    */
   distinct?: Prisma.BrowserSessionScalarFieldEnum | Prisma.BrowserSessionScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1604,6 +1609,7 @@ export type BrowserSessionCreateArgs<ExtArgs extends runtime.Types.Extensions.In
    * The data needed to create a BrowserSession.
    */
   data: Prisma.XOR<Prisma.BrowserSessionCreateInput, Prisma.BrowserSessionUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1664,6 +1670,7 @@ export type BrowserSessionUpdateArgs<ExtArgs extends runtime.Types.Extensions.In
    * Choose, which BrowserSession to update.
    */
   where: Prisma.BrowserSessionWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1742,6 +1749,7 @@ export type BrowserSessionUpsertArgs<ExtArgs extends runtime.Types.Extensions.In
    * In case the BrowserSession was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.BrowserSessionUpdateInput, Prisma.BrowserSessionUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1764,6 +1772,7 @@ export type BrowserSessionDeleteArgs<ExtArgs extends runtime.Types.Extensions.In
    * Filter which BrowserSession to delete.
    */
   where: Prisma.BrowserSessionWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

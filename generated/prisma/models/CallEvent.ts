@@ -813,7 +813,7 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
 export type CallEventGetPayload<S extends boolean | null | undefined | CallEventDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$CallEventPayload, S>
 
 export type CallEventCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<CallEventFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<CallEventFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: CallEventCountAggregateInputType | true
   }
 
@@ -1267,6 +1267,7 @@ export type CallEventFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.Int
    * Filter, which CallEvent to fetch.
    */
   where: Prisma.CallEventWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1285,6 +1286,7 @@ export type CallEventFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Extensi
    * Filter, which CallEvent to fetch.
    */
   where: Prisma.CallEventWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1333,6 +1335,7 @@ export type CallEventFindFirstArgs<ExtArgs extends runtime.Types.Extensions.Inte
    * Filter by unique combinations of CallEvents.
    */
   distinct?: Prisma.CallEventScalarFieldEnum | Prisma.CallEventScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1381,6 +1384,7 @@ export type CallEventFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extensio
    * Filter by unique combinations of CallEvents.
    */
   distinct?: Prisma.CallEventScalarFieldEnum | Prisma.CallEventScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1429,6 +1433,7 @@ export type CallEventFindManyArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Filter by unique combinations of CallEvents.
    */
   distinct?: Prisma.CallEventScalarFieldEnum | Prisma.CallEventScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1447,6 +1452,7 @@ export type CallEventCreateArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * The data needed to create a CallEvent.
    */
   data: Prisma.XOR<Prisma.CallEventCreateInput, Prisma.CallEventUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1499,6 +1505,7 @@ export type CallEventUpdateArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Choose, which CallEvent to update.
    */
   where: Prisma.CallEventWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1569,6 +1576,7 @@ export type CallEventUpsertArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * In case the CallEvent was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.CallEventUpdateInput, Prisma.CallEventUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1587,6 +1595,7 @@ export type CallEventDeleteArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Filter which CallEvent to delete.
    */
   where: Prisma.CallEventWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

@@ -277,7 +277,7 @@ export type $CallEventBatchPayload<ExtArgs extends runtime.Types.Extensions.Inte
 export type CallEventBatchGetPayload<S extends boolean | null | undefined | CallEventBatchDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$CallEventBatchPayload, S>
 
 export type CallEventBatchCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<CallEventBatchFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<CallEventBatchFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: CallEventBatchCountAggregateInputType | true
   }
 
@@ -715,6 +715,7 @@ export type CallEventBatchFindUniqueArgs<ExtArgs extends runtime.Types.Extension
    * Filter, which CallEventBatch to fetch.
    */
   where: Prisma.CallEventBatchWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -733,6 +734,7 @@ export type CallEventBatchFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Ex
    * Filter, which CallEventBatch to fetch.
    */
   where: Prisma.CallEventBatchWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -781,6 +783,7 @@ export type CallEventBatchFindFirstArgs<ExtArgs extends runtime.Types.Extensions
    * Filter by unique combinations of CallEventBatches.
    */
   distinct?: Prisma.CallEventBatchScalarFieldEnum | Prisma.CallEventBatchScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -829,6 +832,7 @@ export type CallEventBatchFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Ext
    * Filter by unique combinations of CallEventBatches.
    */
   distinct?: Prisma.CallEventBatchScalarFieldEnum | Prisma.CallEventBatchScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -877,6 +881,7 @@ export type CallEventBatchFindManyArgs<ExtArgs extends runtime.Types.Extensions.
    * Filter by unique combinations of CallEventBatches.
    */
   distinct?: Prisma.CallEventBatchScalarFieldEnum | Prisma.CallEventBatchScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -895,6 +900,7 @@ export type CallEventBatchCreateArgs<ExtArgs extends runtime.Types.Extensions.In
    * The data needed to create a CallEventBatch.
    */
   data: Prisma.XOR<Prisma.CallEventBatchCreateInput, Prisma.CallEventBatchUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -947,6 +953,7 @@ export type CallEventBatchUpdateArgs<ExtArgs extends runtime.Types.Extensions.In
    * Choose, which CallEventBatch to update.
    */
   where: Prisma.CallEventBatchWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1017,6 +1024,7 @@ export type CallEventBatchUpsertArgs<ExtArgs extends runtime.Types.Extensions.In
    * In case the CallEventBatch was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.CallEventBatchUpdateInput, Prisma.CallEventBatchUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1035,6 +1043,7 @@ export type CallEventBatchDeleteArgs<ExtArgs extends runtime.Types.Extensions.In
    * Filter which CallEventBatch to delete.
    */
   where: Prisma.CallEventBatchWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

@@ -1142,7 +1142,7 @@ export type $DeviceLoginPayload<ExtArgs extends runtime.Types.Extensions.Interna
 export type DeviceLoginGetPayload<S extends boolean | null | undefined | DeviceLoginDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$DeviceLoginPayload, S>
 
 export type DeviceLoginCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<DeviceLoginFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<DeviceLoginFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: DeviceLoginCountAggregateInputType | true
   }
 
@@ -1603,6 +1603,7 @@ export type DeviceLoginFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.I
    * Filter, which DeviceLogin to fetch.
    */
   where: Prisma.DeviceLoginWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1625,6 +1626,7 @@ export type DeviceLoginFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Exten
    * Filter, which DeviceLogin to fetch.
    */
   where: Prisma.DeviceLoginWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1677,6 +1679,7 @@ export type DeviceLoginFindFirstArgs<ExtArgs extends runtime.Types.Extensions.In
    * Filter by unique combinations of DeviceLogins.
    */
   distinct?: Prisma.DeviceLoginScalarFieldEnum | Prisma.DeviceLoginScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1729,6 +1732,7 @@ export type DeviceLoginFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extens
    * Filter by unique combinations of DeviceLogins.
    */
   distinct?: Prisma.DeviceLoginScalarFieldEnum | Prisma.DeviceLoginScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1781,6 +1785,7 @@ export type DeviceLoginFindManyArgs<ExtArgs extends runtime.Types.Extensions.Int
    * Filter by unique combinations of DeviceLogins.
    */
   distinct?: Prisma.DeviceLoginScalarFieldEnum | Prisma.DeviceLoginScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1803,6 +1808,7 @@ export type DeviceLoginCreateArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * The data needed to create a DeviceLogin.
    */
   data: Prisma.XOR<Prisma.DeviceLoginCreateInput, Prisma.DeviceLoginUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1863,6 +1869,7 @@ export type DeviceLoginUpdateArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Choose, which DeviceLogin to update.
    */
   where: Prisma.DeviceLoginWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1941,6 +1948,7 @@ export type DeviceLoginUpsertArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * In case the DeviceLogin was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.DeviceLoginUpdateInput, Prisma.DeviceLoginUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1963,6 +1971,7 @@ export type DeviceLoginDeleteArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Filter which DeviceLogin to delete.
    */
   where: Prisma.DeviceLoginWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

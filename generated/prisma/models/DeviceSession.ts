@@ -1273,7 +1273,7 @@ export type $DeviceSessionPayload<ExtArgs extends runtime.Types.Extensions.Inter
 export type DeviceSessionGetPayload<S extends boolean | null | undefined | DeviceSessionDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$DeviceSessionPayload, S>
 
 export type DeviceSessionCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<DeviceSessionFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<DeviceSessionFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: DeviceSessionCountAggregateInputType | true
   }
 
@@ -1733,6 +1733,7 @@ export type DeviceSessionFindUniqueArgs<ExtArgs extends runtime.Types.Extensions
    * Filter, which DeviceSession to fetch.
    */
   where: Prisma.DeviceSessionWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1755,6 +1756,7 @@ export type DeviceSessionFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Ext
    * Filter, which DeviceSession to fetch.
    */
   where: Prisma.DeviceSessionWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1807,6 +1809,7 @@ export type DeviceSessionFindFirstArgs<ExtArgs extends runtime.Types.Extensions.
    * Filter by unique combinations of DeviceSessions.
    */
   distinct?: Prisma.DeviceSessionScalarFieldEnum | Prisma.DeviceSessionScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1859,6 +1862,7 @@ export type DeviceSessionFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Exte
    * Filter by unique combinations of DeviceSessions.
    */
   distinct?: Prisma.DeviceSessionScalarFieldEnum | Prisma.DeviceSessionScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1911,6 +1915,7 @@ export type DeviceSessionFindManyArgs<ExtArgs extends runtime.Types.Extensions.I
    * Filter by unique combinations of DeviceSessions.
    */
   distinct?: Prisma.DeviceSessionScalarFieldEnum | Prisma.DeviceSessionScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1933,6 +1938,7 @@ export type DeviceSessionCreateArgs<ExtArgs extends runtime.Types.Extensions.Int
    * The data needed to create a DeviceSession.
    */
   data: Prisma.XOR<Prisma.DeviceSessionCreateInput, Prisma.DeviceSessionUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1993,6 +1999,7 @@ export type DeviceSessionUpdateArgs<ExtArgs extends runtime.Types.Extensions.Int
    * Choose, which DeviceSession to update.
    */
   where: Prisma.DeviceSessionWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -2071,6 +2078,7 @@ export type DeviceSessionUpsertArgs<ExtArgs extends runtime.Types.Extensions.Int
    * In case the DeviceSession was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.DeviceSessionUpdateInput, Prisma.DeviceSessionUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -2093,6 +2101,7 @@ export type DeviceSessionDeleteArgs<ExtArgs extends runtime.Types.Extensions.Int
    * Filter which DeviceSession to delete.
    */
   where: Prisma.DeviceSessionWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

@@ -598,7 +598,7 @@ export type $ModelPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
 export type ModelGetPayload<S extends boolean | null | undefined | ModelDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$ModelPayload, S>
 
 export type ModelCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<ModelFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<ModelFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: ModelCountAggregateInputType | true
   }
 
@@ -1048,6 +1048,7 @@ export type ModelFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Filter, which Model to fetch.
    */
   where: Prisma.ModelWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1070,6 +1071,7 @@ export type ModelFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Extensions.
    * Filter, which Model to fetch.
    */
   where: Prisma.ModelWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1122,6 +1124,7 @@ export type ModelFindFirstArgs<ExtArgs extends runtime.Types.Extensions.Internal
    * Filter by unique combinations of Models.
    */
   distinct?: Prisma.ModelScalarFieldEnum | Prisma.ModelScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1174,6 +1177,7 @@ export type ModelFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extensions.I
    * Filter by unique combinations of Models.
    */
   distinct?: Prisma.ModelScalarFieldEnum | Prisma.ModelScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1226,6 +1230,7 @@ export type ModelFindManyArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * Filter by unique combinations of Models.
    */
   distinct?: Prisma.ModelScalarFieldEnum | Prisma.ModelScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1248,6 +1253,7 @@ export type ModelCreateArgs<ExtArgs extends runtime.Types.Extensions.InternalArg
    * The data needed to create a Model.
    */
   data: Prisma.XOR<Prisma.ModelCreateInput, Prisma.ModelUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1304,6 +1310,7 @@ export type ModelUpdateArgs<ExtArgs extends runtime.Types.Extensions.InternalArg
    * Choose, which Model to update.
    */
   where: Prisma.ModelWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1378,6 +1385,7 @@ export type ModelUpsertArgs<ExtArgs extends runtime.Types.Extensions.InternalArg
    * In case the Model was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.ModelUpdateInput, Prisma.ModelUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1400,6 +1408,7 @@ export type ModelDeleteArgs<ExtArgs extends runtime.Types.Extensions.InternalArg
    * Filter which Model to delete.
    */
   where: Prisma.ModelWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

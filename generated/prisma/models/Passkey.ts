@@ -771,7 +771,7 @@ export type $PasskeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
 export type PasskeyGetPayload<S extends boolean | null | undefined | PasskeyDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$PasskeyPayload, S>
 
 export type PasskeyCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<PasskeyFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<PasskeyFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: PasskeyCountAggregateInputType | true
   }
 
@@ -1223,6 +1223,7 @@ export type PasskeyFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Filter, which Passkey to fetch.
    */
   where: Prisma.PasskeyWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1245,6 +1246,7 @@ export type PasskeyFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Extension
    * Filter, which Passkey to fetch.
    */
   where: Prisma.PasskeyWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1297,6 +1299,7 @@ export type PasskeyFindFirstArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Filter by unique combinations of Passkeys.
    */
   distinct?: Prisma.PasskeyScalarFieldEnum | Prisma.PasskeyScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1349,6 +1352,7 @@ export type PasskeyFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extensions
    * Filter by unique combinations of Passkeys.
    */
   distinct?: Prisma.PasskeyScalarFieldEnum | Prisma.PasskeyScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1401,6 +1405,7 @@ export type PasskeyFindManyArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Filter by unique combinations of Passkeys.
    */
   distinct?: Prisma.PasskeyScalarFieldEnum | Prisma.PasskeyScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1423,6 +1428,7 @@ export type PasskeyCreateArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * The data needed to create a Passkey.
    */
   data: Prisma.XOR<Prisma.PasskeyCreateInput, Prisma.PasskeyUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1483,6 +1489,7 @@ export type PasskeyUpdateArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * Choose, which Passkey to update.
    */
   where: Prisma.PasskeyWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1561,6 +1568,7 @@ export type PasskeyUpsertArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * In case the Passkey was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.PasskeyUpdateInput, Prisma.PasskeyUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1583,6 +1591,7 @@ export type PasskeyDeleteArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * Filter which Passkey to delete.
    */
   where: Prisma.PasskeyWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

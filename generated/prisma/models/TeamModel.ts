@@ -510,7 +510,7 @@ export type $TeamModelPayload<ExtArgs extends runtime.Types.Extensions.InternalA
 export type TeamModelGetPayload<S extends boolean | null | undefined | TeamModelDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$TeamModelPayload, S>
 
 export type TeamModelCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<TeamModelFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<TeamModelFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: TeamModelCountAggregateInputType | true
   }
 
@@ -954,6 +954,7 @@ export type TeamModelFindUniqueArgs<ExtArgs extends runtime.Types.Extensions.Int
    * Filter, which TeamModel to fetch.
    */
   where: Prisma.TeamModelWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -976,6 +977,7 @@ export type TeamModelFindUniqueOrThrowArgs<ExtArgs extends runtime.Types.Extensi
    * Filter, which TeamModel to fetch.
    */
   where: Prisma.TeamModelWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1028,6 +1030,7 @@ export type TeamModelFindFirstArgs<ExtArgs extends runtime.Types.Extensions.Inte
    * Filter by unique combinations of TeamModels.
    */
   distinct?: Prisma.TeamModelScalarFieldEnum | Prisma.TeamModelScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1080,6 +1083,7 @@ export type TeamModelFindFirstOrThrowArgs<ExtArgs extends runtime.Types.Extensio
    * Filter by unique combinations of TeamModels.
    */
   distinct?: Prisma.TeamModelScalarFieldEnum | Prisma.TeamModelScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1132,6 +1136,7 @@ export type TeamModelFindManyArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Filter by unique combinations of TeamModels.
    */
   distinct?: Prisma.TeamModelScalarFieldEnum | Prisma.TeamModelScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1154,6 +1159,7 @@ export type TeamModelCreateArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * The data needed to create a TeamModel.
    */
   data: Prisma.XOR<Prisma.TeamModelCreateInput, Prisma.TeamModelUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1214,6 +1220,7 @@ export type TeamModelUpdateArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Choose, which TeamModel to update.
    */
   where: Prisma.TeamModelWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1292,6 +1299,7 @@ export type TeamModelUpsertArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * In case the TeamModel was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.TeamModelUpdateInput, Prisma.TeamModelUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1314,6 +1322,7 @@ export type TeamModelDeleteArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Filter which TeamModel to delete.
    */
   where: Prisma.TeamModelWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

@@ -424,7 +424,7 @@ export type $WebauthnChallengePayload<ExtArgs extends runtime.Types.Extensions.I
 export type WebauthnChallengeGetPayload<S extends boolean | null | undefined | WebauthnChallengeDefaultArgs> = runtime.Types.Result.GetResult<Prisma.$WebauthnChallengePayload, S>
 
 export type WebauthnChallengeCountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> =
-  Omit<WebauthnChallengeFindManyArgs, 'select' | 'include' | 'distinct' | 'omit'> & {
+  Omit<WebauthnChallengeFindManyArgs, 'select' | 'include' | 'distinct' | 'omit' | 'relationLoadStrategy'> & {
     select?: WebauthnChallengeCountAggregateInputType | true
   }
 
@@ -867,6 +867,7 @@ export type WebauthnChallengeFindUniqueArgs<ExtArgs extends runtime.Types.Extens
    * Filter, which WebauthnChallenge to fetch.
    */
   where: Prisma.WebauthnChallengeWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -885,6 +886,7 @@ export type WebauthnChallengeFindUniqueOrThrowArgs<ExtArgs extends runtime.Types
    * Filter, which WebauthnChallenge to fetch.
    */
   where: Prisma.WebauthnChallengeWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -933,6 +935,7 @@ export type WebauthnChallengeFindFirstArgs<ExtArgs extends runtime.Types.Extensi
    * Filter by unique combinations of WebauthnChallenges.
    */
   distinct?: Prisma.WebauthnChallengeScalarFieldEnum | Prisma.WebauthnChallengeScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -981,6 +984,7 @@ export type WebauthnChallengeFindFirstOrThrowArgs<ExtArgs extends runtime.Types.
    * Filter by unique combinations of WebauthnChallenges.
    */
   distinct?: Prisma.WebauthnChallengeScalarFieldEnum | Prisma.WebauthnChallengeScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1029,6 +1033,7 @@ export type WebauthnChallengeFindManyArgs<ExtArgs extends runtime.Types.Extensio
    * Filter by unique combinations of WebauthnChallenges.
    */
   distinct?: Prisma.WebauthnChallengeScalarFieldEnum | Prisma.WebauthnChallengeScalarFieldEnum[]
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1047,6 +1052,7 @@ export type WebauthnChallengeCreateArgs<ExtArgs extends runtime.Types.Extensions
    * The data needed to create a WebauthnChallenge.
    */
   data: Prisma.XOR<Prisma.WebauthnChallengeCreateInput, Prisma.WebauthnChallengeUncheckedCreateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1099,6 +1105,7 @@ export type WebauthnChallengeUpdateArgs<ExtArgs extends runtime.Types.Extensions
    * Choose, which WebauthnChallenge to update.
    */
   where: Prisma.WebauthnChallengeWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1169,6 +1176,7 @@ export type WebauthnChallengeUpsertArgs<ExtArgs extends runtime.Types.Extensions
    * In case the WebauthnChallenge was found with the provided `where` argument, update it with this data.
    */
   update: Prisma.XOR<Prisma.WebauthnChallengeUpdateInput, Prisma.WebauthnChallengeUncheckedUpdateInput>
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**
@@ -1187,6 +1195,7 @@ export type WebauthnChallengeDeleteArgs<ExtArgs extends runtime.Types.Extensions
    * Filter which WebauthnChallenge to delete.
    */
   where: Prisma.WebauthnChallengeWhereUniqueInput
+  relationLoadStrategy?: Prisma.RelationLoadStrategy
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { NewBrowserSession } from '../browser-session/store.ts'
+import { pickReplaced } from './rules.ts'
 import type { DeviceSessionState } from './rules.ts'
 
 /** A signed-in device, with its account and team. */
@@ -32,9 +33,6 @@ export type NewDeviceSession = {
 }
 
 export type RevokeReason = 'logout' | 'replaced' | 'surplus' | 'refresh_reuse' | 'signed_out' | 'signed_out_everywhere'
-
-/** How many devices of one account stay signed in. The one that was seen longest ago makes room. */
-const MAX_DEVICES = 50
 
 const WITH_PEOPLE = {
   invitation: { include: { account: true, team: { include: { organization: true } } } },
@@ -70,7 +68,7 @@ export function makeDeviceSessionStore(db: PrismaClient) {
           SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
           WHERE i.id = ${session.invitationId}::uuid AND i.revoked_at IS NULL FOR NO KEY UPDATE`
         if (invited.length === 0) return 'not_invited'
-        if (session.loginId && !(await isApproved(tx, session.loginId))) return 'expired'
+        if (session.loginId && !(await redeem(tx, session.loginId))) return 'expired'
         const [made] = await tx.deviceSession.createManyAndReturn({
           data: [session],
           skipDuplicates: true,
@@ -86,8 +84,6 @@ export function makeDeviceSessionStore(db: PrismaClient) {
           return { session: toSession(row), isNew: false, tookNotice, replaced: [] }
         }
 
-        if (session.loginId)
-          await tx.deviceLogin.updateMany({ where: { id: session.loginId }, data: { userCode: null } })
         if (browserSession) await tx.browserSession.create({ data: { ...browserSession, deviceSessionId: row.id } })
         const { id: subjectId, deviceId, createdAt: at, lastIp: ip } = row
         const opened = { at, accountId, teamId: row.invitation.teamId, subjectId, ip }
@@ -149,27 +145,30 @@ async function takeNotice(tx: Prisma.TransactionClient, id: string, now: Date): 
   return count === 1
 }
 
-async function isApproved(tx: Prisma.TransactionClient, loginId: string): Promise<boolean> {
-  return (await tx.deviceLogin.count({ where: { id: loginId, status: 'approved' } })) === 1
+/** Frees the user code of an approved login for other logins; false when the login is not approved any more. */
+async function redeem(tx: Prisma.TransactionClient, loginId: string): Promise<boolean> {
+  const { count } = await tx.deviceLogin.updateMany({
+    where: { id: loginId, status: 'approved' },
+    data: { userCode: null },
+  })
+  return count === 1
 }
 
 /** Ends the sessions that a new session replaces, each with its audit row. Returns their ids. */
 async function endReplaced(tx: Prisma.TransactionClient, made: Row, accountId: string): Promise<string[]> {
-  const others = { id: { not: made.id }, revokedAt: null, invitation: { accountId } }
-  const same = await tx.deviceSession.findMany({ where: { ...others, deviceId: made.deviceId }, select: { id: true } })
-  const surplus = await tx.deviceSession.findMany({
-    where: { ...others, deviceId: { not: made.deviceId }, idleExpiresAt: { gt: made.createdAt } },
-    orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
-    skip: MAX_DEVICES - 1,
-    select: { id: true },
+  const live = await tx.deviceSession.findMany({
+    where: {
+      id: { not: made.id },
+      revokedAt: null,
+      invitation: { accountId },
+      OR: [{ deviceId: made.deviceId }, { idleExpiresAt: { gt: made.createdAt } }],
+    },
+    select: { id: true, deviceId: true, lastSeenAt: true },
   })
-  const ended: string[] = []
-  for (const [reason, rows] of [['replaced', same] as const, ['surplus', surplus] as const]) {
-    ended.push(
-      ...(await endSessions(tx, { id: { in: rows.map(({ id }) => id) } }, reason, made.createdAt, made.lastIp)),
-    )
-  }
-  return ended
+  const { replaced, surplus } = pickReplaced(live, made.deviceId)
+  const end = (ids: readonly string[], reason: RevokeReason) =>
+    ids.length === 0 ? [] : endSessions(tx, { id: { in: [...ids] } }, reason, made.createdAt, made.lastIp)
+  return [...(await end(replaced, 'replaced')), ...(await end(surplus, 'surplus'))]
 }
 
 /**
@@ -189,6 +188,7 @@ export async function endSessions(
     data: ended,
     select: { id: true, invitation: { select: { accountId: true, teamId: true } } },
   })
+  if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   await tx.browserSession.updateMany({ where: { deviceSessionId: { in: ids }, revokedAt: null }, data: ended })
   await tx.auditEvent.createMany({
