@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../src/database/open.ts'
 import { makeAuthRequests } from '../support/auth-requests.ts'
 import { directoryOf, mailTokenOf } from '../support/people.ts'
 import { startPostgres } from '../support/postgres.ts'
+import { startProcess } from '../support/process.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -59,6 +61,10 @@ describe('the control plane', () => {
     try {
       expect(await notUnavailable(requests)).toEqual([])
       expect(await health(service)).toEqual([200, 503, { status: 'unavailable', database: 'unavailable' }])
+      // The database is known to be away now, so nothing waits for it: twenty waits would take half a minute.
+      const startedAt = performance.now()
+      for (let count = 0; count < 20; count++) expect(await outcomeOf(await refresh())).toBe('503 service_unavailable')
+      expect(performance.now() - startedAt).toBeLessThan(10_000)
       const refreshes = await atOnce(20, async () => outcomeOf(await refresh()))
       expect(tally(refreshes)).toEqual({ '503 service_unavailable': 20 })
     } finally {
@@ -74,6 +80,38 @@ describe('the control plane', () => {
     // Postgres may have done the frozen request after all, and then the link is used and the login approved.
     expect(['200', '401 unauthorized']).toContain(consumed)
     expect(await outcomeOf(await service.fetch('/v1/auth/device/poll', json({ deviceCode })))).toBe('200')
+  })
+
+  it('serves callers that are known to the gateway while Postgres is frozen', async () => {
+    await using service = await startOnPostgres()
+    const { accessToken } = await service.signIn(ADA)
+    const models = async () => (await service.clientOf(accessToken).GET('/v1/models')).response.status
+    expect(await models()).toBe(200)
+    await postgres.freeze()
+    try {
+      // The state of a session is queried again after two seconds, and waited for after four.
+      for (let count = 0; count < 3; count++) {
+        await sleep(2100)
+        expect(await models()).toBe(200)
+      }
+    } finally {
+      postgres.thaw()
+    }
+    await untilReady(service)
+  })
+
+  it.each(['all', 'gateway'])('ends after SIGTERM while Postgres is frozen, in the role %s', async (role) => {
+    const url = await postgres.newDatabase()
+    await using running = await startProcess({ SVC_DATABASE_URL: url.reveal(), SVC_ROLE: role })
+    expect((await fetch(`${running.origin}/readyz`)).status).toBe(200)
+    await postgres.freeze()
+    try {
+      const startedAt = performance.now()
+      expect((await running.stop()).code).toBe(0)
+      expect(performance.now() - startedAt).toBeLessThan(20_000)
+    } finally {
+      postgres.thaw()
+    }
   })
 
   it('answers 503 while Postgres is gone, and works after its restart', async () => {
