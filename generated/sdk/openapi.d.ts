@@ -620,9 +620,31 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the published models of the caller's team in the list format of vendor A.
+         * @description Lists the published models of the caller's team. The answer has the fields of vendor A's and of vendor B's format,
+         *     because clients of both use this path.
          */
         get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a model
+         * @description Returns a published model of the caller's team. Percent-encode the id in the path. A model that the team may not use
+         *     is answered with 404, like one that does not exist.
+         */
+        get: operations["getModel"];
         put?: never;
         post?: never;
         delete?: never;
@@ -664,6 +686,26 @@ export interface paths {
          * @description Lists the published models of the caller's team in the list format of vendor B.
          */
         get: operations["listMessagesModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a model (vendor B)
+         * @description Returns a published model of the caller's team in the format of vendor B, as `getModel` does.
+         */
+        get: operations["getMessagesModel"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1724,12 +1766,20 @@ export interface components {
         KeySet: {
             keys: components["schemas"]["PublicKey"][];
         };
-        /** @description A model in the list format of vendor A. */
+        /** @description A model in the list format of vendor A, with the fields of vendor B's format. */
         ListedModel: {
             /** @description The name to call it by: `namespace/name`. */
             id: string;
             /** @enum {string} */
             object: "model";
+            /** @enum {string} */
+            type: "model";
+            display_name: string;
+            /**
+             * Format: date-time
+             * @description The time of `created` as text.
+             */
+            created_at: string;
             /**
              * Format: int64
              * @description When the model was added to the service, in seconds since 1970.
@@ -1862,10 +1912,15 @@ export interface components {
             first_id: string | null;
             last_id: string | null;
         };
+        /** @description The list format of vendor A, with the fields of vendor B's format. */
         ModelList: {
             /** @enum {string} */
             object: "list";
             data: components["schemas"]["ListedModel"][];
+            /** @description Always false: the list has one page. */
+            has_more: boolean;
+            first_id: string | null;
+            last_id: string | null;
         };
         /** @description The team may not call this model, or no model has this name. */
         ModelNotAllowed: {
@@ -6191,7 +6246,10 @@ export interface operations {
                      *         {
                      *           "id": "svc/fast",
                      *           "object": "model",
-                     *           "created": 1795255200,
+                     *           "type": "model",
+                     *           "display_name": "Fast",
+                     *           "created": 1795251600,
+                     *           "created_at": "2026-11-21T09:00:00Z",
                      *           "owned_by": "svc",
                      *           "metadata": {
                      *             "displayName": "Fast",
@@ -6200,7 +6258,10 @@ export interface operations {
                      *             "verificationState": "trusted"
                      *           }
                      *         }
-                     *       ]
+                     *       ],
+                     *       "has_more": false,
+                     *       "first_id": "svc/fast",
+                     *       "last_id": "svc/fast"
                      *     }
                      */
                     "application/json": components["schemas"]["ModelList"];
@@ -6221,6 +6282,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the model.
+                 * @example svc/fast
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "svc/fast",
+                     *       "object": "model",
+                     *       "type": "model",
+                     *       "display_name": "Fast",
+                     *       "created": 1795251600,
+                     *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "owned_by": "svc",
+                     *       "metadata": {
+                     *         "displayName": "Fast",
+                     *         "certified": true,
+                     *         "published": true,
+                     *         "verificationState": "trusted"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListedModel"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -6381,6 +6547,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getMessagesModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the model.
+                 * @example svc/fast
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "svc/fast",
+                     *       "type": "model",
+                     *       "display_name": "Fast",
+                     *       "created_at": "2026-11-21T09:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessagesModel"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
