@@ -620,9 +620,31 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the published models of the caller's team in the list format of vendor A.
+         * @description Lists the published models of the caller's team. The answer has the fields of vendor A's and of vendor B's format,
+         *     because clients of both use this path.
          */
         get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a model
+         * @description Returns a published model of the caller's team. Percent-encode the id in the path. A model that the team may not use
+         *     is answered with 404, like one that does not exist.
+         */
+        get: operations["getModel"];
         put?: never;
         post?: never;
         delete?: never;
@@ -664,6 +686,26 @@ export interface paths {
          * @description Lists the published models of the caller's team in the list format of vendor B.
          */
         get: operations["listMessagesModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a model (vendor B)
+         * @description Returns a published model of the caller's team in the format of vendor B, as `getModel` does.
+         */
+        get: operations["getMessagesModel"];
         put?: never;
         post?: never;
         delete?: never;
@@ -822,6 +864,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a message (root)
+         * @description The same as `createMessage`, for clients whose base URL is the gateway itself.
+         */
+        post: operations["createRootMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/vendorb/v1/messages/count_tokens": {
         parameters: {
             query?: never;
@@ -837,6 +899,26 @@ export interface paths {
          *     `not_supported`.
          */
         post: operations["countMessageTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/count_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count input tokens (root)
+         * @description The same as `countMessageTokens`, for clients whose base URL is the gateway itself.
+         */
+        post: operations["countRootMessageTokens"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1684,12 +1766,20 @@ export interface components {
         KeySet: {
             keys: components["schemas"]["PublicKey"][];
         };
-        /** @description A model in the list format of vendor A. */
+        /** @description A model in the list format of vendor A, with the fields of vendor B's format. */
         ListedModel: {
             /** @description The name to call it by: `namespace/name`. */
             id: string;
             /** @enum {string} */
             object: "model";
+            /** @enum {string} */
+            type: "model";
+            display_name: string;
+            /**
+             * Format: date-time
+             * @description The time of `created` as text.
+             */
+            created_at: string;
             /**
              * Format: int64
              * @description When the model was added to the service, in seconds since 1970.
@@ -1822,10 +1912,15 @@ export interface components {
             first_id: string | null;
             last_id: string | null;
         };
+        /** @description The list format of vendor A, with the fields of vendor B's format. */
         ModelList: {
             /** @enum {string} */
             object: "list";
             data: components["schemas"]["ListedModel"][];
+            /** @description Always false: the list has one page. */
+            has_more: boolean;
+            first_id: string | null;
+            last_id: string | null;
         };
         /** @description The team may not call this model, or no model has this name. */
         ModelNotAllowed: {
@@ -6181,7 +6276,10 @@ export interface operations {
                      *         {
                      *           "id": "svc/fast",
                      *           "object": "model",
-                     *           "created": 1795255200,
+                     *           "type": "model",
+                     *           "display_name": "Fast",
+                     *           "created": 1795251600,
+                     *           "created_at": "2026-11-21T09:00:00Z",
                      *           "owned_by": "svc",
                      *           "metadata": {
                      *             "displayName": "Fast",
@@ -6190,7 +6288,10 @@ export interface operations {
                      *             "verificationState": "trusted"
                      *           }
                      *         }
-                     *       ]
+                     *       ],
+                     *       "has_more": false,
+                     *       "first_id": "svc/fast",
+                     *       "last_id": "svc/fast"
                      *     }
                      */
                     "application/json": components["schemas"]["ModelList"];
@@ -6211,6 +6312,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the model.
+                 * @example svc/fast
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "svc/fast",
+                     *       "object": "model",
+                     *       "type": "model",
+                     *       "display_name": "Fast",
+                     *       "created": 1795251600,
+                     *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "owned_by": "svc",
+                     *       "metadata": {
+                     *         "displayName": "Fast",
+                     *         "certified": true,
+                     *         "published": true,
+                     *         "verificationState": "trusted"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListedModel"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -6371,6 +6577,102 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getMessagesModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the model.
+                 * @example svc/fast
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "svc/fast",
+                     *       "type": "model",
+                     *       "display_name": "Fast",
+                     *       "created_at": "2026-11-21T09:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessagesModel"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -7838,6 +8140,208 @@ export interface operations {
             };
         };
     };
+    createRootMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendorb/sonnet",
+                 *       "max_tokens": 256,
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "Say hello."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageRequest"];
+            };
+        };
+        responses: {
+            /** @description The message, or with `stream: true` a stream of its events. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_1",
+                     *       "type": "message",
+                     *       "role": "assistant",
+                     *       "model": "vendorb/sonnet",
+                     *       "content": [
+                     *         {
+                     *           "type": "text"
+                     *         }
+                     *       ],
+                     *       "stop_reason": "end_turn",
+                     *       "usage": {
+                     *         "input_tokens": 10,
+                     *         "output_tokens": 2
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                    "text/event-stream": components["schemas"]["MessageStream"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
     countMessageTokens: {
         parameters: {
             query?: never;
@@ -8001,6 +8505,208 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
+                };
+            };
+            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                };
+            };
+            /** @description The upstream did not answer in time. */
+            504: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamTimeout"];
+                };
+            };
+            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+        };
+    };
+    countRootMessageTokens: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
+                "X-Svc-Session-Id"?: components["parameters"]["SessionHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "vendorb/sonnet",
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "Say hello."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["TokenCountRequest"];
+            };
+        };
+        responses: {
+            /** @description The number of input tokens. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The backend that served this call. */
+                    "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
+                    "x-svc-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "input_tokens": 10
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TokenCount"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description The team may not call this model, or no model has this name. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelNotAllowed"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The local worker that serves this model does not support this operation. */
+            501: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotSupported"];
+                };
+            };
+            /** @description The upstream could not be reached, or the connection broke before it answered. */
+            502: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamFailed"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */

@@ -1,10 +1,15 @@
 import { describeCallOperation } from '../support/call-operation.ts'
 
-describeCallOperation({
-  operationId: 'countMessageTokens',
-  path: '/vendorb/v1/messages/count_tokens',
+const TOKEN_COUNT = {
   servedBy: 'vendorb',
   body: { messages: [{ role: 'user', content: 'Say hello.' }] },
   answer: { input_tokens: 12 },
   mayBeUnsupported: true,
+}
+
+describeCallOperation({
+  ...TOKEN_COUNT,
+  operationId: 'countMessageTokens',
+  path: '/vendorb/v1/messages/count_tokens',
 })
+describeCallOperation({ ...TOKEN_COUNT, operationId: 'countRootMessageTokens', path: '/v1/messages/count_tokens' })

@@ -1,8 +1,6 @@
 import { describeCallOperation } from '../support/call-operation.ts'
 
-describeCallOperation({
-  operationId: 'createMessage',
-  path: '/vendorb/v1/messages',
+const MESSAGES = {
   servedBy: 'vendorb',
   body: { max_tokens: 64, messages: [{ role: 'user', content: [{ type: 'text', text: 'Say hello.' }] }] },
   answer: {
@@ -19,4 +17,7 @@ describeCallOperation({
     { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello!' } },
     { type: 'message_stop' },
   ],
-})
+}
+
+describeCallOperation({ ...MESSAGES, operationId: 'createMessage', path: '/vendorb/v1/messages' })
+describeCallOperation({ ...MESSAGES, operationId: 'createRootMessage', path: '/v1/messages' })

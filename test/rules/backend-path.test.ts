@@ -13,6 +13,8 @@ describe('the path of a call at its backend', () => {
     ['https://a.example/a/b//', '/v1/responses', '/v1/responses', '/a/b/v1/responses'],
     ['https://b.example', '/vendorb/v1/messages', '/vendorb/v1/messages', '/v1/messages'],
     ['https://b.example', '/vendorb/v1/messages', '/vendorb/v1/messages?beta=true', '/v1/messages?beta=true'],
+    ['https://b.example/api', '/v1/messages', '/v1/messages?beta=true', '/api/v1/messages?beta=true'],
+    ['https://b.example', '/v1/messages/count_tokens', '/v1/messages/count_tokens', '/v1/messages/count_tokens'],
     [
       'https://b.example/api',
       '/vendorb/v1/messages',
@@ -45,6 +47,9 @@ describe('the path of a call at its backend', () => {
   it.each<[GroupedPath, string]>([
     ['/v1/chat/completions', 'vendora'],
     ['/vendorb/v1/messages', 'vendorb'],
+    ['/v1/messages', 'vendorb'],
+    ['/v1/messages/count_tokens', 'vendorb'],
+    ['/v1/messages_of_another_kind', 'vendora'],
     ['/codex/v1/responses', 'vendorc'],
   ])('%s goes to the upstream %s', (path, upstream) => {
     expect(upstreamOf(path)).toBe(upstream)

@@ -37,18 +37,24 @@ describe('the lists of models', () => {
     expect(visible.map(({ id }) => id)).toEqual(['svc/fast', 'svc/draft'])
   })
 
-  it("have vendor A's shape", () => {
+  it("have vendor A's shape, with the members of vendor B's", () => {
     expect(toModelList([FAST])).toEqual({
       object: 'list',
       data: [
         {
           id: 'svc/fast',
           object: 'model',
+          type: 'model',
+          display_name: 'Svc/fast',
+          created_at: '2026-11-21T10:00:00.900Z',
           created: 1795255200,
           owned_by: 'svc',
           metadata: { displayName: 'Svc/fast', certified: true, published: true, verificationState: 'trusted' },
         },
       ],
+      has_more: false,
+      first_id: 'svc/fast',
+      last_id: 'svc/fast',
     })
   })
 

@@ -21,6 +21,8 @@ type CallOperation = {
     | '/codex/v1/responses/compact'
     | '/vendorb/v1/messages'
     | '/vendorb/v1/messages/count_tokens'
+    | '/v1/messages'
+    | '/v1/messages/count_tokens'
   readonly servedBy: string
   /** A valid body without a model. */
   readonly body: object

@@ -19,13 +19,15 @@ type UpstreamRow = {
   readonly prefix: `/${string}`
   /** The prefix is not part of the path at the upstream. */
   readonly isPrefixStripped: boolean
+  /** Of the paths that go there without the prefix, for clients whose base URL is the gateway itself. */
+  readonly rootPath?: `/${string}`
   readonly dialects: readonly Dialect[]
 }
 
 /** Each upstream with its route group and the dialects that it supports. */
 export const UPSTREAMS = {
   vendora: { prefix: '/v1', isPrefixStripped: false, dialects: ['chat', 'responses'] },
-  vendorb: { prefix: '/vendorb', isPrefixStripped: true, dialects: ['messages'] },
+  vendorb: { prefix: '/vendorb', isPrefixStripped: true, rootPath: '/v1/messages', dialects: ['messages'] },
   vendorc: { prefix: '/codex', isPrefixStripped: true, dialects: ['responses'] },
 } as const satisfies Readonly<Record<UpstreamName, UpstreamRow>>
 
@@ -37,7 +39,9 @@ export type GroupedPath = `${(typeof UPSTREAMS)[UpstreamName]['prefix']}/${strin
 
 /** The upstream of the route group that a path of the contract belongs to. */
 export function upstreamOf(path: GroupedPath): UpstreamName {
-  const name = UPSTREAM_NAMES.find((candidate) => path.startsWith(`${UPSTREAMS[candidate].prefix}/`))
+  const findBy = (member: 'rootPath' | 'prefix') =>
+    UPSTREAM_NAMES.find((candidate) => isAtOrBelow(path, rowOf(candidate)[member]))
+  const name = findBy('rootPath') ?? findBy('prefix')
   if (!name) throw new Error(`The path ${path} belongs to no route group.`)
   return name
 }
@@ -49,9 +53,16 @@ export function upstreamOf(path: GroupedPath): UpstreamName {
  * credential.
  */
 export function toBackendPath(backendPrefix: string, path: GroupedPath, callerUrl: string): string {
-  const { prefix, isPrefixStripped } = UPSTREAMS[upstreamOf(path)]
+  const { prefix, isPrefixStripped } = rowOf(upstreamOf(path))
+  const own = isPrefixStripped && isAtOrBelow(path, prefix) ? path.slice(prefix.length) : path
   const query = callerUrl.indexOf('?')
-  return (
-    backendPrefix + (isPrefixStripped ? path.slice(prefix.length) : path) + (query === -1 ? '' : callerUrl.slice(query))
-  )
+  return backendPrefix + own + (query === -1 ? '' : callerUrl.slice(query))
+}
+
+function rowOf(name: UpstreamName): UpstreamRow {
+  return UPSTREAMS[name]
+}
+
+function isAtOrBelow(path: string, base: string | undefined): boolean {
+  return base !== undefined && (path === base || path.startsWith(`${base}/`))
 }

@@ -51,4 +51,11 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     reach: 'own_dialect',
     isAnswer: isTokenCount,
   },
+  createRootMessage: { path: '/v1/messages', dialect: 'messages', reach: 'any_dialect', isAnswer: isMessage },
+  countRootMessageTokens: {
+    path: '/v1/messages/count_tokens',
+    dialect: 'messages',
+    reach: 'own_dialect',
+    isAnswer: isTokenCount,
+  },
 }

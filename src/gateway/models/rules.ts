@@ -32,27 +32,40 @@ function isCallable({ published, certified }: SnapshotModel): boolean {
   return published && certified
 }
 
-/** Writes the list of models in vendor A's format. */
+/** Vendor A's list with the members of vendor B's, because clients of both read it. */
 export function toModelList(models: readonly SnapshotModel[]) {
-  return { object: 'list' as const, data: models.map(toListedModel) }
+  return { object: 'list' as const, ...toOnePage(models.map(toListedModel)) }
 }
 
 /** Writes vendor A's list, and also `models`, the only member that Codex decodes. */
 export function toCodexModelList(models: readonly SnapshotModel[]) {
-  return { ...toModelList(models), models: models.filter(isCallable).map(toCodexModel) }
+  return {
+    object: 'list' as const,
+    data: models.map(toListedModel),
+    models: models.filter(isCallable).map(toCodexModel),
+  }
 }
 
 /** Writes the list in vendor B's format. It always has one page. */
 export function toMessagesModelList(models: readonly SnapshotModel[]) {
-  const data = models.map(({ id, displayName, createdAt }) => {
-    return { id, type: 'model' as const, display_name: displayName, created_at: createdAt.toISOString() }
-  })
+  return toOnePage(models.map(toMessagesModel))
+}
+
+/** The members of vendor B's lists. A list is never split into pages. */
+function toOnePage<Model extends { readonly id: string }>(data: Model[]) {
   return { data, has_more: false, first_id: data.at(0)?.id ?? null, last_id: data.at(-1)?.id ?? null }
 }
 
-function toListedModel({ id, owner, displayName, certified, published, verificationState, createdAt }: SnapshotModel) {
+/** A model in vendor B's format. */
+export function toMessagesModel({ id, displayName, createdAt }: SnapshotModel) {
+  return { id, type: 'model' as const, display_name: displayName, created_at: createdAt.toISOString() }
+}
+
+/** A model in vendor A's format, with the members of vendor B's. */
+export function toListedModel(model: SnapshotModel) {
+  const { owner, displayName, certified, published, verificationState, createdAt } = model
   return {
-    id,
+    ...toMessagesModel(model),
     object: 'model' as const,
     created: Math.floor(createdAt.getTime() / 1000),
     owned_by: owner,
