@@ -60,3 +60,5 @@ export function makeMemberStore(db: PrismaClient) {
 function named({ organization, name }: TeamName) {
   return { name, organization: { name: organization } }
 }
+
+export type MemberStore = ReturnType<typeof makeMemberStore>

@@ -1,7 +1,7 @@
 import type { Contract } from '../http/contract.ts'
 
 /** The values of a deployment that its document contains. */
-export type Deployment = {
+export type DocumentValues = {
   readonly baseUrl: string
   readonly gatewayUrl: string
   /** Whether cookies have the names that they have over HTTPS. */
@@ -87,7 +87,7 @@ export type Document = {
 }
 
 /** Returns the contract with the base URLs and the cookie names of a deployment. */
-export function documentOf(contract: Contract, { baseUrl, gatewayUrl, secure }: Deployment): Document {
+export function documentOf(contract: Contract, { baseUrl, gatewayUrl, secure }: DocumentValues): Document {
   // `Contract` declares only the parts that the rest of the service reads.
   const document = contract as unknown as Document
   const schemes = Object.entries(document.components.securitySchemes).map(([name, scheme]) => {

@@ -4,10 +4,10 @@ import type { Contract } from '../http/contract.ts'
 import type { Handlers } from '../http/operation.ts'
 import { sendPage } from '../http/page.ts'
 import { documentOf } from './document.ts'
-import type { Deployment } from './document.ts'
+import type { DocumentValues } from './document.ts'
 import { docsPage } from './page.ts'
 
-type Needs = Deployment & { readonly contract: Contract }
+type Needs = DocumentValues & { readonly contract: Contract }
 
 /**
  * The handlers of the contract and of its page. Both are constant while the process runs, so each is made once, at the

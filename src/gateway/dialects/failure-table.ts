@@ -47,7 +47,7 @@ function row(status: number, type: string, code: string | null, streamCode: stri
 }
 
 /** Returns the message for the client. A backend's message about the service's own account is replaced. */
-export function wordsOf({ kind, message }: Failure): string {
+export function clientMessageOf({ kind, message }: Failure): string {
   if (kind === 'quota') return 'The service’s account at the backend of this model is used up.'
   return message
 }

@@ -1,27 +1,27 @@
 import type { ErrorAnswer } from './dialect.ts'
-import { FAILURES, wordsOf } from './failure-table.ts'
+import { FAILURES, clientMessageOf } from './failure-table.ts'
 import { type Failure, statusOf, typeOfStatus } from './failure.ts'
 import { isObject, type Json } from './json/read-json.ts'
 
 /** Writes an engine's own error in the form that the chat and the responses dialect share. */
-export function errorAnswer(given: number, failure: Failure): ErrorAnswer {
+export function openAiErrorAnswer(given: number, failure: Failure): ErrorAnswer {
   const status = statusOf(given, failure)
   const code = failure.kind === 'context' ? 'context_length_exceeded' : null
   return { status, body: { error: { message: failure.message, type: typeOfStatus(status), param: null, code } } }
 }
 
 /** Writes the failure of a backend of another dialect. */
-export function failureAnswer(failure: Failure): ErrorAnswer {
+export function openAiFailureAnswer(failure: Failure): ErrorAnswer {
   return { status: FAILURES[failure.kind].status, body: { error: writeOpenAiError(failure) } }
 }
 
 /** Writes the `error` member of an error body or chunk. */
 export function writeOpenAiError(failure: Failure): Json {
   const { type, code } = FAILURES[failure.kind]
-  return { message: wordsOf(failure), type, param: null, code }
+  return { message: clientMessageOf(failure), type, param: null, code }
 }
 
 /** Whether a body is an error of the chat or the responses dialect. */
-export function isErrorBody(body: unknown): boolean {
+export function isOpenAiErrorBody(body: unknown): boolean {
   return isObject(body) && isObject(body.error)
 }

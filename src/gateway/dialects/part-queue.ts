@@ -41,7 +41,7 @@ export function makePartQueue(): PartQueue {
   function advance(): PartEvent[] {
     const events: PartEvent[] = []
     for (let entry = waiting[0]; entry; entry = waiting[0]) {
-      say(entry, events)
+      emit(entry, events)
       if (!entry.end) return events
       if (entry.isOpen) {
         const { cut = false, seal = null } = entry.end
@@ -81,7 +81,7 @@ export function makePartQueue(): PartQueue {
   }
 }
 
-function say(entry: Entry, events: PartEvent[]): void {
+function emit(entry: Entry, events: PartEvent[]): void {
   const { part } = entry
   const isSubstantial = part.kind === 'tool' || entry.text.trim() !== '' || Boolean(entry.end?.seal)
   if (!entry.isOpen && isSubstantial) {

@@ -41,30 +41,30 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     part.waiting += text
   }
 
-  function takeTool(delta: ToolDelta, among: number): void {
-    const part = findCall(parts, delta, among) ?? addPart(parts, 'tool')
+  function takeTool(delta: ToolDelta, inChunk: number): void {
+    const part = findCall(parts, delta, inChunk) ?? addPart(parts, 'tool')
     part.index ??= delta.index
     part.id ??= delta.id
     // Some engines repeat the name with every fragment, others send the name in fragments.
-    if (soFar(part) === '' && delta.name !== part.name) part.name += delta.name
-    part[part.closed ? 'said' : 'waiting'] += delta.args
+    if (fullText(part) === '' && delta.name !== part.name) part.name += delta.name
+    part[part.closed ? 'sent' : 'waiting'] += delta.args
   }
 
   function advance(ended: boolean, cut: boolean): PartEvent[] {
     const events: PartEvent[] = []
     for (let part = parts[firstOpen]; part; part = parts[firstOpen]) {
       const followed = parts.some((later, at) => at > firstOpen && isSubstantial(later))
-      if (isSayable(part, ended) || (ended && !followed && isOnlyPart(part, parts))) say(part, ended, events)
+      if (canEmit(part, ended) || (ended && !followed && isOnlyPart(part, parts))) emit(part, ended, events)
       if (!ended && !(followed && isCloseable(part))) return events
-      if (part.open) events.push(toClose(part.open, part.said, cut && part === parts.findLast(isSubstantial)))
+      if (part.open) events.push(toClose(part.open, part.sent, cut && part === parts.findLast(isSubstantial)))
       part.closed = true
       firstOpen++
     }
     return events
   }
 
-  function say(part: Part, ended: boolean, events: PartEvent[]): void {
-    if (ended && part.kind === 'tool' && soFar(part) === '') part.waiting = '{}'
+  function emit(part: Part, ended: boolean, events: PartEvent[]): void {
+    if (ended && part.kind === 'tool' && fullText(part) === '') part.waiting = '{}'
     if (!part.open) {
       part.open =
         part.kind === 'tool'
@@ -73,7 +73,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
       events.push({ type: 'open', part: part.open })
     }
     if (part.waiting !== '') events.push({ type: 'delta', part: part.open, text: part.waiting })
-    part.said += part.waiting
+    part.sent += part.waiting
     part.waiting = ''
   }
 
@@ -102,7 +102,7 @@ type Part = {
   open: OpenPart | null
   closed: boolean
   /** The text of the deltas so far. */
-  said: string
+  sent: string
   /** Text that has been received and not sent yet. */
   waiting: string
   // The members below are set for a tool call only.
@@ -121,7 +121,7 @@ function isOnlyPart(part: Part, parts: readonly Part[]): boolean {
 }
 
 function addPart(parts: Part[], kind: Part['kind']): Part {
-  const part: Part = { kind, open: null, closed: false, said: '', waiting: '', index: null, id: null, name: '' }
+  const part: Part = { kind, open: null, closed: false, sent: '', waiting: '', index: null, id: null, name: '' }
   parts.push(part)
   return part
 }
@@ -131,31 +131,31 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
  * position decides when the chunk has several fragments, else it is the latest call. Some engines give every call the
  * same index; then another id, or a name after complete arguments, starts a new call.
  */
-function findCall(parts: Part[], delta: ToolDelta, among: number): Part | null {
+function findCall(parts: Part[], delta: ToolDelta, inChunk: number): Part | null {
   const calls = parts.filter((part) => part.kind === 'tool')
   if (delta.index === null && delta.id !== null) return calls.find((call) => call.id === delta.id) ?? null
   const known =
     delta.index !== null
       ? calls.findLast((call) => call.index === delta.index)
-      : among > 1
+      : inChunk > 1
         ? calls[delta.position]
         : calls.at(-1)
-  return known && !startsAnother(known, delta) ? known : null
+  return known && !startsNewCall(known, delta) ? known : null
 }
 
-function startsAnother(known: Part, delta: ToolDelta): boolean {
+function startsNewCall(known: Part, delta: ToolDelta): boolean {
   if (delta.name === '') return false
   if (delta.id !== null && known.id !== null) return delta.id !== known.id
   return delta.args !== '' && isComplete(known)
 }
 
-function isSayable(part: Part, ended: boolean): boolean {
+function canEmit(part: Part, ended: boolean): boolean {
   if (part.kind !== 'tool') return isSubstantial(part)
   return part.name !== '' && (ended || part.waiting !== '')
 }
 
 function isSubstantial(part: Part): boolean {
-  return part.kind === 'tool' || part.said !== '' || part.waiting.trim() !== ''
+  return part.kind === 'tool' || part.sent !== '' || part.waiting.trim() !== ''
 }
 
 function isCloseable(part: Part): boolean {
@@ -163,10 +163,10 @@ function isCloseable(part: Part): boolean {
 }
 
 function isComplete(call: Part): boolean {
-  const args = soFar(call).trimEnd()
+  const args = fullText(call).trimEnd()
   return args.endsWith('}') && parseObject(args) !== null
 }
 
-function soFar(part: Part): string {
-  return part.said + part.waiting
+function fullText(part: Part): string {
+  return part.sent + part.waiting
 }

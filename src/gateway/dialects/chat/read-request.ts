@@ -13,7 +13,7 @@ import { makeChatWriter } from './write-answer.ts'
  * change the answer and that the other dialects do not have.
  */
 export function readChatRequest(body: Json, hub: Hub): ClientCall {
-  refuseWhatCannotCross(body)
+  refuseUnsupported(body)
   const tools = readList(body.tools).map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`))
   const request: NeutralRequest = {
     stream: body.stream === true,
@@ -46,7 +46,7 @@ export function readChatRequest(body: Json, hub: Hub): ClientCall {
   }
 }
 
-function refuseWhatCannotCross(body: Json): void {
+function refuseUnsupported(body: Json): void {
   if ((readCount(body.n) ?? 1) > 1) refuse('n', 'This model gives one answer at a time.')
   if (body.logprobs === true) refuse('logprobs', 'This model reports no log probabilities.')
   for (const name of ['presence_penalty', 'frequency_penalty']) {

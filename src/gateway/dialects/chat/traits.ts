@@ -1,6 +1,6 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
-import { errorAnswer, failureAnswer, isErrorBody } from '../openai-error.ts'
+import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
 import { passChatStream } from './pass-stream.ts'
@@ -13,9 +13,9 @@ export const CHAT: DialectTraits = {
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passChatStream,
   keepAlive: () => KEEP_ALIVE_COMMENT,
-  errorAnswer,
-  failureAnswer,
-  isErrorBody,
+  errorAnswer: openAiErrorAnswer,
+  failureAnswer: openAiFailureAnswer,
+  isErrorBody: isOpenAiErrorBody,
   nativeProbe: null,
   needsStoredState: () => false,
   hasLocalReasoning,

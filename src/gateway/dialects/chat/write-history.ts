@@ -19,7 +19,7 @@ type Needs = {
  * Texts of one turn are joined. Most chat templates refuse a system text in the middle of a conversation; it then
  * becomes marked text in the user's turn.
  */
-export function writeHistory({ turns }: NeutralRequest, needs: Needs): ChatMessage[] {
+export function writeChatHistory({ turns }: NeutralRequest, needs: Needs): ChatMessage[] {
   const history = new History(needs)
   for (const { role, parts } of turns) {
     if (role === 'system') history.system(parts)

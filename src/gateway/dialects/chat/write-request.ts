@@ -10,7 +10,7 @@ import { toKey } from '../short-key.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
 import { makeChatReader } from './read-answer.ts'
 import type { ChatRequest, ChatTool } from './wire.ts'
-import { writeHistory } from './write-history.ts'
+import { writeChatHistory } from './write-history.ts'
 
 /** The vendors' limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 64
@@ -24,7 +24,7 @@ export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { maxOutput, sampling, stop, hints, stream } = request
   const body: ChatRequest = {
     model: hub.backendModel,
-    messages: writeHistory(request, { hub, names, note: describeWithheld(offer.withheld) }),
+    messages: writeChatHistory(request, { hub, names, note: describeWithheld(offer.withheld) }),
     ...(stream && { stream: true, stream_options: { include_usage: true } }),
     ...(maxOutput !== null && { [caps.limitName]: maxOutput }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),

@@ -22,7 +22,7 @@ import { makeMessagesWriter } from './write-answer.ts'
  * the vendor.
  */
 export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
-  for (const [param, message] of Object.entries(NOT_ELSEWHERE)) if (isAsked(body[param])) refuse(param, message)
+  for (const [param, message] of Object.entries(UNSUPPORTED)) if (isSet(body[param])) refuse(param, message)
   const listed = readList(body.tools)
   const tools = listed.map((tool, at) => readTool(readObject(tool), `tools.${String(at)}`, listed.length === 1))
   const stop = readList(body.stop_sequences).filter((sequence) => typeof sequence === 'string')
@@ -49,7 +49,7 @@ export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
   }
 }
 
-const NOT_ELSEWHERE: Readonly<Record<string, string>> = {
+const UNSUPPORTED: Readonly<Record<string, string>> = {
   container: 'This model has no containers.',
   mcp_servers: 'This model cannot call MCP servers.',
   thread: 'Threads are not kept here: send the whole conversation as messages.',
@@ -58,7 +58,7 @@ const NOT_ELSEWHERE: Readonly<Record<string, string>> = {
   billing_policy: 'This backend makes no promise of cost.',
 }
 
-function isAsked(value: unknown): boolean {
+function isSet(value: unknown): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null
 }
 

@@ -4,7 +4,7 @@ import { isObject, parseObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
-import { errorAnswer, failureAnswer } from './errors.ts'
+import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
 
 const ENDINGS = [Buffer.from('message_stop')]
@@ -34,8 +34,8 @@ export const MESSAGES: DialectTraits = {
   passStream: passMessagesStream,
   // The vendor sends pings while its model is silent. Before `message_start` clients do not expect them.
   keepAlive: (begun) => (begun ? PING : KEEP_ALIVE_COMMENT),
-  errorAnswer,
-  failureAnswer,
+  errorAnswer: messagesErrorAnswer,
+  failureAnswer: messagesFailureAnswer,
   isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,

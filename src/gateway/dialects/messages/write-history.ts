@@ -31,7 +31,7 @@ export type Message = { readonly role: Turn['role']; readonly content: Json[] }
  * after it, before its other content. Blank texts are left out, because the vendor refuses them. Consecutive messages
  * of one role are joined.
  */
-export function writeHistory({ turns }: NeutralRequest, needs: Needs): { system: Json[]; messages: Message[] } {
+export function writeMessagesHistory({ turns }: NeutralRequest, needs: Needs): { system: Json[]; messages: Message[] } {
   const first = turns.findIndex(({ role }) => role !== 'system')
   const leading = first === -1 ? turns : turns.slice(0, first)
   const later = first === -1 ? [] : turns.slice(first)

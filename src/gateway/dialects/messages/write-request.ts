@@ -8,7 +8,7 @@ import { type OfferedTool, offerTools, describeWithheld, type ToolOffer } from '
 import { describeConstraints, toObjectSchema } from '../schemas.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
 import { makeMessagesReader } from './read-answer.ts'
-import { type Message, toMark, writeHistory } from './write-history.ts'
+import { type Message, toMark, writeMessagesHistory } from './write-history.ts'
 
 /** The vendor's limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 128
@@ -25,8 +25,8 @@ export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCa
   // The vendor refuses thinking together with a required tool call.
   const keepsReasoning = offer.mode !== 'required'
   const notes = [describeWithheld(offer.withheld), request.format?.kind === 'json' ? JSON_ONLY : null]
-  const { system, messages } = writeHistory(request, { hub, names, notes, keepsReasoning })
-  const mayThink = keepsReasoning && !(caps.thinking === 'budget' && continuesUnthought(messages))
+  const { system, messages } = writeMessagesHistory(request, { hub, names, notes, keepsReasoning })
+  const mayThink = keepsReasoning && !(caps.thinking === 'budget' && endsWithoutReasoning(messages))
   const { thinking, effort } = mayThink ? writeThinking(request.reasoning, limit, caps) : NO_THINKING
   const isThinking = thinking !== null && thinking.type !== 'disabled'
   const stop = request.stop.filter((sequence) => sequence.trim() !== '')
@@ -93,7 +93,7 @@ function writeThinking({ effort, show }: ReasoningWish, limit: number, caps: Mod
  * Whether the conversation ends with tool results of a turn that has no reasoning. A model with a thinking budget
  * refuses to think then.
  */
-function continuesUnthought(messages: readonly Message[]): boolean {
+function endsWithoutReasoning(messages: readonly Message[]): boolean {
   const last = messages.findLast(({ role }) => role === 'assistant')
   if (messages.at(-1)?.content[0]?.type !== 'tool_result') return false
   return last?.content[0]?.type !== 'thinking' && last?.content[0]?.type !== 'redacted_thinking'

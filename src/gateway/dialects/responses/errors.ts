@@ -1,8 +1,8 @@
-import { FAILURES, wordsOf } from '../failure-table.ts'
+import { FAILURES, clientMessageOf } from '../failure-table.ts'
 import type { Failure } from '../failure.ts'
 import type { Json } from '../json/read-json.ts'
 
 /** Writes the `error` member of a failed response. */
 export function writeResponsesError(failure: Failure): Json {
-  return { code: FAILURES[failure.kind].streamCode, message: wordsOf(failure) }
+  return { code: FAILURES[failure.kind].streamCode, message: clientMessageOf(failure) }
 }

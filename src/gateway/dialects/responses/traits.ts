@@ -2,7 +2,7 @@ import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe } from '../dialect.ts'
 import { isObject, type Json, parseObject, readCount, readObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
-import { errorAnswer, failureAnswer, isErrorBody } from '../openai-error.ts'
+import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../openai-error.ts'
 import { sseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
@@ -28,16 +28,17 @@ export const RESPONSES: DialectTraits = {
   monitorStream: (options) => makeStreamMonitor(monitorResponse(), options),
   passStream: passResponsesStream,
   keepAlive: () => KEEP_ALIVE_COMMENT,
-  errorAnswer,
-  failureAnswer,
-  isErrorBody,
+  errorAnswer: openAiErrorAnswer,
+  failureAnswer: openAiFailureAnswer,
+  isErrorBody: isOpenAiErrorBody,
   nativeProbe: NATIVE_PROBE,
-  needsStoredState: ({ previous_response_id: previous, conversation }) => isThere(previous) || isThere(conversation),
+  needsStoredState: ({ previous_response_id: previous, conversation }) =>
+    isPresent(previous) || isPresent(conversation),
   hasLocalReasoning,
   withoutLocalReasoning,
 }
 
-function isThere(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
