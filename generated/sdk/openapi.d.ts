@@ -2357,10 +2357,10 @@ export interface components {
         /** @description A secret, such as a token or a device code. */
         SecretText: string;
         /**
-         * @description The backend that served a call: the local worker, or the upstream of a vendor.
-         * @enum {string}
+         * @description The backend that served a call: `local-engine` for the local worker, the name of an upstream such as `vendora`, or the
+         *     name of a backend of the directory file. `gateway` for an answer that no backend was needed for.
          */
-        ServedBy: "local-engine" | "vendora" | "vendorb" | "vendorc";
+        ServedBy: string;
         /** @description The database cannot be reached. Nothing was changed; try again. */
         ServiceUnavailable: {
             /**

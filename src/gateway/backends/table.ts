@@ -1,18 +1,10 @@
-/** The backends and the route groups of this gateway, as tables. */
-import type { components } from '../../../generated/openapi.ts'
+/** The route groups of this gateway, and the upstreams that serve them, as a table. */
+import { UPSTREAM_NAMES } from '../../kernel/backend-name.ts'
+import type { UpstreamName } from '../../kernel/backend-name.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-
-/** Every backend that a call can go to, by the name in `x-svc-served-by`. */
-export type BackendName = components['schemas']['ServedBy']
 
 /** `vendor`: a service with models of its own. `engine`: an inference server of the operator. */
 export type BackendKind = 'vendor' | 'engine'
-
-/** The local worker: one inference server, on this machine or near it. */
-export const WORKER_NAME = 'local-engine' as const satisfies BackendName
-
-/** A backend whose URL and credential are settings of their own. */
-export type UpstreamName = Exclude<BackendName, typeof WORKER_NAME>
 
 type UpstreamRow = {
   /** Of the paths in the contract whose calls go there, unless the directory names other backends for the model. */
@@ -28,9 +20,6 @@ export const UPSTREAMS = {
   vendorb: { prefix: '/vendorb', isPrefixStripped: true, dialects: ['messages'] },
   vendorc: { prefix: '/codex', isPrefixStripped: true, dialects: ['responses'] },
 } as const satisfies Readonly<Record<UpstreamName, UpstreamRow>>
-
-// The keys of an object have no type of their own.
-export const UPSTREAM_NAMES = Object.keys(UPSTREAMS) as readonly UpstreamName[]
 
 /** A path of the contract that belongs to a route group. */
 export type GroupedPath = `${(typeof UPSTREAMS)[UpstreamName]['prefix']}/${string}`

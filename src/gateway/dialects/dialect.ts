@@ -2,8 +2,7 @@ import type { Json } from './json/read-json.ts'
 import type { Failure } from './failure.ts'
 import type { SseEvent } from './sse/decode.ts'
 
-/** How a request, an answer and a stream are written. */
-export type Dialect = 'chat' | 'responses' | 'messages'
+export type { Dialect } from '../../kernel/dialect.ts'
 
 /** A new identifier with this prefix, unique among all answers: `newId('msg_')`. */
 export type NewId = (prefix: string) => string

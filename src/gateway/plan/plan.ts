@@ -3,7 +3,7 @@
  * there. A worker that is not ready gives way only to an upstream that knows the model by name. An upstream never gives
  * way to the worker without being told to.
  */
-import type { BackendKind, BackendName } from '../backends/table.ts'
+import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { canTranslate } from '../dialects/translate.ts'
 
@@ -17,13 +17,13 @@ export type ModelNames = {
 }
 
 /** A backend that has a model, and the model's name there. */
-export type Placement = { readonly backend: BackendName; readonly model: string }
+export type Placement = { readonly backend: string; readonly model: string }
 
 type Configured = {
   /** Null: not configured. */
-  readonly worker: BackendName | null
+  readonly worker: string | null
   /** Of the call's route group; null: not configured. */
-  readonly upstream: BackendName | null
+  readonly upstream: string | null
 }
 
 /** The backends that have a model, in the order of preference. */
