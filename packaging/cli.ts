@@ -34,7 +34,7 @@ function licensesOf(moduleIds: readonly string[]): string {
   return [...new Set(folders)]
     .filter((folder) => folder !== undefined && existsSync(path.join(folder, 'package.json')))
     .map((folder = '') => {
-      const { name, version, license } = readJson<Record<string, string>>(path.join(folder, 'package.json'))
+      const { name, version, license } = readJson(path.join(folder, 'package.json')) as Record<string, string>
       const [file] = globSync(path.join(folder, 'LICEN[CS]E*'))
       return `${name} ${version} (${license})\n\n${file ? readFileSync(file, 'utf8') : ''}`
     })

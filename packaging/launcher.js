@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import process from 'node:process'
+import { fileURLToPath, URL } from 'node:url'
 
 const MIN_MAJOR = 24
 
@@ -27,9 +28,9 @@ function findRuntime() {
     const [name = '', ...file] = (runtime ?? '').split('/')
     return path.join(path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), ...file)
   } catch {
-    console.error(
+    process.stderr.write(
       `This is Node.js ${process.versions.node}, and svc needs ${MIN_MAJOR} or newer; the one that it brings is not installed here. ` +
-        'Install Node.js 24, or reinstall svc with its optional dependencies.',
+        'Install Node.js 24, or reinstall svc with its optional dependencies.\n',
     )
     process.exit(1)
   }
@@ -39,7 +40,7 @@ function startOn(node) {
   const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => {
-    console.error(`${node} cannot be started: ${error.message}`)
+    process.stderr.write(`${node} cannot be started: ${error.message}\n`)
     process.exit(1)
   })
   child.on('exit', (code, signal) => {

@@ -12,10 +12,11 @@ type PackageJson = {
   readonly dependencies: Readonly<Record<string, string>>
 }
 
-export const project = readJson<PackageJson>(path.join(root, 'package.json'))
+/** The repository's own package. */
+export const project = readJson(path.join(root, 'package.json')) as PackageJson
 
-export function readJson<T>(file: string): T {
-  return JSON.parse(readFileSync(file, 'utf8')) as T
+export function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(file, 'utf8'))
 }
 
 export function writeJson(file: string, value: unknown): void {

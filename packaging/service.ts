@@ -60,9 +60,9 @@ type Lock = { readonly packages: Readonly<Record<string, { readonly dev?: boolea
  * registry; for a tarball it resolves the dependencies of dependencies anew.
  */
 function shrinkwrap() {
-  const { packages, ...rest } = readJson<Lock>(path.join(root, 'package-lock.json'))
+  const { packages, ...rest } = readJson(path.join(root, 'package-lock.json')) as Lock
   const needed = Object.entries(packages).filter(([name, { dev }]) => name !== '' && !dev && !isRuntime(name))
-  const runtimes = Object.entries(RUNTIMES).map(([name, version]) => [
+  const runtimes = Object.entries(RUNTIMES).map(([name, version]): [string, object] => [
     `node_modules/${name}`,
     { version, optional: true, bin: { node: 'bin/node' }, ...platformOf(name) },
   ])

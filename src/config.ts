@@ -40,7 +40,7 @@ export function readConfig(env: Environment = process.env, defaults: Environment
 
 /** Warnings for the operator about settings that are valid. */
 export function warningsOf(config: Config, env: Environment = process.env): string[] {
-  return findWarnings(config, Object.keys(env))
+  return findWarnings(config, Object.keys(env), env['NODE_ENV'] === 'production')
 }
 
 /** The mistakes of single settings, and the contradictions between the other ones. */

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createTransport } from 'nodemailer'
+import { isLoopback } from './config/fields.ts'
 import type { MailConfig } from './config/values.ts'
 import type { Secret } from './kernel/secret.ts'
 import type { Log } from './log.ts'
+import { makePrivateDirectory } from './private-files.ts'
 
 export type Mail = {
   /** One address from the database. An address that a client typed could name several recipients. */
@@ -39,17 +41,23 @@ const SEND_TIMEOUT_MS = 10_000
 const MAX_CONNECTIONS = 5
 
 /** Opens an SMTP server, or for development a directory that gets one .eml file for each email. */
-export function openMailer(config: MailConfig, log: Pick<Log, 'showLink'>): Mailer {
+export function openMailer(config: MailConfig, log: Pick<Log, 'showLink' | 'warn'>): Mailer {
   return config.kind === 'smtp' ? smtpMailer(config) : outboxMailer(config, log)
 }
 
+/**
+ * `smtp:` requires STARTTLS unless the server is on this machine, so that nobody on the way can strip it and read the
+ * password and the links. `smtp+insecure:` uses STARTTLS only when the server offers it.
+ */
 function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url.reveal())
   const secure = protocol === 'smtps:'
+  const host = hostname.replace(/^\[|\]$/g, '')
   const transport = createTransport({
-    host: hostname.replace(/^\[|\]$/g, ''),
+    host,
     port: port ? Number(port) : secure ? 465 : 587,
     secure,
+    requireTLS: protocol === 'smtp:' && !isLoopback(host),
     ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     pool: true,
     maxConnections: MAX_CONNECTIONS,
@@ -69,7 +77,10 @@ function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
   }
 }
 
-function outboxMailer({ directory, from }: MailConfig & { kind: 'outbox' }, log: Pick<Log, 'showLink'>): Mailer {
+function outboxMailer(
+  { directory, from }: MailConfig & { kind: 'outbox' },
+  log: Pick<Log, 'showLink' | 'warn'>,
+): Mailer {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   return {
     async send(mail) {
@@ -77,7 +88,7 @@ function outboxMailer({ directory, from }: MailConfig & { kind: 'outbox' }, log:
       const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
       const file = path.join(directory, `${time}-${randomUUID().slice(0, 8)}.eml`)
       try {
-        await mkdir(directory, { recursive: true, mode: 0o700 })
+        if (await makePrivateDirectory(directory)) log.warn({ path: directory }, 'files.made_private')
         await writeFile(file, message, { mode: 0o600 })
       } catch (error) {
         throw new MailError(`the outbox ${directory} cannot be written (${codeOf(error)})`)

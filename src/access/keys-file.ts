@@ -1,17 +1,22 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makePrivateFile } from '../private-files.ts'
 import { isObject, toJwks, toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
 
 /** The content of the file: published keys and the control plane that they are from. */
 export type SavedKeys = { readonly source: string; readonly keys: readonly PublishedKey[] }
 
-/** Reads the file; null when it does not exist. Rejects when it cannot be read or is not JSON. */
-export async function readKeysFile(file: string): Promise<SavedKeys | null> {
+/**
+ * Reads the file; null when it does not exist. Rejects when it cannot be read or is not JSON. When other users could
+ * change it, which would let them sign in as anyone, it is made private first and `onMadePrivate` is called.
+ */
+export async function readKeysFile(file: string, onMadePrivate: () => void): Promise<SavedKeys | null> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
     throw error
   })
+  if (text !== null && (await makePrivateFile(file))) onMadePrivate()
   const saved: unknown = text === null ? null : JSON.parse(text)
   if (!isObject(saved)) return null
   return { source: String(saved['source']), keys: toPublishedKeys(saved['keys']) }

@@ -117,7 +117,7 @@ async function fetchKeys(url: string): Promise<Loaded> {
 /** The keys of an earlier run; none when the file is missing, unreadable or another control plane's. */
 async function readSavedKeys(file: string, source: string, log: Logger): Promise<readonly PublishedKey[]> {
   try {
-    const saved = await readKeysFile(file)
+    const saved = await readKeysFile(file, () => log.warn({ path: file }, 'files.made_private'))
     const keys = saved?.source === source ? saved.keys : []
     await importKeys(keys)
     return keys

@@ -35,8 +35,8 @@ export function accessStore(db: PrismaClient) {
     },
 
     /**
-     * Publishes the key that follows another one, and says until when that one is accepted; both or neither. Does nothing when another
-     * process did it first.
+     * Publishes the key that follows another one, and says until when that one is accepted; both or neither. Does
+     * nothing when another process did it first.
      */
     async publishNextKey(next: StoredKey, before: { kid: string; retiresAt: Date }, now: Date): Promise<void> {
       await db.$transaction(async (tx) => {

@@ -18,6 +18,8 @@ export type Deployment = {
   readonly gateway: SvcClient
   /** An access token that is valid for a minute at least. */
   accessToken(): Promise<string>
+  /** An access token that has just been issued. */
+  newAccessToken(): Promise<string>
 }
 
 /** The deployment of an address, or else of the last login. Throws when this machine is not signed in to it. */
@@ -25,6 +27,8 @@ export async function openDeployment(folder: string, given?: string): Promise<De
   const profiles = openProfiles(folder)
   const url = given === undefined ? await profiles.current() : toDeploymentUrl(given)
   if (url === null) throw notSignedIn(null)
+  // Functions do not see that it is no longer null.
+  const deploymentUrl = url
   const tokens = profiles.tokens(url)
   const [profile, held] = await Promise.all([profiles.find(url), tokens.load()])
   if (profile === null || held === null) throw notSignedIn(url)
@@ -42,22 +46,25 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     get gateway() {
       return clientOf(profile.gatewayUrl, sendCall)
     },
-    accessToken: () => freshAccessToken(url, tokens.load, session.renew),
+    accessToken: async () => {
+      const token = await findHeld()
+      return isFresh(token) ? token.accessToken : renew(token.accessToken)
+    },
+    newAccessToken: async () => renew((await findHeld()).accessToken),
   }
-}
 
-/** Processes that ask at once cause one refresh: it runs alone, and the others find a token other than the one that they wanted renewed. */
-async function freshAccessToken(
-  url: string,
-  load: () => Promise<DatedTokens | null>,
-  renew: (refused: string) => Promise<string | null>,
-): Promise<string> {
-  const held = await load()
-  if (held === null) throw notSignedIn(url)
-  if (isFresh(held)) return held.accessToken
-  const renewed = await renew(held.accessToken)
-  if (renewed === null) throw sessionEnded(url)
-  return renewed
+  async function findHeld(): Promise<DatedTokens> {
+    const token = await tokens.load()
+    if (token === null) throw notSignedIn(deploymentUrl)
+    return token
+  }
+
+  /** Processes that ask at once cause one refresh: it runs alone, and the others find another token than the one that they want renewed. */
+  async function renew(refused: string): Promise<string> {
+    const renewed = await session.renew(refused)
+    if (renewed === null) throw sessionEnded(deploymentUrl)
+    return renewed
+  }
 }
 
 /** Asks again where the team's gateway is, and remembers it; an operator may have moved it since the login. */

@@ -1,4 +1,4 @@
-import { isIpAddress } from './fields.ts'
+import { isIpAddress, isLoopback } from './fields.ts'
 import { SETTING_NAMES } from './settings.ts'
 import type { Settings } from './settings.ts'
 import type { Config } from './values.ts'
@@ -34,7 +34,7 @@ function isRegistrable(rpId: string, hostname: string): boolean {
 }
 
 /** Settings that are valid but that the operator should know about, one sentence or two each. */
-export function findWarnings(config: Config, givenNames: readonly string[]): string[] {
+export function findWarnings(config: Config, givenNames: readonly string[], isProduction: boolean): string[] {
   const unknown = givenNames.filter((name) => name.startsWith('SVC_') && !SETTING_NAMES.includes(name))
   return [
     ...unknown.map((name) => `${name} is not a setting of this version and has no effect.`),
@@ -44,6 +44,24 @@ export function findWarnings(config: Config, givenNames: readonly string[]): str
     config.database === null &&
       config.directoryFile === null &&
       'Without a database and without SVC_DIRECTORY_FILE there are no teams and no models, so every call is refused.',
+    config.trustProxy === 'true' &&
+      'SVC_TRUST_PROXY=true believes every client that names another address as its own, so limits by address can be ' +
+        'evaded. Set the number or the addresses of your proxies.',
+    isProduction &&
+      config.baseUrl.startsWith('http://') &&
+      !isLoopback(new URL(config.baseUrl).hostname) &&
+      'SVC_BASE_URL is http://, so tokens and cookies can be read on the way. Use https:// and a TLS proxy.',
+    isProduction &&
+      config.role !== 'gateway' &&
+      config.mail === null &&
+      'SVC_MAIL_URL is not set, so no login by email can start. Only passkeys work.',
+    isProduction &&
+      config.role !== 'gateway' &&
+      config.directoryFile === null &&
+      'SVC_DIRECTORY_FILE is not set. Only organizations, teams and models that are already in the database exist.',
+    config.mail?.kind === 'smtp' &&
+      config.mail.url.reveal().startsWith('smtp+insecure:') &&
+      'SVC_MAIL_URL is smtp+insecure://, so the password and the links of emails can be read on the way.',
     config.login.devLinks &&
       'The start of a device login answers with the link that approves it, so everyone who can start a login can ' +
         'approve it. Use this for development only.',

@@ -39,8 +39,9 @@ export const databaseUrl = text.refine(
 )
 
 export const mailUrl = text.refine(
-  (url) => /^outbox:./.test(url) || (hasScheme(url, ['smtp:', 'smtps:']) && new URL(url).hostname !== ''),
-  'must be smtp://HOST:PORT, smtps://HOST:PORT or outbox:DIRECTORY',
+  (url) =>
+    /^outbox:./.test(url) || (hasScheme(url, ['smtp:', 'smtps:', 'smtp+insecure:']) && new URL(url).hostname !== ''),
+  'must be smtp://HOST:PORT, smtps://HOST:PORT, smtp+insecure://HOST:PORT or outbox:DIRECTORY',
 )
 
 export const redisUrl = text.refine(

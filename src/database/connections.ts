@@ -6,8 +6,8 @@ import { makeSilenceWatch } from './silence.ts'
 import type { SilenceWatch } from './silence.ts'
 
 /**
- * The longest wait for a connection, whether it is a new one or all of them are in use. It is shorter than the timeout of
- * statements, so that requests behind ten that wait for a lock are refused instead of waiting for the same lock.
+ * The longest wait for a connection, whether it is a new one or all of them are in use. It is shorter than the timeout
+ * of statements, so that requests behind ten that wait for a lock are refused instead of waiting for the same lock.
  */
 export const CONNECT_TIMEOUT_MS = 1200
 

@@ -60,8 +60,12 @@ const KIND_UNAVAILABLE = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'S
 /**
  * The messages of errors without a code: node-postgres and its pool, Prisma's wait for a transaction, a closed PGlite.
  */
-const MESSAGE_UNAVAILABLE =
-  /timeout exceeded when trying to connect|timeout expired|Connection terminated|not queryable|after calling end on the pool|Unable to start a transaction in the given time|expired transaction|PGlite is clos/
+const MESSAGE_UNAVAILABLE = new RegExp(
+  [
+    'timeout exceeded when trying to connect|timeout expired|Connection terminated|not queryable',
+    'after calling end on the pool|Unable to start a transaction in the given time|expired transaction|PGlite is clos',
+  ].join('|'),
+)
 
 function saysUnavailable(layer: object): boolean {
   const known = (code: string) =>

@@ -13,7 +13,7 @@ import { openPostgres } from './postgres.ts'
 export async function openDatabase(config: DatabaseConfig, log: Logger | null = null): Promise<Database> {
   switch (config.kind) {
     case 'embedded':
-      return openEmbedded(config.directory)
+      return openEmbedded(config.directory, log)
     case 'memory':
       return openPGlite(await PGlite.create())
     case 'postgres':

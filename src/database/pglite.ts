@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { ParserOptions } from '@electric-sql/pglite'
 import type { SqlDriverAdapterFactory, Transaction } from '@prisma/driver-adapter-utils'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Logger } from '../log.ts'
+import { makePrivateDirectory } from '../private-files.ts'
 import { DatabaseOpenError, makePing, once } from './client.ts'
 import type { Database } from './client.ts'
 import { lockDirectory } from './lock.ts'
@@ -13,9 +15,9 @@ import { migrate, readMigrations } from './migrations.ts'
 import type { MigrationConnection } from './migrations.ts'
 
 /** Opens Postgres inside this process (PGlite), with its data in a directory that no other process uses meanwhile. */
-export async function openEmbedded(path: string): Promise<Database> {
+export async function openEmbedded(path: string, log: Logger | null): Promise<Database> {
   const directory = resolve(path)
-  await makeDirectory(directory)
+  await prepareDirectory(directory, log)
   const unlock = lockDirectory(directory)
   try {
     return await openPGlite(await openDataDirectory(join(directory, 'data')), unlock)
@@ -25,11 +27,12 @@ export async function openEmbedded(path: string): Promise<Database> {
   }
 }
 
-async function makeDirectory(directory: string): Promise<void> {
+/** The database contains the keys that sign tokens, so no other user may read its directory. */
+async function prepareDirectory(directory: string, log: Logger | null): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    if (await makePrivateDirectory(directory)) log?.warn({ path: directory }, 'files.made_private')
   } catch (error) {
-    throw cannot(`create the database directory ${directory}`, error)
+    throw cannot(`prepare the database directory ${directory}`, error)
   }
 }
 

@@ -233,8 +233,8 @@ export async function withdrawInvitations(
   // The invitation is written first: a concurrent login that creates a session waits for this row and then sees it
   // withdrawn.
   await tx.invitation.updateMany({ where: { id: ids, revokedAt: null }, data: { revokedAt: now } })
-  // Logins before sessions: a link that is being clicked has locked its login, so this waits for the browser session that the
-  // click begins, and the statements below end it. A later click finds its login cancelled.
+  // Logins before sessions: a link that is being clicked has locked its login, so this waits for the browser session
+  // that the click begins, and the statements below end it. A later click finds its login cancelled.
   await tx.deviceLogin.updateMany({
     where: { invitationId: ids, status: { in: ['pending', 'approved'] } },
     data: { status: 'cancelled', userCode: null },

@@ -4,19 +4,20 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import { ApiError } from './errors.ts'
 
-/** Counts events by key within a window of time that starts with the key's first event. */
+/**
+ * Counts events by key within a window of time that starts with the key's first event. Each call is one atomic step of
+ * the counter, so that concurrent callers cannot pass the limit together. A caller who wants to count failures only
+ * counts first and refunds on success.
+ */
 export type RateLimit = {
   /**
-   * Counts one event and decides by the same count, so that parallel events cannot pass together. Throws `rate_limited` with
-   * the seconds to wait when the limit is exceeded.
+   * Counts one event. Throws `rate_limited` with the seconds to wait, and counts nothing, when the limit is reached.
    */
   take(key: string): Promise<void>
-  /** Takes back an event that `take` counted, for example a guess that was right. */
+  /** Counts one event and returns 0; returns the seconds to wait, and counts nothing, when the limit is reached. */
+  tryTake(key: string): Promise<number>
+  /** Takes back one counted event. */
   refund(key: string): Promise<void>
-  /** Counts one event and never refuses. */
-  note(key: string): Promise<void>
-  /** The seconds until the key may continue; 0 when it may now. Counts nothing. */
-  waitSeconds(key: string): Promise<number>
 }
 
 /** `points` events in `seconds`; 0 points mean no limit. */
@@ -34,40 +35,49 @@ export function rateLimits(redis: Redis | null): OpenRateLimit {
     if (points === 0) return NO_LIMIT
     const options = { keyPrefix: `svc:limit:${name}`, points, duration: seconds }
     const memory = new RateLimiterMemory(options)
-    if (!redis) return toRateLimit(memory, points)
+    if (!redis) return toRateLimit(memory)
     const shared = { storeClient: redis, rejectIfRedisNotReady: true, insuranceLimiter: memory }
-    return toRateLimit(new RateLimiterRedis({ ...options, ...shared }), points)
+    return toRateLimit(new RateLimiterRedis({ ...options, ...shared }))
   }
 }
+
+/** Combines limits into one: an event counts in each of them or in none, and the longest wait applies. */
+export function combineLimits(limits: readonly RateLimit[]): RateLimit {
+  const counters = (key: string) => limits.map((limit) => ({ limit, key }))
+  return withTake({
+    tryTake: (key) => tryTakeAll(counters(key)),
+    refund: (key) => refundAll(counters(key)),
+  })
+}
+
+/** A limit and the key that an event has in it. */
+export type Counter = { readonly limit: RateLimit; readonly key: string }
 
 /**
- * Combines limits into one. Each of them counts an event, and the longest wait applies. An event that one of them refuses is
- * refunded to all, so a refusal does not use up the longer limit.
+ * Counts one event in every counter and returns 0; returns the longest wait in seconds, and counts in none, when one is
+ * at its limit.
  */
-export function combineLimits(limits: readonly RateLimit[]): RateLimit {
-  const forAll = async (run: (limit: RateLimit) => Promise<void>) => void (await Promise.all(limits.map(run)))
+export async function tryTakeAll(counters: readonly Counter[]): Promise<number> {
+  const waits = await Promise.all(counters.map(async ({ limit, key }) => limit.tryTake(key)))
+  const longest = Math.max(0, ...waits)
+  if (longest > 0) await refundAll(counters.filter((_, index) => waits[index] === 0))
+  return longest
+}
+
+/** Takes back one event that was counted in every counter. */
+export async function refundAll(counters: readonly Counter[]): Promise<void> {
+  await Promise.all(counters.map(async ({ limit, key }) => limit.refund(key)))
+}
+
+/** Adds `take`, which throws where `tryTake` returns how long to wait. */
+function withTake(limit: Omit<RateLimit, 'take'>): RateLimit {
   return {
+    ...limit,
     async take(key) {
-      const taken = await Promise.allSettled(limits.map((limit) => limit.take(key)))
-      const refusals = taken.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
-      if (refusals.length === 0) return
-      await forAll((limit) => limit.refund(key))
-      throw longestWait(refusals)
+      const waitSeconds = await limit.tryTake(key)
+      if (waitSeconds > 0) throw new ApiError('rate_limited', { retryAfterSeconds: waitSeconds })
     },
-    refund: (key) => forAll((limit) => limit.refund(key)),
-    note: (key) => forAll((limit) => limit.note(key)),
-    waitSeconds: async (key) => Math.max(...(await Promise.all(limits.map((limit) => limit.waitSeconds(key))))),
   }
-}
-
-/** The refusal with the longest wait; an error that is no refusal comes first. */
-function longestWait(errors: readonly unknown[]): unknown {
-  const secondsOf = (error: unknown) => (error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : Infinity)
-  return errors.toSorted((a, b) => secondsOf(b) - secondsOf(a))[0]
-}
-
-function refuseIf(waitSeconds: number): void {
-  if (waitSeconds > 0) throw new ApiError('rate_limited', { retryAfterSeconds: waitSeconds })
 }
 
 /** The key of a client's network: its IPv4 address, or the /64 of its IPv6 address, which one customer has. */
@@ -84,33 +94,29 @@ export function networkKey(ip: string): string {
 
 const NO_LIMIT: RateLimit = {
   take: async () => undefined,
+  tryTake: async () => 0,
   refund: async () => undefined,
-  note: async () => undefined,
-  waitSeconds: async () => 0,
 }
 
-function toRateLimit(limiter: RateLimiterAbstract, points: number): RateLimit {
-  return {
-    async take(key) {
+function toRateLimit(limiter: RateLimiterAbstract): RateLimit {
+  return withTake({
+    async tryTake(key) {
       try {
         await limiter.consume(key)
+        return 0
       } catch (refused) {
-        // The library rejects with the counter when the limit is exceeded, and with an Error when counting failed.
-        if (refused instanceof RateLimiterRes) return refuseIf(toSeconds(refused))
-        throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
+        // The library rejects with the counter when the limit is reached, and with an Error when counting failed.
+        if (!(refused instanceof RateLimiterRes))
+          throw refused instanceof Error ? refused : new Error('The limit could not be counted.')
+        // It has counted the refused event too, which would use up what others refund.
+        await limiter.reward(key)
+        return toSeconds(refused)
       }
     },
     async refund(key) {
       await limiter.reward(key)
     },
-    async note(key) {
-      await limiter.penalty(key)
-    },
-    async waitSeconds(key) {
-      const counted = await limiter.get(key)
-      return counted && counted.consumedPoints >= points && counted.msBeforeNext > 0 ? toSeconds(counted) : 0
-    },
-  }
+  })
 }
 
 function toSeconds({ msBeforeNext }: RateLimiterRes): number {

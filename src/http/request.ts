@@ -36,8 +36,8 @@ export function callerOf(req: Pick<Request, 'caller'>): Caller {
 }
 
 /**
- * The client's IP address: the one that a trusted proxy names, or the peer's. A header that names no address is ignored,
- * because the address is counted by limits and shown to people.
+ * The client's IP address: the one that a trusted proxy names, or the peer's. A header that names no address is
+ * ignored, because the address is counted by limits and shown to people.
  */
 export function ipOf({ ip, socket }: Pick<Request, 'ip'> & Partial<Pick<Request, 'socket'>>): string {
   return readIpAddress(ip) ?? readIpAddress(socket?.remoteAddress) ?? 'unknown'

@@ -137,15 +137,31 @@ describe('svc setup --write and --remove', () => {
 
   it('leave a file alone whose written lines were changed, and say which to take out by hand', async () => {
     await using machine = await newMachine(signedIn)
-    const file = fileOf(machine, 'claude')
-    await put(file, CLAUDE_OWN)
-    await setup(machine, 'claude', '--write')
-    const changed = (await readFile(file, 'utf8')).replace('"apiKeyHelper": ', '"apiKeyHelper":    ')
+    const file = fileOf(machine, 'codex')
+    await setup(machine, 'codex', '--write')
+    const changed = (await readFile(file, 'utf8')).replace('wire_api = ', 'wire_api   = ')
     await writeFile(file, changed)
-    const ran = await machine.svc(['setup', 'claude', '--remove'])
+    const ran = await machine.svc(['setup', 'codex', '--remove'])
     expect(ran.status).toBe(1)
     expect(ran.stderr).toContain('Take these lines out by hand:')
     expect(await readFile(file, 'utf8')).toBe(changed)
+  })
+
+  it('find what was written after the tool has written its file anew, and name what somebody changed', async () => {
+    await using machine = await newMachine(signedIn)
+    const file = fileOf(machine, 'claude')
+    await put(file, CLAUDE_OWN)
+    await setup(machine, 'claude', '--write')
+    type Settings = { env: Record<string, string>; theme?: string }
+    const settings = JSON.parse(await readFile(file, 'utf8')) as Settings
+    settings.theme = 'dark'
+    settings.env['ANTHROPIC_MODEL'] = 'vendorb/writer'
+    await writeFile(file, JSON.stringify(settings))
+    const { stderr } = await setup(machine, 'claude', '--remove')
+    expect(stderr).toBe('These stay, because they were changed since: env.ANTHROPIC_MODEL\n')
+    const own = JSON.parse(CLAUDE_OWN) as Settings
+    const expected = { ...own, theme: 'dark', env: { ...own.env, ANTHROPIC_MODEL: 'vendorb/writer' } }
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(expected)
   })
 
   it('keep bytes that are not UTF-8, CRLF, the mode of the file, and a link to it', async () => {
@@ -243,6 +259,6 @@ describe('what svc setup writes', () => {
   it('for other tools: two variables for the shell', async () => {
     const { stdout } = await setup(signedIn, 'openai')
     const url = service.config.gatewayUrl
-    expect(stdout).toBe(`export OPENAI_BASE_URL=${url}/v1\nexport OPENAI_API_KEY="$(svc token --url ${url})"\n`)
+    expect(stdout).toBe(`export OPENAI_BASE_URL=${url}/v1\nexport OPENAI_API_KEY="$(svc token --new --url ${url})"\n`)
   })
 })

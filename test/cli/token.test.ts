@@ -40,6 +40,13 @@ describe('svc token', () => {
     expect((await machine.svc(['token'])).stdout).not.toBe(before)
   })
 
+  it('gives a new token with --new, however fresh the last one is', async () => {
+    const before = (await machine.svc(['token'])).stdout
+    const after = (await machine.svc(['token', '--new'])).stdout
+    expect(after).not.toBe(before)
+    expect((await machine.svc(['token'])).stdout).toBe(after)
+  })
+
   it('causes one refresh when 20 shells ask at once, and all of them get a good token', async () => {
     await machine.age(service, 900)
     const before = refreshes()
@@ -104,7 +111,7 @@ describe('svc token', () => {
     await writeFile(other.tokensOf(service), '{"accessToken":')
     const ran = await other.svc(['token'])
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toContain(`${other.tokensOf(service)} holds no tokens`)
+    expect(ran.stderr).toContain(`${other.tokensOf(service)} does not contain tokens of this client`)
     await rm(other.tokensOf(service))
     expect((await other.svc(['token'])).status).toBe(3)
   })

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { peopleCommands } from '../../src/cli/commands.ts'
@@ -69,6 +69,13 @@ describe('the documents', () => {
     )
     expect(named.length).toBeGreaterThan(20)
     expect(named.filter(({ found }) => !existsSync(path.join(ROOT, found)))).toEqual([])
+  })
+
+  it('show every folder of src in the tree of docs/architecture.md', () => {
+    const tree = /^ {4}src\/\n((?: {6}.*\n)+)/m.exec(readPage('docs/architecture.md').text)?.[1] ?? ''
+    const shown = matches(/^ {6}([\w-]+)\//gm)(tree)
+    const folders = globSync('src/*/', { cwd: ROOT }).map((folder) => path.basename(folder))
+    expect(shown.toSorted()).toEqual(folders.toSorted())
   })
 
   it('link only to pages and headings that exist', () => {

@@ -75,5 +75,5 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
     running = await start()
     expect(await refresh(before)).toHaveProperty('accessToken')
     await expect(refresh(after)).rejects.toThrow('401')
-  }, 90_000)
+  }, 120_000)
 })

@@ -39,12 +39,12 @@ describe('the demo', () => {
     expect(stdout).toMatch(/Every step worked\.\n$/)
     expect(stdout).toContain('/outbox/')
     expect(stdout).not.toMatch(/eyJ[\w-]{12}|svc[dr]_[\w-]{12}/)
-  })
+  }, 90_000)
 
   it('says which step failed, and ends with status 1', async () => {
     await using folder = await newFolder()
     const { code, stderr } = await runDemo(folder.path, { SVC_LOCAL_ENGINE_URL: 'http://127.0.0.1:1' })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^POST \/v1\/chat\/completions .*answered 503: .*model_unavailable/)
-  })
+  }, 90_000)
 })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -81,6 +81,17 @@ function startOwner(directory: string, mode = 'hold') {
 
 // Making a database starts several processes and takes minutes on a machine with much other work.
 describe('the embedded database', { timeout: 180_000 }, () => {
+  it('takes the permissions of other users away from its directory at each start', async () => {
+    const directory = await newDatabaseFolder()
+    chmodSync(directory, 0o755)
+    const lines: string[] = []
+    const line = (_fields: object, event: string) => void lines.push(event)
+    const log = { debug: line, info: line, warn: line, error: line }
+    await (await openDatabase({ kind: 'embedded', directory }, log)).close()
+    expect(statSync(directory).mode & 0o777).toBe(0o700)
+    expect(lines).toEqual(['files.made_private'])
+  })
+
   it('is created where it is missing, with its parent folders, readable only by its owner', async () => {
     const { directory } = await madeDatabase()
     expect(statSync(directory).mode & 0o777).toBe(0o700)

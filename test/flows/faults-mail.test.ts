@@ -72,7 +72,7 @@ describe.concurrent('a mail server that', () => {
   async function expectFailure(url: string): Promise<void> {
     const mailer = openMailer(
       { kind: 'smtp', url: new Secret(url), from: 'svc@example.com' },
-      { showLink: () => undefined },
+      { showLink: () => undefined, warn: () => undefined },
     )
     const sent = mailer.send({ to: ADA, subject: 'Subject', text: 'Text', html: '<p>Text</p>' })
     const failure = sent.catch((reason: unknown) => reason)
@@ -89,7 +89,7 @@ it('cancels a login whose email fails, and does not repeat what the mail server 
     service.mailbox.fault = fault
     const response = await start(service)
     expect(await outcomeOf(response), fault).toBe('503 email_unavailable')
-    expect(await messageOf(response)).toBe('The mail could not be sent. Nothing was started; try again later.')
+    expect(await messageOf(response)).toBe('The email could not be sent, so nothing was started. Try again later.')
   }
   const rows = await service.database.prisma.deviceLogin.findMany({ select: { status: true, userCode: true } })
   expect(rows).toEqual([
@@ -101,6 +101,34 @@ it('cancels a login whose email fails, and does not repeat what the mail server 
   // The next email goes to the server again.
   service.mailbox.fault = 'none'
   expect((await start(service)).status).toBe(202)
+})
+
+describe('a mail server that does not offer STARTTLS', () => {
+  /** Sends an email to a host that is this machine, under a name that the mailer does not take for a loopback address. */
+  async function send(scheme: string): Promise<{ outcome: string; commands: string[] }> {
+    const answer = smtp({ STARTTLS: '502 not implemented' })
+    const commands: string[] = []
+    await using server = await listen({ greeting: '220 hi', answer: (line) => (commands.push(line), answer(line)) })
+    const url = new Secret(`${scheme}user:hunter2@127.1:${server.port}`)
+    const mailer = openMailer({ kind: 'smtp', url, from: 'svc@example.com' }, { showLink() {}, warn() {} })
+    const sent = mailer.send({ to: ADA, subject: 'Subject', text: 'Text', html: '<p>Text</p>' })
+    const outcome = await sent.then(
+      () => 'sent',
+      (error: unknown) => (error instanceof MailError ? error.message : String(error)),
+    )
+    mailer.close()
+    return { outcome, commands }
+  }
+
+  it('gets neither a password nor an email at smtp:', async () => {
+    const { outcome, commands } = await send('smtp://')
+    expect(outcome).toBe('The email was not accepted: ETLS.')
+    expect(commands.filter((line) => /^(AUTH|MAIL|DATA)/i.test(line))).toEqual([])
+  })
+
+  it('gets the email at smtp+insecure:', async () => {
+    expect((await send('smtp+insecure://')).outcome).toBe('sent')
+  })
 })
 
 it('cancels a login when no mail server listens', async () => {

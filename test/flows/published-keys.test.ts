@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -126,6 +126,17 @@ describe('published keys', () => {
     expect(lines).toEqual(['control_plane.unreachable', 'control_plane.reachable'])
   })
 
+  it('make a file private that other users could change', async () => {
+    await using control = await startControlPlane([await newKey('a')])
+    const first = await open(control.url)
+    await first.findPublicKey('a')
+    await first.close()
+    await chmod(file, 0o666)
+    await (await open(control.url)).close()
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(lines).toContain('files.made_private')
+  })
+
   it('are saved in a file that only this user can read and write', async () => {
     await using control = await startControlPlane([await newKey('a')])
     const keys = await open(control.url)
@@ -142,6 +153,6 @@ describe('published keys', () => {
     expect(await keys.findPublicKey('a')).toBeDefined()
     const blocked = await openPublishedKeys({ controlPlaneUrl: control.url, file: `${file}/below`, log })
     expect(await blocked.findPublicKey('a')).toBeDefined()
-    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.unsaved')
+    expect(lines.filter((event) => event.startsWith('keys.'))).toContain('keys.save_failed')
   })
 })

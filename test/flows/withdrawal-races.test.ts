@@ -8,6 +8,7 @@ import { form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { lockTable } from '../support/table-lock.ts'
+import { waitForValue, waitUntil } from '../support/wait.ts'
 
 const persons = people()
 let postgres: TestPostgres
@@ -31,13 +32,13 @@ const status = async (cookie: string) => (await service.fetch('/device', { heade
 /** Runs `second` while the last statement of `first`, which writes its audit row, waits; returns the answer of `first`. */
 async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>): Promise<T> {
   const lock = await lockTable(url, 'audit_events', 'EXCLUSIVE')
-  let other: Promise<unknown> = Promise.resolve()
+  let other: Promise<unknown> | undefined
   const answer = first()
   try {
-    await expect.poll(() => lock.waiting(), WAIT).toBe(1)
+    await waitForValue('the first request to wait for the lock', () => lock.waiting(), 1, WAIT)
     other = second()
     // It waits for a row of `first`, or for the table as well.
-    await expect.poll(() => waitingStatements(), WAIT).toBeGreaterThanOrEqual(2)
+    await waitUntil('the second request to wait', waitingStatements, (count) => count >= 2, WAIT)
   } finally {
     await lock.release()
   }
@@ -46,7 +47,7 @@ async function during<T>(first: () => Promise<T>, second: () => Promise<unknown>
 }
 
 /** Shorter than the time after which the database gives a waiting statement up. */
-const WAIT = { timeout: 1500, interval: 10 }
+const WAIT = { timeoutMs: 1500 }
 
 async function waitingStatements(): Promise<number> {
   const [row] = await service.database.prisma.$queryRaw<{ count: number }[]>`

@@ -237,6 +237,28 @@ describe('readConfig', () => {
 })
 
 describe('warningsOf', () => {
+  const production = (env: Environment) => warningsOf(readConfig(env), { NODE_ENV: 'production' }).join('\n')
+
+  it.each<[string, Environment, string]>([
+    ['a public base URL without TLS', { SVC_BASE_URL: 'http://svc.example.com' }, 'SVC_BASE_URL'],
+    ['a control plane without email', {}, 'SVC_MAIL_URL'],
+    ['a control plane without a directory file', {}, 'SVC_DIRECTORY_FILE'],
+    ['email without TLS', { SVC_MAIL_URL: 'smtp+insecure://mail:25' }, 'SVC_MAIL_URL'],
+    ['trust in every proxy', { SVC_TRUST_PROXY: 'true' }, 'SVC_TRUST_PROXY'],
+  ])('warns of %s in production', (_, env, setting) => {
+    expect(production(env)).toContain(setting)
+  })
+
+  it('warns of nothing with complete settings', () => {
+    const env = {
+      SVC_BASE_URL: 'https://svc.example.com',
+      SVC_MAIL_URL: 'smtp://mail:587',
+      SVC_DIRECTORY_FILE: 'directory.yaml',
+      SVC_TRUST_PROXY: '1',
+    }
+    expect(production(env)).toBe('')
+  })
+
   it('names unknown settings', () => {
     expect(warningsOf(readConfig({}), { SVC_PROT: '80' })).toEqual([expect.stringContaining('SVC_PROT')])
   })

@@ -1,52 +1,86 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { ApiError } from '../../src/http/errors.ts'
-import { combineLimits, rateLimits } from '../../src/http/rate-limit.ts'
+import { combineLimits, rateLimits, tryTakeAll } from '../../src/http/rate-limit.ts'
 import type { RateLimit } from '../../src/http/rate-limit.ts'
 
-/** A limit whose store answers after a millisecond, as Redis does. */
-function slow(limit: RateLimit): RateLimit {
-  return {
-    take: (key) => sleep(1).then(() => limit.take(key)),
-    refund: (key) => sleep(1).then(() => limit.refund(key)),
-    note: (key) => sleep(1).then(() => limit.note(key)),
-    waitSeconds: (key) => sleep(1).then(() => limit.waitSeconds(key)),
-  }
-}
-
 const open = rateLimits(null)
-const short = (points: number) => slow(open('short', { points, seconds: 60 }))
-const long = (points: number) => slow(open('long', { points, seconds: 600 }))
+let names = 0
+const limitOf = (points: number) => open(`limit-${names++}`, { points, seconds: 60 })
 
-async function outcomes(limit: RateLimit, count: number): Promise<string[]> {
-  const taken = await Promise.allSettled(Array.from({ length: count }, () => limit.take('ada')))
-  return taken.map((one) => (one.status === 'fulfilled' ? 'taken' : (one.reason as ApiError).code))
+/** A limit whose store answers after some milliseconds, each time after others. */
+function slow(limit: RateLimit): RateLimit {
+  const pause = () => sleep(1 + ((names++ * 7) % 20))
+  const paused =
+    <T>(run: (key: string) => Promise<T>) =>
+    async (key: string) => {
+      await pause()
+      const result = await run(key)
+      await pause()
+      return result
+    }
+  return { take: paused(limit.take), tryTake: paused(limit.tryTake), refund: paused(limit.refund) }
 }
 
-describe('combineLimits', () => {
-  it('lets no more events pass than the smallest limit when they are parallel and the store is slow', async () => {
-    const counted = await outcomes(combineLimits([short(3), long(10)]), 25)
-    expect(counted.filter((outcome) => outcome === 'taken')).toHaveLength(3)
-    expect(counted.filter((outcome) => outcome === 'rate_limited')).toHaveLength(22)
+async function passed(limit: RateLimit, callers: number): Promise<number> {
+  const waits = await Promise.all(Array.from({ length: callers }, () => limit.tryTake('key')))
+  return waits.filter((seconds) => seconds === 0).length
+}
+
+describe('a rate limit', () => {
+  it('lets concurrent callers pass up to its points, whatever the delay of its store', async () => {
+    expect(await passed(slow(limitOf(3)), 25)).toBe(3)
   })
 
-  it('does not count refused events in any of the limits', async () => {
-    const day = long(10)
-    await outcomes(combineLimits([short(3), day]), 25)
-    expect(await outcomes(day, 8)).toEqual([...Array.from({ length: 7 }, () => 'taken'), 'rate_limited'])
+  it('says how long to wait when it is reached', async () => {
+    const limit = limitOf(1)
+    await limit.take('key')
+    expect(await limit.tryTake('key')).toBe(60)
+    await expect(limit.take('key')).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 })
   })
 
-  it('names the longest wait when several limits refuse', async () => {
-    const limit = combineLimits([short(1), long(1)])
-    await limit.take('ada')
-    const refusal = await limit.take('ada').catch((error: unknown) => error)
-    expect((refusal as ApiError).retryAfterSeconds).toBeGreaterThan(60)
+  it('counts no refused event, so that a refund makes room for one', async () => {
+    const limit = limitOf(2)
+    expect(await passed(limit, 10)).toBe(2)
+    await limit.refund('key')
+    expect(await passed(limit, 10)).toBe(1)
   })
 
-  it('gives a refunded event back to all limits', async () => {
-    const limit = combineLimits([short(1), long(1)])
-    await limit.take('ada')
-    await limit.refund('ada')
-    await expect(limit.take('ada')).resolves.toBeUndefined()
+  it('with 0 points refuses nothing', async () => {
+    expect(await passed(limitOf(0), 100)).toBe(100)
+  })
+})
+
+describe('limits that are combined', () => {
+  it('let concurrent callers pass up to the smallest of them, whatever the delay of their stores', async () => {
+    expect(await passed(combineLimits([slow(limitOf(5)), slow(limitOf(3))]), 25)).toBeLessThanOrEqual(3)
+  })
+
+  it('count an event in all of them or in none', async () => {
+    const [large, small] = [limitOf(3), limitOf(1)]
+    const both = combineLimits([large, small])
+    expect([await passed(both, 1), await passed(both, 5)]).toEqual([1, 0])
+    expect(await passed(large, 5)).toBe(2)
+  })
+
+  it('say the longest wait', async () => {
+    const [minute, hour] = [limitOf(1), open('hour', { points: 1, seconds: 3600 })]
+    const both = combineLimits([minute, hour])
+    await both.take('key')
+    expect(await both.tryTake('key')).toBe(3600)
+  })
+
+  it('give a refunded event back to each of them', async () => {
+    const both = combineLimits([limitOf(1), limitOf(1)])
+    await both.take('key')
+    await both.refund('key')
+    expect(await both.tryTake('key')).toBe(0)
+  })
+
+  it('may have a key for each of them', async () => {
+    const counters = [
+      { limit: limitOf(1), key: 'session' },
+      { limit: limitOf(2), key: 'account' },
+    ]
+    expect([await tryTakeAll(counters), await tryTakeAll(counters)]).toEqual([0, 60])
   })
 })

@@ -1,13 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { JsonTextError, setMember } from '../../src/cli/setup/json-text.ts'
+import { JsonTextError } from '../../src/cli/setup/json-object.ts'
+import { setMembers, unsetMembers } from '../../src/cli/setup/json-text.ts'
 import { applySplices, revertInChanged, revertSplices } from '../../src/cli/setup/splice.ts'
 import { readToml } from '../../src/cli/setup/toml-text.ts'
 
 /** The text after setting a member. */
-const set = (text: string, path: string[], value: unknown) => applySplices(text, [setMember(text, path, value)])
+const set = (text: string, path: string[], value: unknown) =>
+  applySplices(text, setMembers(text, [[path, value]]).splices)
 
-describe('setMember', () => {
+describe('setMembers', () => {
   it.each([
     ['{}', '{\n  "a": 1\n}'],
     ['{ }\n', '{\n  "a": 1\n }\n'],
@@ -42,36 +44,78 @@ describe('setMember', () => {
     '{"a\n": 1}',
     '{"a": undefined}',
   ])('refuses %j, which is no object', (text) => {
-    expect(() => setMember(text, ['z'], 1)).toThrow(JsonTextError)
+    expect(() => set(text, ['z'], 1)).toThrow(JsonTextError)
   })
 
   it('refuses to look for a member in what is no object', () => {
-    expect(() => setMember('{"a": 1}', ['a', 'b'], 1)).toThrow('there is no object at line 1')
+    expect(() => set('{"a": 1}', ['a', 'b'], 1)).toThrow('there is no object at line 1')
   })
 
   it('sets the member of any JSON document, keeps every other one, and can be undone to the byte', () => {
-    const object = fc.dictionary(fc.string(), fc.jsonValue())
+    // JSON has one zero.
+    const anyValue = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown)
+    const object = fc.dictionary(fc.string(), anyValue)
     fc.assert(
       fc.property(
         object,
         fc.constantFrom(undefined, 1, 2, '\t'),
         fc.string(),
-        fc.jsonValue(),
+        anyValue,
         (given, indent, key, value) => {
           const text = JSON.stringify(given, null, indent)
-          const splice = setMember(text, [key], value)
-          const next = applySplices(text, [splice])
+          const { splices, members } = setMembers(text, [[[key], value]])
+          const next = applySplices(text, splices)
           expect(JSON.parse(next)).toEqual({ ...(JSON.parse(text) as object), [key]: value })
-          expect(revertSplices(next, [splice])).toBe(text)
+          expect(revertSplices(next, splices)).toBe(text)
+          // Somebody has formatted it anew in between.
+          const changed = JSON.stringify(JSON.parse(next), null, 4)
+          expect(JSON.parse(unsetMembers(changed, members).text)).toEqual(JSON.parse(text))
         },
       ),
     )
   })
 })
 
+describe('unsetMembers', () => {
+  const own = '{ "own": 1, "env": { "MINE": "x", "THEIRS": "old" } }'
+  const { members } = setMembers(own, [
+    [['helper'], 'h'],
+    [['env', 'OURS'], 'y'],
+    [['env', 'THEIRS'], 'new'],
+    [['made', 'for', 'us'], 1],
+  ])
+
+  it.each([
+    [
+      'rewritten in another form',
+      '{"helper":"h","own":2,"env":{"OURS":"y","MINE":"x","THEIRS":"new"},"made":{"for":{"us":1}}}',
+      '{"own":2,"env":{"MINE":"x","THEIRS":"old"}}',
+      [],
+    ],
+    [
+      'with changed values',
+      '{"env":{"OURS":"z","THEIRS":"new"},"helper":"mine"}',
+      '{"env":{"OURS":"z","THEIRS":"old"},"helper":"mine"}',
+      ['env.OURS', 'helper'],
+    ],
+    ['without them', '{"own":1}', '{"own":1}', []],
+    [
+      'with more in an object that was made for them',
+      '{"made":{"for":{"us":1,"me":2}}}',
+      '{"made":{"for":{"me":2}}}',
+      [],
+    ],
+    ['with another kind of value on the way', '{"env":[1],"made":{"for":null}}', '{"env":[1],"made":{"for":null}}', []],
+    ['with comments', '{\n// a\n"helper": "h", // b\n"own": 1,\n}', '{\n// a\n"own": 1,\n}', []],
+  ])('takes them out of a document %s', (_, text, expected, kept) => {
+    const result = unsetMembers(text, members)
+    expect([result.text, [...result.kept].sort()]).toEqual([expected, [...kept].sort()])
+  })
+})
+
 describe('revertInChanged', () => {
   const text = '{\n  "own": 1\n}\n'
-  const splices = [setMember(text, ['ours'], 'x')]
+  const { splices } = setMembers(text, [[['ours'], 'x']])
   const written = applySplices(text, splices)
 
   it('takes out what was written, wherever it has moved to', () => {

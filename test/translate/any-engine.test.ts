@@ -42,8 +42,8 @@ const chunk = fc.oneof(
 )
 const anyStream = fc.array(chunk, { maxLength: 14 })
 
-describe('whatever an engine sends', () => {
-  it('the messages style keeps its grammar', () => {
+describe('with any chunks of an engine', () => {
+  it('a messages stream keeps its grammar', () => {
     fc.assert(
       fc.property(anyStream, (bodies) => {
         expect(checkMessagesStream(run(toMessages(), ...chunks(...bodies)))).toEqual([])
@@ -52,7 +52,7 @@ describe('whatever an engine sends', () => {
     )
   })
 
-  it('the responses style keeps its grammar', () => {
+  it('a responses stream keeps its grammar', () => {
     fc.assert(
       fc.property(anyStream, (bodies) => {
         expect(checkResponsesStream(run(toResponses(), ...chunks(...bodies)))).toEqual([])
@@ -61,7 +61,7 @@ describe('whatever an engine sends', () => {
     )
   })
 
-  it('the chat style ends with [DONE] or with an error, once', () => {
+  it('a chat stream ends once, with [DONE] or with an error', () => {
     fc.assert(
       fc.property(anyStream, (bodies) => {
         const data = run(passChatStream({ model: 'm' }), ...chunks(...bodies)).map((event) => event.data)

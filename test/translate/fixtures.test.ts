@@ -17,14 +17,14 @@ import {
   translate,
 } from './streams.ts'
 
-type Style = { style: string; make: () => StreamTranslator; check: (events: readonly SseEvent[]) => string[] }
+type Subject = { dialect: string; make: () => StreamTranslator; check: (events: readonly SseEvent[]) => string[] }
 
-const STYLES: Style[] = [
-  { style: 'messages', make: () => toMessages(['END']), check: checkMessagesStream },
-  { style: 'responses', make: () => toResponses(), check: checkResponsesStream },
-  // Chunks pass through this style as the engine wrote them, so only what we add is ours to answer for.
+const SUBJECTS: Subject[] = [
+  { dialect: 'messages', make: () => toMessages(['END']), check: checkMessagesStream },
+  { dialect: 'responses', make: () => toResponses(), check: checkResponsesStream },
+  // Chunks pass in this dialect as the engine wrote them, so only what is added here is checked.
   {
-    style: 'chat',
+    dialect: 'chat',
     make: () => passChatStream({ model: 'svc/fast' }),
     check: (events) => checkChatStream(events).filter(isOurs),
   },
@@ -34,8 +34,8 @@ function isOurs(violation: string): boolean {
   return !/object is not|id is missing|no index|choices is not|begins without/.test(violation)
 }
 
-describe.each(STYLES)('the $style style', ({ make, check }) => {
-  it.each(ALL_FIXTURES)('makes the same of %s cut at every byte', (name) => {
+describe.each(SUBJECTS)('a stream in the $dialect dialect', ({ make, check }) => {
+  it.each(ALL_FIXTURES)('is the same when %s is cut at every byte', (name) => {
     const bytes = fixture(name)
     const written = (...chunks: Uint8Array[]): string =>
       translate(make(), ...chunks)
@@ -45,7 +45,7 @@ describe.each(STYLES)('the $style style', ({ make, check }) => {
     for (const chunks of cutEverywhere(bytes)) expect(written(...chunks)).toBe(whole)
   })
 
-  it.each(ALL_FIXTURES)('keeps the grammar with %s', (name) => {
+  it.each(ALL_FIXTURES)('keeps its grammar with %s', (name) => {
     expect(check(translate(make(), fixture(name)))).toEqual([])
   })
 
@@ -60,7 +60,7 @@ describe.each(STYLES)('the $style style', ({ make, check }) => {
   })
 })
 
-describe('what a client of the messages style puts together', () => {
+describe('what a messages client puts together', () => {
   it.each<[string, { content: Json[]; stop_reason: string; usage?: Json }]>([
     [
       'ollama-text.sse',
@@ -169,7 +169,7 @@ describe('what a client of the messages style puts together', () => {
   })
 })
 
-describe('what a client of the responses style ends up with', () => {
+describe('what a responses client ends up with', () => {
   it.each<[string, string, Json[]]>([
     ['ollama-text.sse', 'completed', [{ type: 'message', content: [{ text: 'Grüß dich, 世界! 👋🏽' }] }]],
     [

@@ -40,10 +40,10 @@ describe('its own styles', () => {
   })
 })
 
-describe('its own stream of the messages style', () => {
+describe('its own messages stream', () => {
   const STREAMS = ['greeting', 'cut', 'stop-sequence', 'thought', 'calls', 'call-cut', 'plan']
 
-  it.each(STREAMS)('passes as it is, wherever it is cut, and is not what clients expect: %s', (what) => {
+  it.each(STREAMS)('passes unchanged however it is cut, and breaks the grammar that clients expect: %s', (what) => {
     const { body } = answer(`messages-${what}-stream`)
     const events = native(`messages-${what}-stream`)
     expect(events.map(encodeEvent).join('')).toBe(body.toString().replace('"model":"scripted"', '"model":"svc/fast"'))
@@ -53,7 +53,7 @@ describe('its own stream of the messages style', () => {
     }
   })
 
-  it('tells of a failure in the shape of the style, which its own is not', () => {
+  it('reports a failure in the shape of the dialect, which the engine does not use', () => {
     const events = native('messages-failed-stream')
     expect(parsed(events).at(-1)).toEqual({
       type: 'error',
@@ -62,14 +62,14 @@ describe('its own stream of the messages style', () => {
   })
 })
 
-describe('its own stream of the responses style', () => {
+describe('its own responses stream', () => {
   const STREAMS = ['greeting', 'cut', 'thought', 'call-cut', 'plan', 'calls'].map((what) => `responses-${what}-stream`)
 
-  it.each(STREAMS)('is none that its clients can read, so that it is translated for: %s', (name) => {
+  it.each(STREAMS)('is none that its clients can read, so its calls are translated: %s', (name) => {
     expect(isResponseStream(answer(name).body.toString(), 16)).toBe(false)
   })
 
-  it('looks right as a whole, also where it was cut off', () => {
+  it('has the right shape as a whole answer, even when it was cut off', () => {
     expect(bodyOf('responses-cut')).toMatchObject({ object: 'response', status: 'completed' })
     expect(isResponse(bodyOf('responses-cut'))).toBe(true)
   })
@@ -120,12 +120,12 @@ describe('a whole chat completion', () => {
   })
 })
 
-it('calls a tool where one is demanded, and overlooks which one, so that translations demand the only one', () => {
+it('calls a tool when one is demanded but ignores which one, so translations offer only that one', () => {
   const finish = (name: string) => readObject(readList(bodyOf(name).choices)[0]).finish_reason
   expect([finish('chat-required-tool'), finish('chat-chosen-tool')]).toEqual(['tool_calls', 'stop'])
 })
 
-describe('a whole answer in another style', () => {
+describe('a whole answer in another dialect', () => {
   const named = (name: string, isAnswer: (body: Json) => boolean) =>
     parseObject(renameAnswer(answer(name).body, 'svc/fast', isAnswer)?.toString() ?? '')
 

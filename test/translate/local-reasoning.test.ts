@@ -8,7 +8,7 @@ const LOCAL = { type: 'thinking', thinking: 'hm', signature: LOCAL_REASONING }
 const SIGNED = { type: 'thinking', thinking: 'hm', signature: 'EqQB' }
 const TEXT = { type: 'text', text: 'yes' }
 
-it('takes the thoughts of a local model out of a session that goes on at the vendor, and nobody else’s', () => {
+it('removes the thoughts of a local model from a session that goes on at the vendor, and no others', () => {
   const messages = [
     { role: 'user', content: 'hi' },
     { role: 'assistant', content: [LOCAL, SIGNED, TEXT] },
@@ -26,7 +26,7 @@ it('takes the thoughts of a local model out of a session that goes on at the ven
   })
 })
 
-it('takes the reasoning items of a local model out of a responses session', () => {
+it('removes the reasoning items of a local model from a responses session', () => {
   const local = { type: 'reasoning', summary: [], encrypted_content: LOCAL_REASONING }
   const sealed = { type: 'reasoning', summary: [], encrypted_content: 'gAAA' }
   expect(strip({ input: [local, sealed, { role: 'user', content: 'hi' }] })).toEqual({
@@ -44,7 +44,7 @@ it.each(['', undefined, '0123456789abcdef0123456789abcdef'])(
   },
 )
 
-it('takes out reasoning that an engine left in plain words', () => {
+it('removes reasoning that an engine left in plain words', () => {
   const plain = { type: 'reasoning', summary: [], encrypted_content: 'I should look first.' }
   const empty = { type: 'reasoning', summary: [], encrypted_content: '' }
   const without = { type: 'reasoning', summary: [] }

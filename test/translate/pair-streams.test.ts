@@ -15,8 +15,8 @@ import {
 } from './streams.ts'
 
 /**
- * What a vendor of each dialect would stream: the chat fixtures as they are, and translated into the other dialects, where the grammar
- * checker has passed them.
+ * What a vendor of each dialect would stream: the chat fixtures as they are, and translated into the other dialects,
+ * where the grammar checker has passed them.
  */
 function vendorStream(dialect: Dialect, name: string): Buffer {
   if (dialect === 'chat') return fixture(name)

@@ -27,7 +27,7 @@ const START = { type: 'message_start', message: { id: 'm', model: 'qwen3:8b' } }
 const STOP = { type: 'message_stop' }
 const CREATED = { type: 'response.created', sequence_number: 0, response: { id: 'r', model: 'qwen3:8b', output: [] } }
 
-describe('a whole answer of an engine that speaks the style', () => {
+describe('a whole answer of an engine that speaks the dialect', () => {
   it.each([
     ['names the service model', '{"id":"1","model":"q","choices":[]}', '{"id":"1","model":"svc/fast","choices":[]}'],
     [
@@ -63,7 +63,7 @@ describe('a whole answer of an engine that speaks the style', () => {
   })
 })
 
-describe('a stream of the messages style', () => {
+describe('a messages stream of an engine', () => {
   it('names the service model at its start and nowhere else', () => {
     const delta = { type: 'content_block_delta', delta: { partial_json: '{"message":{"model":"qwen3:8b"}}' } }
     const tool = { type: 'content_block_start', content_block: { input: { model: 'x', message: 'y' } } }
@@ -89,7 +89,7 @@ describe('a stream of the messages style', () => {
     ['says what is no JSON', [...named(START), { event: null, data: 'oops' }]],
     ['says that it failed', named(START, { type: 'error', error: { message: 'x' } } as never)],
     ['says so by the name of the event only', [...named(START), { event: 'error', data: '{"message":"x"}' }]],
-    ['says so as in the chat style', [...named(START), { event: null, data: '{"error":{"message":"x"}}' }]],
+    ['reports it as in the chat dialect', [...named(START), { event: null, data: '{"error":{"message":"x"}}' }]],
   ])('is a failure where the engine %s', (_name, events) => {
     const stream = passMessagesStream({ model: 'svc/fast' })
     expect(parsed(run(stream, ...events)).at(-1)).toMatchObject({ type: 'error' })
@@ -97,7 +97,7 @@ describe('a stream of the messages style', () => {
   })
 })
 
-describe('a stream of the responses style', () => {
+describe('a responses stream of an engine', () => {
   it('names the service model in every response and nowhere else', () => {
     const delta = { type: 'response.output_text.delta', delta: '"response":{"model":"qwen3:8b"}' }
     const end = { type: 'response.completed', response: { metadata: { model: 'x' }, model: 'qwen3:8b' } }
@@ -117,7 +117,7 @@ describe('a stream of the responses style', () => {
       { sequence_number: 1, response: { error: { message: 'no slot' } } },
     ],
     [
-      'fails as in the chat style',
+      'fails as in the chat dialect',
       [...named(CREATED), { event: null, data: '{"error":{"message":"no slot"}}' }],
       { sequence_number: 1, response: { error: { message: 'no slot' } } },
     ],

@@ -4,16 +4,16 @@ import { type Json, readList, readObject } from '../../src/gateway/dialects/json
 import type { StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failure.ts'
+import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { CHECKS, pair } from './pairs.ts'
 import { callDelta, chunks, delta, finalResponse, foldMessage, parsed } from './streams.ts'
 
 const named = (...bodies: Json[]) => bodies.map((body) => ({ event: String(body.type), data: JSON.stringify(body) }))
-const feed = (stream: StreamTranslator, ...events: ReturnType<typeof named>) =>
-  events.flatMap((event) => stream.push(event))
+const feed = (stream: StreamTranslator, ...events: SseEvent[]) => events.flatMap((event) => stream.push(event))
 const messagesToChat = (body: Json = {}) => pair('chat', 'messages', { stream: true, ...body }).answer.stream()
 const toResponses = (backend: 'chat' | 'messages', body: Json = {}) =>
   pair('responses', backend, { stream: true, ...body }).answer.stream()
-const callsOf = (events: ReturnType<typeof named>): Json[] =>
+const callsOf = (events: SseEvent[]): Json[] =>
   parsed(events).flatMap((chunk) =>
     readList(readObject(readObject(readList(chunk.choices)[0]).delta).tool_calls).map(readObject),
   )
@@ -67,7 +67,7 @@ describe('calls', () => {
       delta({}, 'tool_calls'),
     ]
     const stream = pair('messages', 'chat', { stream: true }).answer.stream()
-    const message = foldMessage(feed(stream, ...(chunks(...bodies, '[DONE]') as ReturnType<typeof named>)))
+    const message = foldMessage(feed(stream, ...chunks(...bodies, '[DONE]')))
     expect(message.content.map(({ input }) => input)).toEqual([{ a: 1 }, { b: 1 }])
   })
 
@@ -86,9 +86,7 @@ describe('calls', () => {
 
   it('vllm#34887: a fragment that comes with the name of the call is kept', () => {
     const bodies = [callDelta(0, '{"x"', 'read', 'a'), callDelta(0, ':1}'), delta({}, 'tool_calls'), '[DONE]']
-    const [item] = readList(
-      finalResponse(feed(toResponses('chat'), ...(chunks(...bodies) as ReturnType<typeof named>))).output,
-    )
+    const [item] = readList(finalResponse(feed(toResponses('chat'), ...chunks(...bodies))).output)
     expect(item).toMatchObject({ type: 'function_call', arguments: '{"x":1}' })
   })
 

@@ -51,8 +51,8 @@ export function jsonFixture(name: string): unknown {
 }
 
 /**
- * These bytes in chunks, in many ways: over all of them there is one cut at every byte, and in the last one there are all of them at once. In
- * two chunks for every byte it would take the square of the length.
+ * These bytes in chunks, in many ways: over all of them there is one cut at every byte, and in the last one there are
+ * all of them at once. In two chunks for every byte it would take the square of the length.
  */
 export function cutEverywhere(bytes: Buffer): Buffer[][] {
   const cutAt = (places: readonly number[]) => [0, ...places].map((from, at) => bytes.subarray(from, places[at]))
@@ -128,7 +128,7 @@ export function parsed(events: readonly SseEvent[]): Json[] {
   return events.map(({ data }) => parseObject(data) ?? { data })
 }
 
-/** A message as a client of the messages style puts it together. */
+/** A message as a messages client puts it together. */
 export function foldMessage(events: readonly SseEvent[]): Json & { content: Json[] } {
   const content: Json[] = []
   let message: Json = {}
@@ -153,7 +153,7 @@ export function foldMessage(events: readonly SseEvent[]): Json & { content: Json
   return { ...message, content }
 }
 
-/** The response that a stream of the responses style ends with. */
+/** The response that a responses stream ends with. */
 export function finalResponse(events: readonly SseEvent[]): Json {
   return readObject(parsed(events).findLast((event) => isObject(event.response))?.response)
 }

@@ -80,7 +80,7 @@ const responsesStream = (last: string) =>
     }),
   ].join('')
 
-describe('the usage reader', () => {
+describe('the usage scanner', () => {
   it.each(ALL_FIXTURES)('finds the same in %s however its bytes are cut, as a parser finds in the whole', (name) => {
     expectUsage(fixture(name), byParsing(fixture(name)))
   })
@@ -149,7 +149,7 @@ describe('the usage reader', () => {
     expectUsage(text, expected)
   })
 
-  it('keeps no more than a bound of an object that grows for ever', () => {
+  it('keeps a bounded part of an object that never ends', () => {
     const reader = scanUsage()
     reader.push(Buffer.from('{"usage":{"a":"'))
     for (let pushed = 0; pushed < 100; pushed++) reader.push(Buffer.alloc(64 * 1024, 'x'))

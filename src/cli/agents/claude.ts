@@ -1,8 +1,6 @@
 import path from 'node:path'
-import { toBytes } from '../setup/settings-file.ts'
-import { applySplices } from '../setup/splice.ts'
-import type { Splice } from '../setup/splice.ts'
-import { setMember } from '../setup/json-text.ts'
+import { setMembers } from '../setup/json-text.ts'
+import { toByteValue } from '../setup/settings-file.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
 /** Well below the minute for which a printed token is valid. */
@@ -31,7 +29,7 @@ export const claude: Agent = {
   edit: (settings, { home, variables }) => ({
     file: path.join(variables['CLAUDE_CONFIG_DIR'] ?? path.join(home, '.claude'), 'settings.json'),
     emptyText: '{}\n',
-    splices: (text) => setAll(text, toSettings(settings)),
+    change: (text) => setMembers(text, toMembers(toSettings(settings))),
   }),
 }
 
@@ -50,16 +48,11 @@ function toSettings({ gatewayUrl, model, tokenCommand }: AgentSettings) {
   }
 }
 
-function setAll(text: string, { apiKeyHelper, env }: ReturnType<typeof toSettings>): readonly Splice[] {
-  const members: [path: string[], value: string][] = [
-    [['apiKeyHelper'], apiKeyHelper],
-    ...Object.entries(env).map(([name, value]): [string[], string] => [['env', name], value]),
+function toMembers({ apiKeyHelper, env }: ReturnType<typeof toSettings>): [path: string[], value: string][] {
+  return [
+    [['apiKeyHelper'], toByteValue(apiKeyHelper)],
+    ...Object.entries(env).map(([name, value]): [string[], string] => [['env', name], toByteValue(value)]),
   ]
-  const splices: Splice[] = []
-  for (const [member, value] of members) {
-    splices.push(setMember(applySplices(text, splices), member, toBytes(value)))
-  }
-  return splices
 }
 
 /** An argument as a POSIX shell takes it literally. */

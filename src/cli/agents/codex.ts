@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { CommandError } from '../failures.ts'
 import { toBytes } from '../setup/settings-file.ts'
-import { lineEndOf } from '../setup/splice.ts'
+import { lineEndOf, startOf } from '../setup/splice.ts'
 import type { Splice } from '../setup/splice.ts'
-import { readToml, startOf } from '../setup/toml-text.ts'
+import { readToml } from '../setup/toml-text.ts'
 import type { TomlKey, TomlOutline } from '../setup/toml-text.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
@@ -35,7 +35,7 @@ export const codex: Agent = {
   edit: (settings, { home, variables }) => ({
     file: path.join(variables['CODEX_HOME'] ?? path.join(home, '.codex'), 'config.toml'),
     emptyText: '',
-    splices: (text) => makeSplices(text, settings),
+    change: (text) => ({ splices: makeSplices(text, settings) }),
   }),
 }
 

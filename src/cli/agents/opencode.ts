@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { Environment } from '../environment.ts'
-import { setMember } from '../setup/json-text.ts'
-import { applySplices } from '../setup/splice.ts'
-import type { Splice } from '../setup/splice.ts'
+import { setMembers } from '../setup/json-text.ts'
+import { toByteValue } from '../setup/settings-file.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
 const PROVIDER = 'svc'
@@ -13,7 +12,7 @@ export const opencode: Agent = {
   program: 'opencode',
   installCommand: 'npm install -g opencode-ai',
   hint:
-    'opencode reads its key once: start it with SVC_TOKEN=$(svc token) opencode, and again when the token has expired. ' +
+    'opencode reads its key once: start it with SVC_TOKEN=$(svc token --new) opencode, and again when the token has expired. ' +
     'svc run opencode has no such limit.',
   async launch(settings, openLocalGateway) {
     const { url, key } = await openLocalGateway()
@@ -23,10 +22,13 @@ export const opencode: Agent = {
   print: (settings) => JSON.stringify(toConfig(settings, settings.gatewayUrl, KEY_FROM_ENVIRONMENT), null, 2),
   edit: (settings, environment) => ({
     file: findFile(environment),
-    emptyText: '{}\n',
-    splices: (text) => setAll(text, toConfig(settings, settings.gatewayUrl, KEY_FROM_ENVIRONMENT)),
+    emptyText: EMPTY_CONFIG,
+    change: (text) => setMembers(text, toMembers(toConfig(settings, settings.gatewayUrl, KEY_FROM_ENVIRONMENT))),
   }),
 }
+
+/** opencode writes the schema into a file that has none. */
+const EMPTY_CONFIG = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
 
 /** opencode puts the variable in when it starts. */
 const KEY_FROM_ENVIRONMENT = '{env:SVC_TOKEN}'
@@ -55,13 +57,10 @@ function findFile({ configHome, variables }: Environment): string {
   return !existsSync(json) && existsSync(jsonc) ? jsonc : json
 }
 
-function setAll(text: string, { model, small_model, provider }: ReturnType<typeof toConfig>): readonly Splice[] {
-  const members: [path: string[], value: unknown][] = [
-    [['provider', PROVIDER], provider[PROVIDER]],
-    [['small_model'], small_model],
-    [['model'], model],
+function toMembers({ model, small_model, provider }: ReturnType<typeof toConfig>): [path: string[], value: unknown][] {
+  return [
+    [['model'], toByteValue(model)],
+    [['small_model'], toByteValue(small_model)],
+    [['provider', PROVIDER], toByteValue(provider[PROVIDER])],
   ]
-  const splices: Splice[] = []
-  for (const [member, value] of members) splices.push(setMember(applySplices(text, splices), member, value))
-  return splices
 }

@@ -130,11 +130,15 @@ async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]
 /** Variables of the shell that lead programs elsewhere. */
 function checkVariables({ variables }: Environment): Finding[] {
   const isSet = (name: string) => Boolean(variables[name])
-  const findings = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL']
-    .filter(isSet)
-    .map((name) =>
-      warning('environment', `${name} is set: it wins over what svc setup writes. svc run is not affected.`),
+  const findings: Finding[] = []
+  if (isSet('ANTHROPIC_API_KEY')) {
+    findings.push(
+      warning(
+        'environment',
+        'ANTHROPIC_API_KEY is set: claude takes it instead of the settings of svc setup. svc run takes it out.',
+      ),
     )
+  }
   const proxy = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].find(isSet)
   if (proxy !== undefined && !isSet('NODE_USE_ENV_PROXY')) {
     findings.push(

@@ -5,7 +5,7 @@ import { findAgentSettings, isTemporary } from '../agents/settings.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
-import { JsonTextError } from '../setup/json-text.ts'
+import { JsonTextError } from '../setup/json-object.ts'
 import { removeSettings, writeSettings } from '../setup/settings-file.ts'
 import type { Edit } from '../setup/settings-file.ts'
 import { TomlTextError } from '../setup/toml-text.ts'
@@ -57,17 +57,18 @@ async function setup(cli: Cli, tool: AgentName | 'openai', options: Options): Pr
 }
 
 async function remove({ environment, output }: Cli, tool: AgentName): Promise<void> {
-  const isRemoved = await removeSettings(environment.folder, tool)
-  output.print(isRemoved ? `Taken out of the settings of ${tool}.` : `Nothing of svc is in the settings of ${tool}.`)
+  const { isDone, kept } = await removeSettings(environment.folder, tool)
+  output.print(isDone ? `Taken out of the settings of ${tool}.` : `Nothing of svc is in the settings of ${tool}.`)
+  if (kept.length > 0) output.note(`These stay, because they were changed since: ${kept.join(', ')}`)
 }
 
 /** A settings file that cannot be read is left as it is, and the message says where it is wrong. */
 function explained(edit: Edit): Edit {
   return {
     ...edit,
-    splices(text) {
+    change(text) {
       try {
-        return edit.splices(text)
+        return edit.change(text)
       } catch (error) {
         if (!(error instanceof JsonTextError || error instanceof TomlTextError)) throw error
         throw new CommandError(`${edit.file} cannot be read: ${error.message}. Nothing was changed.`)
@@ -83,6 +84,8 @@ async function setUpOpenAi({ environment, output }: Cli, { url, write, remove: i
   }
   const deployment = await openDeployment(environment.folder, url)
   const { gatewayUrl } = await findAgentSettings(deployment)
-  output.print(`export OPENAI_BASE_URL=${gatewayUrl}/v1\nexport OPENAI_API_KEY="$(svc token --url ${deployment.url})"`)
+  output.print(
+    `export OPENAI_BASE_URL=${gatewayUrl}/v1\nexport OPENAI_API_KEY="$(svc token --new --url ${deployment.url})"`,
+  )
   output.note('The token expires within minutes: run eval "$(svc setup openai)" again then.')
 }

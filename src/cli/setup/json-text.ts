@@ -1,33 +1,119 @@
-import { lineEndOf } from './splice.ts'
+import { JsonTextError, readDocument, readObject } from './json-object.ts'
+import type { JsonObject, Member } from './json-object.ts'
+import { applySplices, lineEndOf } from './splice.ts'
 import type { Splice } from './splice.ts'
 
-type Member = { readonly key: string; readonly start: number; readonly valueStart: number; readonly valueEnd: number }
-type JsonObject = { readonly open: number; readonly members: readonly Member[]; readonly end: number }
-
-/** A text that is not JSON, not even with comments. */
-export class JsonTextError extends Error {
-  override readonly name = 'JsonTextError'
+/** A member that was set. */
+export type SetMember = {
+  readonly path: readonly string[]
+  readonly value: unknown
+  /** What stood there before, as JSON; null where there was no such member. */
+  readonly before: string | null
 }
 
 /**
- * The change that sets a member of a JSON document, such as `['env', 'NAME']`, and touches no other byte. Comments and trailing commas
- * are allowed. Throws a `JsonTextError` when the text is no object or something on the way to the member is not.
+ * The changes that set members of a JSON document, such as `['env', 'NAME']`, and touch no other byte. Comments and trailing commas are
+ * allowed. Throws a `JsonTextError` when the text is no object or something on the way to a member is not.
  */
-export function setMember(text: string, path: readonly string[], value: unknown): Splice {
-  let object = readDocument(text)
-  for (const [depth, key] of path.entries()) {
-    // Of members with the same name the last one counts.
-    const member = object.members.findLast((each) => each.key === key)
-    const inner = path.slice(depth + 1)
-    if (!member) return insertMember(text, object, key, nest(inner, value))
-    if (inner.length === 0) return replaceValue(text, member, value)
-    object = readObject(text, member.valueStart)
+export function setMembers(
+  text: string,
+  members: readonly (readonly [path: readonly string[], value: unknown])[],
+): { readonly splices: readonly Splice[]; readonly members: readonly SetMember[] } {
+  const splices: Splice[] = []
+  const done: SetMember[] = []
+  const set = (path: readonly string[], value: unknown) => {
+    const current = applySplices(text, splices)
+    const { object, member } = findMember(current, path)
+    splices.push(
+      member ? replaceValue(current, member, value) : insertMember(current, object, path.at(-1) ?? '', value),
+    )
+    done.push({ path, value, before: member ? current.slice(member.valueStart, member.valueEnd) : null })
   }
-  throw new JsonTextError('there is no member to set')
+  // A new member goes first in its object, so the last one is set first.
+  for (const [path, value] of members.toReversed()) {
+    for (let depth = 1; depth < path.length; depth++) {
+      const parent = path.slice(0, depth)
+      if (!findMember(applySplices(text, splices), parent).member) set(parent, {})
+    }
+    set(path, value)
+  }
+  return { splices, members: done }
 }
 
-function nest(path: readonly string[], value: unknown): unknown {
-  return path.reduceRight((inner, key) => ({ [key]: inner }), value)
+/**
+ * Takes members out of a document that somebody has rewritten since they were set, whatever it looks like now. A member that has another
+ * value by now stays, and is named.
+ */
+export function unsetMembers(
+  text: string,
+  members: readonly SetMember[],
+): { readonly text: string; readonly kept: readonly string[] } {
+  const kept: string[] = []
+  let current = text
+  for (const { path, value, before } of members.toReversed()) {
+    const found = findIfThere(current, path)
+    if (!found) continue
+    const { object, member } = found
+    const isOurs = isSame(current.slice(member.valueStart, member.valueEnd), value)
+    if (isOurs)
+      current = applySplices(current, [
+        before === null ? removeMember(object, member, current) : restoreValue(current, member, before),
+      ])
+    else if (!isEmptied(value)) kept.push(path.join('.'))
+  }
+  return { text: current, kept }
+}
+
+/** An object that was made to hold members; others may have been put into it. */
+function isEmptied(value: unknown): boolean {
+  return JSON.stringify(value) === '{}'
+}
+
+function isSame(json: string, value: unknown): boolean {
+  try {
+    return JSON.stringify(JSON.parse(json)) === JSON.stringify(value)
+  } catch {
+    // With comments in it: not what was written.
+    return false
+  }
+}
+
+type Found = { readonly object: JsonObject; readonly member: Member | undefined }
+
+/** The object that holds a member, and the member; of members with the same name the last one counts. */
+function findMember(text: string, path: readonly string[]): Found {
+  let object = readDocument(text)
+  for (const key of path.slice(0, -1)) {
+    const parent = object.members.findLast((each) => each.key === key)
+    if (!parent) throw new JsonTextError(`there is no object named ${key}`)
+    object = readObject(text, parent.valueStart)
+  }
+  return { object, member: object.members.findLast((each) => each.key === path.at(-1)) }
+}
+
+function findIfThere(text: string, path: readonly string[]): { object: JsonObject; member: Member } | null {
+  for (let depth = 1; depth < path.length; depth++) {
+    const { member } = findMember(text, path.slice(0, depth))
+    if (!member || text[member.valueStart] !== '{') return null
+  }
+  const { object, member } = findMember(text, path)
+  return member ? { object, member } : null
+}
+
+/** With the comma that separates it from its neighbour. */
+function removeMember({ open, members, end }: JsonObject, member: Member, text: string): Splice {
+  const at = members.indexOf(member)
+  const [previous, next] = [members[at - 1], members[at + 1]]
+  const [from, to] = next
+    ? [member.start, next.start]
+    : previous
+      ? [previous.valueEnd, member.valueEnd]
+      : [open + 1, end - 1]
+  return { at: from, removed: text.slice(from, to), added: '' }
+}
+
+function restoreValue(text: string, { valueStart, valueEnd }: Member, json: string): Splice {
+  return { at: valueStart, removed: text.slice(valueStart, valueEnd), added: json }
 }
 
 /** The key is part of the change, so that the change can be found again. */
@@ -53,81 +139,4 @@ function insertMember(text: string, { open, members }: JsonObject, key: string, 
 /** The blanks that the line of a place begins with. */
 function indentAt(text: string, at: number): string {
   return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', at) + 1, at))?.[0] ?? ''
-}
-
-function readDocument(text: string): JsonObject {
-  const object = readObject(text, skipBlanks(text, startOf(text)))
-  if (skipBlanks(text, object.end) !== text.length) throw new JsonTextError('something follows the object')
-  return object
-}
-
-/** Behind a byte order mark, in a text whose characters are bytes. */
-function startOf(text: string): number {
-  return text.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0
-}
-
-function readObject(text: string, open: number): JsonObject {
-  if (text[open] !== '{') throw new JsonTextError(`there is no object at ${placeOf(text, open)}`)
-  const members: Member[] = []
-  for (let at = skipBlanks(text, open + 1); ;) {
-    if (text[at] === '}') return { open, members, end: at + 1 }
-    const member = readMember(text, at)
-    members.push(member)
-    at = skipBlanks(text, member.valueEnd)
-    if (text[at] === ',') at = skipBlanks(text, at + 1)
-    else if (text[at] !== '}') throw new JsonTextError(`a comma is missing at ${placeOf(text, at)}`)
-  }
-}
-
-function readMember(text: string, start: number): Member {
-  const keyEnd = skipString(text, start)
-  const colon = skipBlanks(text, keyEnd)
-  if (text[colon] !== ':') throw new JsonTextError(`a colon is missing at ${placeOf(text, colon)}`)
-  const valueStart = skipBlanks(text, colon + 1)
-  return { key: parseKey(text, start, keyEnd), start, valueStart, valueEnd: skipValue(text, valueStart) }
-}
-
-function parseKey(text: string, start: number, end: number): string {
-  try {
-    return JSON.parse(text.slice(start, end)) as string
-  } catch {
-    throw new JsonTextError(`the name at ${placeOf(text, start)} is not valid`)
-  }
-}
-
-function skipValue(text: string, at: number): number {
-  if (text[at] === '"') return skipString(text, at)
-  if (text[at] === '{') return readObject(text, at).end
-  if (text[at] === '[') return skipArray(text, at)
-  const word = /^(?:true|false|null|-?\d[\d.eE+-]*)/.exec(text.slice(at, at + 64))?.[0]
-  if (!word) throw new JsonTextError(`a value is missing at ${placeOf(text, at)}`)
-  return at + word.length
-}
-
-function skipArray(text: string, open: number): number {
-  for (let at = skipBlanks(text, open + 1); ;) {
-    if (text[at] === ']') return at + 1
-    at = skipBlanks(text, skipValue(text, at))
-    if (text[at] === ',') at = skipBlanks(text, at + 1)
-    else if (text[at] !== ']') throw new JsonTextError(`a comma is missing at ${placeOf(text, at)}`)
-  }
-}
-
-function skipString(text: string, at: number): number {
-  const string = /"(?:[^"\\\n]|\\[^\n])*"/y
-  string.lastIndex = at
-  if (!string.test(text)) throw new JsonTextError(`a string is missing at ${placeOf(text, at)}`)
-  return string.lastIndex
-}
-
-/** White space and comments. */
-function skipBlanks(text: string, at: number): number {
-  const blanks = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
-  blanks.lastIndex = at
-  blanks.test(text)
-  return blanks.lastIndex
-}
-
-function placeOf(text: string, at: number): string {
-  return `line ${text.slice(0, at).split('\n').length}`
 }

@@ -31,3 +31,8 @@ export function revertInChanged(text: string, splices: readonly Splice[]): strin
 export function lineEndOf(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n'
 }
+
+/** Where a text begins behind its byte order mark, if it has one. A character is a byte. */
+export function startOf(text: string): number {
+  return text.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0
+}

@@ -1,3 +1,5 @@
+import { startOf } from './splice.ts'
+
 /** What of a TOML document stands before its first table, and which tables there are. */
 export type TomlOutline = {
   readonly keys: readonly TomlKey[]
@@ -72,11 +74,6 @@ function match(pattern: RegExp, text: string, at: number): string | null {
 
 function skip(pattern: RegExp, text: string, at: number): number {
   return at + (match(pattern, text, at)?.length ?? 0)
-}
-
-/** Behind a byte order mark, in a text whose characters are bytes. */
-export function startOf(text: string): number {
-  return text.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0
 }
 
 function bareName(name: string): string {

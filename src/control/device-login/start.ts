@@ -87,21 +87,28 @@ const MAX_USER_CODE_TRIES = 3
 export function makeStartLogin(needs: Needs): StartLogin {
   const { logins, findInvitation, mailer, settings, limits, clock, log } = needs
 
-  /** The invitation of an address; throws when there is none, or when no email can be sent to it. */
+  /** The invitation of an address; throws when there is none. */
   async function admit(typed: string, { team, startIp }: LoginRequest): Promise<Invitation> {
     const email = toEmail(typed)
     if (!email) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
     const network = networkKey(startIp)
-    const wait = await limits.notInvited.waitSeconds(network)
-    if (wait > 0) throw new ApiError('rate_limited', { retryAfterSeconds: wait })
-    const invitation = await findInvitation(email, team ? parseTeamName(team) : null)
-    if (!invitation) {
-      await limits.notInvited.note(network)
-      throw new ApiError('not_invited')
+    // Counted before the look-up and refunded after it, so that concurrent requests cannot pass the limit together.
+    await limits.notInvited.take(network)
+    let isUnknown = false
+    try {
+      const invitation = await findInvitation(email, team ? parseTeamName(team) : null)
+      isUnknown = invitation === null
+      if (!invitation) throw new ApiError('not_invited')
+      return invitation
+    } finally {
+      if (!isUnknown) await limits.notInvited.refund(network)
     }
+  }
+
+  /** Counts an email to the address; throws when none can be sent to it. */
+  async function admitMail({ email }: Invitation): Promise<void> {
     if (!mailer) throw new ApiError('email_unavailable')
-    await limits.mails.take(invitation.email)
-    return invitation
+    await limits.mails.take(email)
   }
 
   async function save(invitation: Invitation | null, request: LoginRequest): Promise<SavedLogin> {
@@ -152,6 +159,7 @@ export function makeStartLogin(needs: Needs): StartLogin {
   return async (request) => {
     await limits.starts.take(networkKey(request.startIp))
     const invitation = request.email === null ? null : await admit(request.email, request)
+    if (invitation) await admitMail(invitation)
     const login = await save(invitation, request)
     if (invitation && mailer) await sendLink(mailer, invitation, login, request)
     log.info({ loginId: login.id, ...(invitation && { accountId: invitation.accountId }) }, 'device_login.started')

@@ -1,4 +1,4 @@
-import { networkKey } from '../../http/rate-limit.ts'
+import { networkKey, refundAll, tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -41,13 +41,18 @@ export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes 
       { limit: limits.account, key: caller.accountId },
       { limit: limits.network, key: networkKey(ip) },
     ]
-    const waits = await Promise.all(counters.map(({ limit, key }) => limit.waitSeconds(key)))
+    // Every try counts until its code turns out to be known, so that concurrent guesses cannot pass the limit together.
     // After too many wrong codes the right one is refused too; otherwise guessing would still find it.
-    if (Math.max(...waits) > 0) return { verdict: 'too_many', waitSeconds: Math.max(...waits) }
-
-    const found = await lookUp(caller, userCode)
-    if (found.verdict === 'not_found') await Promise.all(counters.map(({ limit, key }) => limit.note(key)))
-    return found
+    const waitSeconds = await tryTakeAll(counters)
+    if (waitSeconds > 0) return { verdict: 'too_many', waitSeconds }
+    let isWrong = false
+    try {
+      const found = await lookUp(caller, userCode)
+      isWrong = found.verdict === 'not_found'
+      return found
+    } finally {
+      if (!isWrong) await refundAll(counters)
+    }
   }
 
   async function lookUp(caller: Caller, userCode: string): Promise<Exclude<Lookup, { verdict: 'too_many' }>> {

@@ -5,9 +5,10 @@ import type { CacheMark, NeutralRequest, Part, Tool, Turn } from './neutral.ts'
 const MAX_MARKS = 4
 
 /**
- * The request with the cache marks that its backend takes. A client's own marks are never moved or replaced, because a mark at another
- * place misses every cache; where there are too many, the earliest ones of the messages go first. `generate`: marks are set where the
- * client set none. `onTools`: tools can be marked; elsewhere their mark goes to the last system part.
+ * The request with the cache marks that its backend takes. A client's own marks are never moved or replaced, because a
+ * mark at another place misses every cache; where there are too many, the earliest ones of the messages go first.
+ * `generate`: marks are set where the client set none. `onTools`: tools can be marked; elsewhere their mark goes to the
+ * last system part.
  */
 export function planCacheMarks(
   request: NeutralRequest,

@@ -1,7 +1,9 @@
 import type { Dialect } from './dialect.ts'
 import type { Effort } from './neutral.ts'
 
-/** What a model of a backend can be asked. A model that nothing is known of has the cautious values of `DEFAULT_CAPS`. */
+/**
+ * What a model of a backend can be asked. A model that nothing is known of has the cautious values of `DEFAULT_CAPS`.
+ */
 export type ModelCaps = {
   /** System texts in the middle of a conversation. Where they are refused they go into the user's turn, marked. */
   readonly midSystem: boolean
@@ -13,7 +15,10 @@ export type ModelCaps = {
   readonly thinking: 'adaptive' | 'budget' | 'none'
   /** The efforts that the model knows, from the least; any other goes to the nearest lower one, or to the first. */
   readonly efforts: readonly Effort[]
-  /** Whether an effort is sent that a client's agent sends with every call. Some engines refuse any for models that cannot reason. */
+  /**
+   * Whether an effort is sent that a client's agent sends with every call. Some engines refuse any for models that
+   * cannot reason.
+   */
   readonly effortHints: boolean
   /** The most tokens an answer may have; sent where the dialect demands a limit and the client gave none. */
   readonly maxOutput: number

@@ -13,8 +13,9 @@ const PDF_BYTES_PER_TOKEN = 20
 const MARGIN = 1.1
 
 /**
- * An estimate of the tokens of a messages request, for a backend that cannot count. It is meant to be too high and not too low, because
- * agents shorten a conversation too late by a number that is too low. Counts texts, tool schemas, calls, results, images and documents.
+ * An estimate of the tokens of a messages request, for a backend that cannot count. It is meant to be too high and not
+ * too low, because agents shorten a conversation too late by a number that is too low. Counts texts, tool schemas,
+ * calls, results, images and documents.
  */
 export function estimateTokens(body: Json): { readonly inputTokens: number } | { readonly refused: Refusal } {
   return orRefused(() => {

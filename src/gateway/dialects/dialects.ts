@@ -10,7 +10,10 @@ export const DIALECTS: Readonly<Record<Dialect, DialectTraits>> = {
   messages: MESSAGES,
 }
 
-/** Every member of a request, in any dialect, that limits the tokens of its answer: an engine may read another dialect's too. */
+/**
+ * Every member of a request, in any dialect, that limits the tokens of its answer: an engine may read another dialect's
+ * too.
+ */
 export const TOKEN_LIMITS: readonly string[] = [
   ...new Set(Object.values(DIALECTS).flatMap(({ tokenLimits }) => tokenLimits)),
 ]

@@ -7,7 +7,9 @@ export type FailureRow = {
   /** `type` and `code` of the chat and the responses dialect. */
   readonly type: string
   readonly code: string | null
-  /** `code` of a response that failed while it streamed: some codes stop an agent at once, any other makes it ask again. */
+  /**
+   * `code` of a response that failed while it streamed: some codes stop an agent at once, any other makes it ask again.
+   */
   readonly streamCode: string
   /** Of the messages dialect, where its status differs. */
   readonly messagesStatus?: number
@@ -15,9 +17,9 @@ export type FailureRow = {
 }
 
 /**
- * What the service's account did wrong is never 401 or 403: clients would throw their own token away. A prompt that is too long is never
- * 413, at which agents give up without compacting. An overload in a stream is `server_error`, because an agent stops after one try at the
- * vendor's own code for it.
+ * What the service's account did wrong is never 401 or 403: clients would throw their own token away. A prompt that is
+ * too long is never 413, at which agents give up without compacting. An overload in a stream is `server_error`, because
+ * an agent stops after one try at the vendor's own code for it.
  */
 export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = {
   invalid: row(400, 'invalid_request_error', null, 'invalid_prompt', 'invalid_request_error'),

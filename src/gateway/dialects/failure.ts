@@ -2,8 +2,8 @@ import { isObject, readName, readObject, readText } from './json/read-json.ts'
 
 /**
  * What went wrong, by what a client can do about it:
- * - `invalid`: the request is at fault; `context`: its prompt is too long, which clients cure by compacting it; `tooLarge`: it has too many
- *   bytes; `filter`: its content is not allowed; `notFound`: there is no such model;
+ * - `invalid`: the request is at fault; `context`: its prompt is too long, which clients cure by compacting it;
+ *   `tooLarge`: it has too many bytes; `filter`: its content is not allowed; `notFound`: there is no such model;
  * - `rateLimit`, `overloaded`, `timeout`: a later call may succeed;
  * - `account`, `quota`: the service's own account at the backend is at fault;
  * - `failed`: the backend is at fault, or its answer broke.
@@ -29,8 +29,8 @@ export function backendFailed(message: string): Failure {
 }
 
 /**
- * The failure that the body of an error answer or an error event tells of, in any of the shapes in use. Its own words come before its
- * status, which some servers choose badly; a stream has no status.
+ * The failure that the body of an error answer or an error event tells of, in any of the shapes in use. Its own words
+ * come before its status, which some servers choose badly; a stream has no status.
  */
 export function readFailure(value: unknown, status: number | null = null): Failure {
   const body = readObject(value)
@@ -52,8 +52,20 @@ function kindOf(names: string, message: string, status: number | null): FailureK
   return named?.[1] ?? (status === null ? 'failed' : kindOfStatus(status))
 }
 
-const CONTEXT_EXCEEDED =
-  /context_length_exceeded|exceed_context_size|maximum context length|exceeds? the (available )?context|context size has been exceeded|prompt is too long|prompt too long|input length and|too many tokens|longer than the model's context/i
+const CONTEXT_EXCEEDED = new RegExp(
+  [
+    'context_length_exceeded',
+    'exceed_context_size',
+    'maximum context length',
+    'exceeds? the (available )?context',
+    'context size has been exceeded',
+    'prompt (is )?too long',
+    'input length and',
+    'too many tokens',
+    "longer than the model's context",
+  ].join('|'),
+  'i',
+)
 
 /** The words of llama.cpp, which reports it as a failure of the server. */
 const UNREADABLE = /\b(image|audio|video) input is not supported\b/i
@@ -92,7 +104,10 @@ function kindOfStatus(status: number): FailureKind {
   return STATUS_KINDS.get(status) ?? (status >= 400 && status < 500 ? 'invalid' : 'failed')
 }
 
-/** The status of an engine's error for a client: what the client can cure is 400, also where the engine answers as if it had failed itself. */
+/**
+ * The status of an engine's error for a client: what the client can cure is 400, also where the engine answers as if it
+ * had failed itself.
+ */
 export function statusOf(status: number, { kind, message }: Failure): number {
   return (kind === 'context' || isUnreadable(message)) && status >= 500 ? 400 : status
 }

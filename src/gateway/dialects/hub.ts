@@ -5,7 +5,10 @@ import type { Json } from './json/read-json.ts'
 import type { AnswerEvent, AnswerSeal, NeutralRequest, Seal, Tool } from './neutral.ts'
 import type { SseEvent } from './sse/decode.ts'
 
-/** What a translation needs besides the call. Ids and the time are passed in, so that the same call gives the same answer. */
+/**
+ * What a translation needs besides the call. Ids and the time are passed in, so that the same call gives the same
+ * answer.
+ */
 export type TranslationContext = {
   /** The service's model id, which the answer names. */
   readonly model: string
@@ -16,11 +19,16 @@ export type TranslationContext = {
   readonly createdAt: number
   /** What the model can be asked; without it, the cautious values of the backend's dialect. */
   readonly caps?: ModelCaps
-  /** Carries reasoning through clients that know nothing of the backend; without it, reasoning is shown and never sent back. */
+  /**
+   * Carries reasoning through clients that know nothing of the backend; without it, reasoning is shown and never sent
+   * back.
+   */
   readonly seals?: Seals
 }
 
-/** Packs a backend's reasoning into the one opaque field that a client gives back, and opens what a client gave back. */
+/**
+ * Packs a backend's reasoning into the one opaque field that a client gives back, and opens what a client gave back.
+ */
 export type Seals = {
   write(seal: AnswerSeal, text: string): string
   /** Null for what is no seal of this backend, this team and this text. */

@@ -3,8 +3,8 @@ import { isObject, type Json, readList } from './json/read-json.ts'
 import { isSealed } from './seals.ts'
 
 /**
- * Stands where a vendor puts the signature or the encrypted form of its model's reasoning, for reasoning that is not sealed. Vendors refuse
- * a history with reasoning that they did not sign; by this mark it is found again.
+ * Stands where a vendor puts the signature or the encrypted form of its model's reasoning, for reasoning that is not
+ * sealed. Vendors refuse a history with reasoning that they did not sign; by this mark it is found again.
  */
 export const LOCAL_REASONING = 'svc-local-reasoning'
 
@@ -18,8 +18,8 @@ export function hasLocalReasoning(body: Json): boolean {
 }
 
 /**
- * The body without the reasoning that no vendor takes, for a session that goes on at a vendor. Bodies without any are the same bytes; in
- * others only `messages` or `input` is written anew.
+ * The body without the reasoning that no vendor takes, for a session that goes on at a vendor. Bodies without any are
+ * the same bytes; in others only `messages` or `input` is written anew.
  */
 export function withoutLocalReasoning(bytes: Buffer): Buffer {
   const scanned = scanTopLevel(bytes)
@@ -45,7 +45,9 @@ function withoutThoughts(message: unknown): unknown[] {
   return content.length === 0 && rest.content.length > 0 ? [] : [{ ...rest, content } satisfies Json]
 }
 
-/** Engines that speak the dialect leave a thought unsigned, or put 32 hexadecimal digits in the place of a signature. */
+/**
+ * Engines that speak the dialect leave a thought unsigned, or put 32 hexadecimal digits in the place of a signature.
+ */
 function isLocalThought(block: unknown): boolean {
   if (!isObject(block)) return false
   if (block.type === 'redacted_thinking') return isSealed(block.data)
@@ -55,7 +57,9 @@ function isLocalThought(block: unknown): boolean {
   return isSealed(signature) || /^([0-9a-f]{32})?$/.test(signature)
 }
 
-/** ... and nothing, or their reasoning in plain words, where a vendor's is encrypted: words have spaces between them. */
+/**
+ * ... and nothing, or their reasoning in plain words, where a vendor's is encrypted: words have spaces between them.
+ */
 function isLocalItem(item: unknown): boolean {
   if (!isObject(item) || item.type !== 'reasoning') return false
   const { encrypted_content: sealed } = item

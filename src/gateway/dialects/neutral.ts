@@ -2,9 +2,9 @@ import type { Dialect } from './dialect.ts'
 import type { Failure } from './failure.ts'
 
 /**
- * A call and its answer, written in no dialect. This model is a superset of all three, so that a reader loses nothing and each writer
- * decides what its dialect can carry. Nothing is joined, moved or renamed before a writer. Values that only pass through, such as JSON
- * schemas, stay the parsed JSON that they were.
+ * A call and its answer, written in no dialect. This model is a superset of all three, so that a reader loses nothing
+ * and each writer decides what its dialect can carry. Nothing is joined, moved or renamed before a writer. Values that
+ * only pass through, such as JSON schemas, stay the parsed JSON that they were.
  */
 
 /** A request. Lists are empty and values null where the client said nothing. */
@@ -59,7 +59,9 @@ export type Source =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'text'; readonly text: string }
 
-/** `seal` is null where the payload of the backend that wrote it is not known to be genuine, or is another backend's. */
+/**
+ * `seal` is null where the payload of the backend that wrote it is not known to be genuine, or is another backend's.
+ */
 export type ReasoningPart = { readonly type: 'reasoning'; readonly text: string; readonly seal: Seal | null }
 
 /** `input` is JSON text as it was written; of a custom tool it is the free text. */
@@ -74,8 +76,9 @@ export type ResultPart = {
 }
 
 /**
- * Reasoning in the form in which its backend wants it back. `signed` and `redacted` are of messages backends, `encrypted` of responses
- * backends, `plain` of chat backends, which sign nothing. `before`: the id of the call that this reasoning precedes.
+ * Reasoning in the form in which its backend wants it back. `signed` and `redacted` are of messages backends,
+ * `encrypted` of responses backends, `plain` of chat backends, which sign nothing. `before`: the id of the call that
+ * this reasoning precedes.
  */
 export type Seal = {
   readonly kind: 'signed' | 'redacted' | 'encrypted' | 'plain'
@@ -136,7 +139,10 @@ export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 
 export type ReasoningWish = {
   /** A word from `Effort`, or one that only a vendor knows. */
   readonly effort: string | null
-  /** The client's agent sends an effort with every call, whatever the model: where it is not known to work, it is left out. */
+  /**
+   * The client's agent sends an effort with every call, whatever the model: where it is not known to work, it is left
+   * out.
+   */
   readonly effortIsHint: boolean
   /** Whether the client wants to see the reasoning; null where it did not say. */
   readonly show: boolean | null
@@ -159,7 +165,10 @@ export type Hints = {
   readonly verbosity: string | null
 }
 
-/** Tokens of an answer. `input` includes `cached` and `written`; `output` includes `reasoning`. `writtenLong` is a part of `written`. */
+/**
+ * Tokens of an answer. `input` includes `cached` and `written`; `output` includes `reasoning`. `writtenLong` is a part
+ * of `written`.
+ */
 export type AnswerUsage = {
   readonly input: number
   readonly cached: number
@@ -170,8 +179,8 @@ export type AnswerUsage = {
 }
 
 /**
- * Why an answer ended. A call that was cut off must not be carried out, so `length`, `context` and `filter` win over `tools`. `pause`: the
- * backend stopped in a long turn and wants to be asked again.
+ * Why an answer ended. A call that was cut off must not be carried out, so `length`, `context` and `filter` win over
+ * `tools`. `pause`: the backend stopped in a long turn and wants to be asked again.
  */
 export type Finish = 'stop' | 'stopSequence' | 'length' | 'context' | 'tools' | 'filter' | 'refusal' | 'pause'
 
@@ -204,7 +213,7 @@ export type FinishEvent = {
 export type FailEvent = { readonly type: 'fail'; readonly failure: Failure; readonly usage: AnswerUsage | null }
 
 /**
- * An answer as it comes: `start` once, then parts one after the other, each opened before its deltas and closed before the next one, then
- * one `finish` or `fail`. A `fail` may also come first.
+ * An answer as it comes: `start` once, then parts one after the other, each opened before its deltas and closed before
+ * the next one, then one `finish` or `fail`. A `fail` may also come first.
  */
 export type AnswerEvent = { readonly type: 'start' } | PartEvent | FinishEvent | FailEvent

@@ -21,8 +21,9 @@ export type OfferedTool = Tool & ClientTool
 const PLACEHOLDER = 'DeferredToolPlaceholder'
 
 /**
- * Chooses what a backend is offered. Web search is withheld where there is none, because agents offer it with every request and a model
- * may choose not to use it; it is refused where the request relies on it. Any other hosted tool is refused by name.
+ * Chooses what a backend is offered. Web search is withheld where there is none, because agents offer it with every
+ * request and a model may choose not to use it; it is refused where the request relies on it. Any other hosted tool is
+ * refused by name.
  */
 export function offerTools({ tools, turns, choice, parallel }: NeutralRequest, caps: ModelCaps): ToolOffer {
   const added = new Set(turns.flatMap(({ parts }) => parts.flatMap(namesAdded)).flatMap(({ names }) => names))

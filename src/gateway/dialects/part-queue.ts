@@ -29,8 +29,9 @@ type Entry = {
 }
 
 /**
- * Puts the parts of an answer one after the other: a backend may have several open at once, and the pieces of later ones wait. A text of
- * white space alone and reasoning without text and seal are no parts, because vendors refuse them in a history.
+ * Puts the parts of an answer one after the other: a backend may have several open at once, and the pieces of later
+ * ones wait. A text of white space alone and reasoning without text and seal are no parts, because vendors refuse them
+ * in a history.
  */
 export function makePartQueue(): PartQueue {
   const entries = new Map<string, Entry>()
@@ -48,26 +49,6 @@ export function makePartQueue(): PartQueue {
       waiting.shift()
     }
     return events
-  }
-
-  function say(entry: Entry, events: PartEvent[]): void {
-    const { part } = entry
-    const isSubstantial = part.kind === 'tool' || entry.text.trim() !== '' || Boolean(entry.end?.seal)
-    if (!entry.isOpen && isSubstantial) {
-      entry.isOpen = true
-      events.push({ type: 'open', part })
-    }
-    if (!entry.isOpen || entry.sent === entry.text.length) return
-    events.push({ type: 'delta', part, text: entry.text.slice(entry.sent) })
-    entry.sent = entry.text.length
-  }
-
-  function finish(entry: Entry, end: PartEnd): void {
-    if (entry.end) return
-    if (end.text?.startsWith(entry.text)) entry.text = end.text
-    // A call without arguments.
-    if (entry.part.kind === 'tool' && entry.part.tool.kind === 'function' && entry.text === '') entry.text = '{}'
-    entry.end = end
   }
 
   return {
@@ -97,4 +78,24 @@ export function makePartQueue(): PartQueue {
     has: (kind) => [...entries.values()].some((entry) => entry.isOpen && entry.part.kind === kind),
     knows: (key) => entries.has(key),
   }
+}
+
+function say(entry: Entry, events: PartEvent[]): void {
+  const { part } = entry
+  const isSubstantial = part.kind === 'tool' || entry.text.trim() !== '' || Boolean(entry.end?.seal)
+  if (!entry.isOpen && isSubstantial) {
+    entry.isOpen = true
+    events.push({ type: 'open', part })
+  }
+  if (!entry.isOpen || entry.sent === entry.text.length) return
+  events.push({ type: 'delta', part, text: entry.text.slice(entry.sent) })
+  entry.sent = entry.text.length
+}
+
+function finish(entry: Entry, end: PartEnd): void {
+  if (entry.end) return
+  if (end.text?.startsWith(entry.text)) entry.text = end.text
+  // A call without arguments.
+  if (entry.part.kind === 'tool' && entry.part.tool.kind === 'function' && entry.text === '') entry.text = '{}'
+  entry.end = end
 }

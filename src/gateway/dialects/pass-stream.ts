@@ -40,7 +40,10 @@ export function passTypedEvents({ stateAfter, show, fail }: PassedDialect): Stre
   }
 }
 
-/** An error in a shape that the dialect does not know, so that its clients would not see it: llama.cpp writes the chat dialect's. */
+/**
+ * An error in a shape that the dialect does not know, so that its clients would not see it: llama.cpp writes the chat
+ * dialect's.
+ */
 function isForeignError({ event }: SseEvent, { type, error }: Json): boolean {
   return type !== 'error' && (event === 'error' || (type === undefined && error !== undefined))
 }

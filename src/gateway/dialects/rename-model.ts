@@ -27,8 +27,8 @@ export function renameInside(event: SseEvent, member: string, model: string): Ss
 }
 
 /**
- * The event with another top-level `model`. Quotes are escaped inside of JSON texts, so where these characters are there once, they are
- * the member; any other event is scanned. `served`: the model that the event names.
+ * The event with another top-level `model`. Quotes are escaped inside of JSON texts, so where these characters are
+ * there once, they are the member; any other event is scanned. `served`: the model that the event names.
  */
 export function renameEvent(event: SseEvent, served: string | null, model: string): SseEvent {
   const { data } = event

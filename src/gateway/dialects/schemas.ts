@@ -1,6 +1,8 @@
 import { isObject, type Json, readList } from './json/read-json.ts'
 
-/** Whether every object of a JSON schema is closed and requires all of its properties, which strict decoding demands. */
+/**
+ * Whether every object of a JSON schema is closed and requires all of its properties, which strict decoding demands.
+ */
 export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema)
   if (!isObject(schema)) return true
@@ -12,7 +14,7 @@ export function isStrictSchema(schema: unknown): boolean {
   return Object.values(schema).every(isStrictSchema)
 }
 
-/** A schema of an object: any other is wrapped, because arguments are objects in every dialect. */
+/** A schema of an object. Another schema is wrapped, because arguments are objects in every dialect. */
 export function toObjectSchema(schema: unknown): Json {
   if (!isObject(schema)) return { type: 'object', properties: {} }
   if (schema.type === 'object') return schema

@@ -10,7 +10,9 @@ export type SealNeeds = {
   readonly model: string
   /** Reasoning of one team is never replayed by another through the service's account. */
   readonly team: string
-  /** Derived from the backend's credential; null where it has none, so that only reasoning without a payload is carried. */
+  /**
+   * Derived from the backend's credential; null where it has none, so that only reasoning without a payload is carried.
+   */
   readonly key: Uint8Array | null
 }
 
@@ -25,14 +27,17 @@ export function isSealed(value: unknown): value is string {
   return typeof value === 'string' && value.startsWith(`${PREFIX}.`)
 }
 
-/** How many characters of the reasoning belong to this seal: in the chat dialect all reasoning of a turn is one text. */
+/**
+ * How many characters of the reasoning belong to this seal: in the chat dialect all reasoning of a turn is one text.
+ */
 export function sealedLength(sealed: string): number {
   return readCount(parseObject(readHead(sealed))?.l) ?? 0
 }
 
 /**
- * Seals of the form `svc1.<head>.<payload>.<mac>`: the head says whose the payload is, the payload is the backend's own text, and the mac
- * covers both, the team and the reasoning that was shown. An edited text, another team, another backend or another account does not open.
+ * Seals of the form `svc1.<head>.<payload>.<mac>`: the head says whose the payload is, the payload is the backend's own
+ * text, and the mac covers both, the team and the reasoning that was shown. An edited text, another team, another
+ * backend or another account does not open.
  */
 export function makeSeals({ backend, model, team, key }: SealNeeds): Seals {
   const macOf = (signed: string, text: string): string =>

@@ -37,8 +37,8 @@ export function requireObjects(): Stage {
 const CUT: ReadonlySet<string> = new Set(['length', 'context', 'filter'])
 
 /**
- * Holds the end of a reasoning part back until the next event, which tells the call that the reasoning precedes: a client may move its
- * calls behind all else before it sends the turn back.
+ * Holds the end of a reasoning part back until the next event, which tells the call that the reasoning precedes: a
+ * client may move its calls behind all else before it sends the turn back.
  */
 export function addFollowingCall(): Stage {
   let held: (PartEvent & { readonly type: 'close' }) | null = null
@@ -54,8 +54,8 @@ export function addFollowingCall(): Stage {
 }
 
 /**
- * Ends the text at the first stop sequence, for a backend that knows none. So many characters are held back that a sequence which is cut
- * by two deltas is found.
+ * Ends the text at the first stop sequence, for a backend that knows none. So many characters are held back that a
+ * sequence which is cut by two deltas is found.
  */
 export function enforceStops(stops: readonly string[]): Stage {
   const kept = Math.max(0, ...stops.map(({ length }) => length)) - 1

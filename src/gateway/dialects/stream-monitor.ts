@@ -9,7 +9,10 @@ export type MonitoredDialect = {
   readonly see?: (chunk: Buffer) => void
 }
 
-/** Watches a stream of one dialect pass. Of a chunk it reads the last four bytes, and more only where the dialect asks for it. */
+/**
+ * Watches a stream of one dialect pass. Of a chunk it reads the last four bytes, and more only where the dialect asks
+ * for it.
+ */
 export function makeStreamMonitor(
   { endings, failureEvent, see }: MonitoredDialect,
   { untilClosed }: { readonly untilClosed: boolean },

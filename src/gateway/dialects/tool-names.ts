@@ -9,11 +9,11 @@ export type ToolNames = {
 }
 
 /**
- * Names the tools and calls of a request. A valid name stays; a tool of a namespace is `namespace__name`. A name that had to be cleaned or
- * shortened, or that two tools would share, ends in 8 hexadecimal digits of its SHA-256. So a name depends on the request alone, never on
- * the order of its tools, and a session keeps its names.
+ * Names the tools and calls of a request. A valid name stays; a tool of a namespace is `namespace__name`. A name that
+ * had to be cleaned or shortened, or that two tools would share, ends in 8 hexadecimal digits of its SHA-256. So a name
+ * depends on the request alone, never on the order of its tools, and a session keeps its names.
  */
-export function nameTools({ tools, turns }: NeutralRequest, maxLength: number): ToolNames {
+export function nameTools({ tools, turns }: Pick<NeutralRequest, 'tools' | 'turns'>, maxLength: number): ToolNames {
   const found = new Map<string, ToolRef>()
   const add = (tool: ToolRef): void => void found.set(keyOf(tool), tool)
   for (const tool of tools) if (tool.kind !== 'hosted') add(tool)
@@ -36,7 +36,10 @@ export function nameTools({ tools, turns }: NeutralRequest, maxLength: number): 
   }
 }
 
-/** Ids that every vendor takes stay; any other becomes one that is always the same, so that calls and results still match. */
+/**
+ * Ids that every vendor takes stay; any other becomes one that is always the same, so that calls and results still
+ * match.
+ */
 export function toCallId(id: string): string {
   return isValid(id, 64) ? id : `call_${createHash('sha256').update(id).digest('base64url')}`
 }
@@ -59,13 +62,16 @@ function isValid(name: string, maxLength: number): boolean {
 }
 
 function hashedName(tool: ToolRef, maxLength: number): string {
-  const hash = createHash('sha256').update(keyOf(tool)).digest('hex').slice(0, 8)
+  const hash = createHash('sha256')
+    .update(JSON.stringify([tool.kind, tool.namespace, tool.name]))
+    .digest('hex')
+    .slice(0, 8)
   const clean = plainName(tool).replaceAll(/[^a-zA-Z0-9_-]/g, '_')
   return `${clean.slice(0, maxLength - hash.length - 1)}_${hash}`
 }
 
 function keyOf({ kind, name, namespace }: ToolRef): string {
-  return JSON.stringify([kind, namespace, name])
+  return `${kind}\0${namespace ?? ''}\0${name}`
 }
 
 function toRef({ kind, name, namespace }: ToolRef): ToolRef {

@@ -43,7 +43,10 @@ const BACKENDS: Readonly<Record<Dialect, BackendDialect>> = {
   messages: { writeRequest: writeMessagesRequest },
 }
 
-/** Whether calls in the dialect of a client are translated for a backend that speaks this one; otherwise they pass as they are. */
+/**
+ * Whether calls in the dialect of a client are translated for a backend that speaks this one; otherwise they pass as
+ * they are.
+ */
 export function canTranslate(client: Dialect, backend: Dialect): boolean {
   return client !== backend
 }

@@ -1,10 +1,11 @@
 /**
- * Reads the token usage of a model call from the bytes of its answer as they pass. Nothing of the answer is kept but the small object behind
- * a `"usage"` key, and that only until its event is over. Until such a key passes, a chunk costs one native search.
+ * Reads the token usage of a model call from the bytes of its answer as they pass. Only the small object behind a
+ * `"usage"` key is kept, and only until its event is over. Until such a key passes, a chunk costs one native search.
  *
- * Which object counts is a matter of its depth: `usage` is a member of the JSON answer or of the event, or of the `message` or
- * `response` inside the event. The arguments of a tool call or the schema of a tool may have a `usage` too, but deeper. The depth is found out
- * backwards: what is still closed after the object until its event ends is what was open around it.
+ * Which object counts depends on its depth: `usage` is a member of the JSON answer or of the event, or of the `message`
+ * or `response` inside the event. The arguments of a tool call or the schema of a tool may have a `usage` too, but
+ * deeper. The depth is counted backwards: every bracket that closes between the object and the end of its event was
+ * open around it.
  */
 import { isObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
@@ -21,28 +22,32 @@ export type Usage = {
 export const NO_USAGE: Usage = { inputTokens: null, outputTokens: null, cachedTokens: null }
 
 export type UsageScanner = {
-  /** Takes notice of bytes of the answer, cut anywhere. Keeps no reference to them. */
+  /** Sees bytes of the answer, cut anywhere. Keeps no reference to them. */
   push(chunk: Buffer): void
-  /** What the answer has said of its usage; the last word counts, because streams repeat it with growing numbers. */
+  /** The usage that the answer reported last: streams repeat it with growing numbers. */
   end(): Usage
 }
 
 /**
- * A reader for one answer, whole or a stream, of any style: the names of the numbers say which. Chat completions and responses count
- * cached tokens in the input; messages counts them beside it, at the start and again at the end of a stream.
+ * A scanner for one answer, whole or a stream, of any dialect: the names of the numbers tell which. Chat completions
+ * and responses count cached tokens in the input; messages counts them beside it, at the start and again at the end of
+ * a stream.
  */
 export function scanUsage(): UsageScanner {
   return new Scanning()
 }
 
 const NEEDLE = Buffer.from('"usage"')
-/** What is searched for: JSON is full of quotes, and a search that begins with a rare byte is ten times as fast. */
+/**
+ * The part that is searched for. JSON is full of quotes, and a search that begins with a rare byte is ten times as
+ * fast.
+ */
 const RARE = NEEDLE.subarray(1)
-/** Real ones have some hundred bytes. */
+/** Real usage objects have a few hundred bytes. */
 const MAX_OBJECT_BYTES = 8 * 1024
-/** A tool's schema may bring some of its own. */
+/** A tool's schema may have several of its own. */
 const MAX_CANDIDATES = 16
-/** What a 32-bit column holds; a larger number is nonsense. */
+/** The most that a 32-bit column holds. A larger number cannot be right. */
 const MAX_TOKENS = 0x7fff_ffff
 /** The answer itself, or the `message` or `response` of an event. */
 const MAX_DEPTH = 2
@@ -64,7 +69,7 @@ type State = 'seek' | 'key' | 'value' | 'scan'
 
 type Candidate = { readonly text: string; readonly depth: number }
 
-/** Of the numbers, by the names that the styles give them. */
+/** The numbers by the names that the dialects give them. */
 type Counts = Record<string, number>
 
 /** A class, because thousands of these are open at once. */
@@ -72,7 +77,7 @@ class Scanning implements UsageScanner {
   #state: State = 'seek'
   /** How many bytes of the needle the last chunk, or the string that is open, has matched. */
   #matched = 0
-  /** Against where the first object of this event stands; only differences count. */
+  /** Relative to the first object of this event; only differences count. */
   #depth = 0
   #inString = false
   #escaped = false
@@ -97,7 +102,7 @@ class Scanning implements UsageScanner {
     return this.#counts ? toUsage(this.#counts) : NO_USAGE
   }
 
-  /** Returns where to go on. */
+  /** Returns the position to go on from. */
   #seek(chunk: Buffer, from: number): number {
     if (this.#matched > 0) {
       const rest = NEEDLE.subarray(this.#matched, this.#matched + chunk.length - from)

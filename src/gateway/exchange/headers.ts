@@ -68,8 +68,8 @@ const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive']
 /**
  * The headers of a request to a backend: the credential, and the caller's headers that may cross. The content type is
  * ours, because a charset in the caller's could make the backend read another body than the one that was checked. The
- * body has been decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because token usage is
- * read from its passing bytes.
+ * body has been decoded on arrival, so no content encoding is claimed. The answer is asked for uncompressed, because
+ * token usage is read from its passing bytes.
  */
 export function toBackendHeaders(callerHeaders: readonly string[], credential: Credential | null): HeaderList {
   const headers = toCredentialHeader(credential)

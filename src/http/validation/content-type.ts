@@ -7,8 +7,8 @@ export const FORM_TYPE = 'application/x-www-form-urlencoded'
 const UNREADABLE_TYPE = 'application/octet-stream'
 
 /**
- * Reduces `Content-Type` to one of three media types. The validator compiles and keeps a checker for each distinct value,
- * so a client that sends `x/1`, `x/2`, ... would otherwise fill the memory.
+ * Reduces `Content-Type` to one of three media types. The validator compiles and keeps a checker for each distinct
+ * value, so a client that sends `x/1`, `x/2`, ... would otherwise fill the memory.
  */
 export const normalizeContentType: RequestHandler = (req, _res, next) => {
   const sent = req.headers['content-type']
@@ -17,7 +17,10 @@ export const normalizeContentType: RequestHandler = (req, _res, next) => {
   next()
 }
 
-/** Whether a request has two different `Content-Type` headers: Node reads the first one, another server may read the last. */
+/**
+ * Whether a request has two different `Content-Type` headers: Node reads the first one, another server may read the
+ * last.
+ */
 function isAmbiguous(rawHeaders: readonly string[]): boolean {
   const values = new Set<string | undefined>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -31,9 +34,10 @@ function isAmbiguous(rawHeaders: readonly string[]): boolean {
 const PARAMETER = /^\s*([\w.+-]+)=("[^"\\]*"|[\w.+/-]+)\s*$/
 
 /**
- * The media type without parameters when this service reads it, else `application/octet-stream`. JSON and forms are UTF-8
- * (RFC 8259, section 8.1; WHATWG URL, section 5.1). A header that names another charset, or one that parsers could read
- * differently (two charsets, spaces around `=`), is not readable: an upstream could read another message than was checked.
+ * The media type without parameters when this service reads it, else `application/octet-stream`. JSON and forms are
+ * UTF-8 (RFC 8259, section 8.1; WHATWG URL, section 5.1). A header that names another charset, or one that parsers
+ * could read differently (two charsets, spaces around `=`), is not readable: an upstream could read another message
+ * than was checked.
  */
 export function toKnownType(sent: string): string {
   const [type = '', ...parameters] = sent.toLowerCase().split(';')

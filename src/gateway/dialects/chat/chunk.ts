@@ -4,8 +4,8 @@ import type { SseEvent } from '../sse/decode.ts'
 import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 
 /**
- * A piece of a tool call. Some engines leave out `index`, others `id`. `args` is a fragment of JSON text, or of the free text of a custom
- * tool.
+ * A piece of a tool call. Some engines leave out `index`, others `id`. `args` is a fragment of JSON text, or of the
+ * free text of a custom tool.
  */
 export type ToolDelta = {
   readonly index: number | null
@@ -40,8 +40,8 @@ export type ChatEvent =
     }
 
 /**
- * Reads one event of a chat completions stream. It takes what engines really send (no `choices`, a null delta, unknown or
- * missing fields) and never throws. Text that is no JSON is an error: what it was meant to say is lost.
+ * Reads one event of a chat completions stream. It takes what engines really send (no `choices`, a null delta, unknown
+ * or missing fields) and never throws. Text that is no JSON is an error: what it was meant to say is lost.
  */
 export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   const text = data.trim()

@@ -5,7 +5,10 @@ import type { ChatDelta, ToolDelta } from './chunk.ts'
 
 export type ChatParts = {
   push(delta: ChatDelta): PartEvent[]
-  /** Closes what is open and returns what was held back; a call without arguments gets `{}`. `cut`: the last part is not whole. */
+  /**
+   * Closes what is open and returns what was held back; a call without arguments gets `{}`. `cut`: the last part is not
+   * whole.
+   */
   end(cut: boolean): PartEvent[]
   /** Whether a part of this kind was opened. */
   has(kind: OpenPart['kind']): boolean
@@ -20,10 +23,10 @@ type Needs = {
 }
 
 /**
- * Puts the pieces of a chat answer in order: parts open and close one after the other, and a delta belongs to the part that is open. Chat
- * engines may interleave parallel tool calls and the other dialects cannot express that, so the first call streams and the pieces of later
- * parts wait until it is complete or the answer ends. Empty pieces do nothing. White space between parts is no part of its own, because
- * vendors refuse a history with blank text in it.
+ * Puts the pieces of a chat answer in order: parts open and close one after the other, and a delta belongs to the part
+ * that is open. Chat engines may interleave parallel tool calls and the other dialects cannot express that, so the
+ * first call streams and the pieces of later parts wait until it is complete or the answer ends. Empty pieces do
+ * nothing. White space between parts is no part of its own, because vendors refuse a history with blank text in it.
  */
 export function makeChatParts({ newId, toTool }: Needs): ChatParts {
   const parts: Part[] = []
@@ -42,46 +45,34 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     part.id ??= delta.id
     // Some engines repeat the name with every piece, some send it in pieces.
     if (soFar(part) === '' && delta.name !== part.name) part.name += delta.name
-    if (part.closed) part.said += delta.args
-    else part.waiting += delta.args
+    part[part.closed ? 'said' : 'waiting'] += delta.args
   }
 
   function advance(ended: boolean, cut: boolean): PartEvent[] {
     const events: PartEvent[] = []
     for (let part = parts[head]; part; part = parts[head]) {
       const followed = parts.some((later, at) => at > head && isSubstantial(later))
-      if (isSayable(part, ended) || (ended && !followed && isOnlyPart(part))) say(part, ended, events)
+      if (isSayable(part, ended) || (ended && !followed && isOnlyPart(part, parts))) say(part, ended, events)
       if (!ended && !(followed && isCloseable(part))) return events
-      if (part.open) events.push(toClose(part.open, part.said, cut && isLast(part)))
+      if (part.open) events.push(toClose(part.open, part.said, cut && part === parts.findLast(isSubstantial)))
       part.closed = true
       head++
     }
     return events
   }
 
-  function isLast(part: Part): boolean {
-    return part === parts.findLast(isSubstantial)
-  }
-
   function say(part: Part, ended: boolean, events: PartEvent[]): void {
     if (ended && part.kind === 'tool' && soFar(part) === '') part.waiting = '{}'
     if (!part.open) {
       part.open =
-        part.kind === 'tool' ? { kind: 'tool', id: callId(part), tool: toTool(part.name) } : { kind: part.kind }
+        part.kind === 'tool'
+          ? { kind: 'tool', id: callId(part, parts) ?? newId('call_'), tool: toTool(part.name) }
+          : { kind: part.kind }
       events.push({ type: 'open', part: part.open })
     }
     if (part.waiting !== '') events.push({ type: 'delta', part: part.open, text: part.waiting })
     part.said += part.waiting
     part.waiting = ''
-  }
-
-  function callId(part: Part): string {
-    const taken = parts.some((other) => other.open?.kind === 'tool' && other.open.id === part.id)
-    return part.id === null || taken ? newId('call_') : part.id
-  }
-
-  function isOnlyPart(part: Part): boolean {
-    return part.kind !== 'tool' && !parts.some((other) => other.open !== null)
   }
 
   return {
@@ -118,6 +109,15 @@ type Part = {
   name: string
 }
 
+/** The engine's own id, unless it is missing or another call of this answer has it. */
+function callId({ id }: Part, parts: readonly Part[]): string | null {
+  return parts.some(({ open }) => open?.kind === 'tool' && open.id === id) ? null : id
+}
+
+function isOnlyPart(part: Part, parts: readonly Part[]): boolean {
+  return part.kind !== 'tool' && !parts.some((other) => other.open !== null)
+}
+
 function addPart(parts: Part[], kind: Part['kind']): Part {
   const part: Part = { kind, open: null, closed: false, said: '', waiting: '', index: null, id: null, name: '' }
   parts.push(part)
@@ -125,9 +125,9 @@ function addPart(parts: Part[], kind: Part['kind']): Part {
 }
 
 /**
- * The call that a piece belongs to, null for a new one: by `index`; where an engine leaves that out, by id; where it leaves out both, by
- * its place among the pieces of one chunk, else the latest. Where an engine gives every call the same number, another id or a name after
- * complete arguments begins a new one.
+ * The call that a piece belongs to, null for a new one: by `index`; where an engine leaves that out, by id; where it
+ * leaves out both, by its place among the pieces of one chunk, else the latest. Where an engine gives every call the
+ * same number, another id or a name after complete arguments begins a new one.
  */
 function findCall(parts: Part[], delta: ToolDelta, among: number): Part | null {
   const calls = parts.filter((part) => part.kind === 'tool')

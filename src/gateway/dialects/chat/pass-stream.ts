@@ -4,8 +4,8 @@ import type { SseEvent } from '../sse/decode.ts'
 import { readChatEvent } from './chunk.ts'
 
 /**
- * A chat stream under the service's model id. `[DONE]` follows only an answer that gave its reason to finish; every other one ends with
- * an error chunk and without `[DONE]`.
+ * A chat stream under the service's model id. `[DONE]` follows only an answer that gave its reason to finish; every
+ * other one ends with an error chunk and without `[DONE]`.
  */
 export function passChatStream({ model }: { readonly model: string }): StreamTranslator {
   let state: StreamState = 'open'
@@ -42,7 +42,7 @@ export function passChatStream({ model }: { readonly model: string }): StreamTra
 }
 
 /** The error chunk that ends a chat stream; clients of that dialect throw on its `error` member. */
-export function chatFailure(message: string): SseEvent {
+function chatFailure(message: string): SseEvent {
   const error = { message, type: 'api_error', param: null, code: 'upstream_failed' }
   return { event: null, data: JSON.stringify({ error }) }
 }

@@ -10,8 +10,8 @@ import { makeChatParts } from './parts.ts'
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
 
 /**
- * Reads a chat answer. An engine whose bytes end before it gave a reason to finish or `[DONE]` has failed. Usage is set by every report,
- * never added up: reports are cumulative.
+ * Reads a chat answer. An engine whose bytes end before it gave a reason to finish or `[DONE]` has failed. Usage is set
+ * by every report, never added up: reports are cumulative.
  */
 export function makeChatReader({ newId, names }: Needs): AnswerReader {
   const parts = makeChatParts({ newId, toTool: names.toTool })

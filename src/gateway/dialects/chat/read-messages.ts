@@ -39,8 +39,8 @@ function readAssistant(message: Json, path: string, hub: Hub): Part[] {
 }
 
 /**
- * The dialect has one text for all reasoning of a turn. Each seal says how much of it is its own. Some clients give back only the member
- * of the first call.
+ * The dialect has one text for all reasoning of a turn. Each seal says how much of it is its own. Some clients give
+ * back only the member of the first call.
  */
 function readReasoning(message: Json, calls: readonly Json[], { seals }: Hub): PartContent[] {
   const text = readText(message.reasoning_content) || readText(message.reasoning)

@@ -7,9 +7,10 @@ import { makeChatWriter } from './write-answer.ts'
 
 /**
  * A request of the chat dialect (OpenAI Chat Completions). Fields are mapped from a list: messages, tools, tool_choice,
- * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, response_format, reasoning_effort, verbosity, user
- * or safety_identifier, prompt_cache_key, stream, stream_options.include_usage. What only steers cost or manner is ignored, and so is every
- * field unknown here. What would change the answer and has no counterpart is refused.
+ * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, response_format,
+ * reasoning_effort, verbosity, user or safety_identifier, prompt_cache_key, stream, stream_options.include_usage. What
+ * only steers cost or manner is ignored, and so is every field unknown here. What would change the answer and has no
+ * counterpart is refused.
  */
 export function readChatRequest(body: Json, hub: Hub): ClientCall {
   refuseWhatCannotCross(body)

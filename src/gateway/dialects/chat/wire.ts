@@ -1,4 +1,6 @@
-/** The chat completions request as it is written: the part that Ollama, llama.cpp, vLLM, LM Studio and vendors all read. */
+/**
+ * The chat completions request as it is written: the part that Ollama, llama.cpp, vLLM, LM Studio and vendors all read.
+ */
 import type { Json } from '../json/read-json.ts'
 
 export type CacheBreakpoint = { prompt_cache_breakpoint?: { mode: 'explicit'; ttl: '30m' | '12h' } }

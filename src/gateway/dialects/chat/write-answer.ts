@@ -1,6 +1,6 @@
 import type { AnswerWriter, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
-import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart } from '../neutral.ts'
+import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart, ToolRef } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { toCallId } from '../tool-names.ts'
 import { writeOpenAiError } from '../openai-error.ts'
@@ -14,8 +14,9 @@ type Needs = {
 type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
 /**
- * Writes answers of the chat dialect: a chunk with the role, chunks for reasoning, text, refusal and calls, the reason to finish, the usage
- * where the client asked for it, `[DONE]`. A failure ends a stream with an error chunk and without `[DONE]`.
+ * Writes answers of the chat dialect: a chunk with the role, chunks for reasoning, text, refusal and calls, the reason
+ * to finish, the usage where the client asked for it, `[DONE]`. A failure ends a stream with an error chunk and without
+ * `[DONE]`.
  */
 export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
   const head = { id: hub.newId('chatcmpl-'), created: hub.createdAt, model: hub.model }
@@ -33,8 +34,7 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
 
   function toDelta(part: OpenPart, text: string): SseEvent {
     if (part.kind !== 'tool') return toChunk({ [MEMBERS[part.kind]]: text })
-    const given = part.tool.kind === 'custom' ? { custom: { input: text } } : { function: { arguments: text } }
-    return toChunk({ tool_calls: [{ index: calls - 1, ...given }] })
+    return toChunk({ tool_calls: [{ index: calls - 1, ...toPiece(part.tool, text) }] })
   }
 
   /** In one piece: clients overwrite members that they do not know. */
@@ -116,6 +116,10 @@ function toCall({ id, tool }: Extract<OpenPart, { kind: 'tool' }>, text: string)
   return tool.kind === 'custom'
     ? { ...call, custom: { name: tool.name, input: text } }
     : { ...call, function: { name: tool.name, arguments: text } }
+}
+
+function toPiece({ kind }: ToolRef, text: string): Json {
+  return kind === 'custom' ? { custom: { input: text } } : { function: { arguments: text } }
 }
 
 /** A backend that signs nothing has nothing to give back to it. */

@@ -14,9 +14,10 @@ type Needs = {
 }
 
 /**
- * The turns of a request as chat messages, in the order on which chat engines insist: one system message first, turns that alternate, and
- * the answers to tool calls right behind the calls, before any text of the user. Texts of one turn are joined. A system text in the middle
- * of the conversation, which most chat templates refuse, goes into the user's turn, marked, unless the model takes it.
+ * The turns of a request as chat messages, in the order on which chat engines insist: one system message first, turns
+ * that alternate, and the answers to tool calls right behind the calls, before any text of the user. Texts of one turn
+ * are joined. A system text in the middle of the conversation, which most chat templates refuse, goes into the user's
+ * turn, marked, unless the model takes it.
  */
 export function writeHistory({ turns }: NeutralRequest, needs: Needs): ChatMessage[] {
   const history = new History(needs)
@@ -97,7 +98,10 @@ class History {
     return exchange
   }
 
-  /** Chat tool messages hold text only, so images and files follow in the user's turn; that a tool failed is said in words. */
+  /**
+   * Chat tool messages hold text only, so images and files follow in the user's turn; that a tool failed is said in
+   * words.
+   */
   #result({ callId, callPath, parts, failed }: ResultPart): void {
     const exchange = this.#exchanges.findLast(({ calls }) => calls.some(({ id }) => id === callId))
     if (!exchange) refuse(callPath, `No tool call with the id ${callId} comes before this result.`)

@@ -6,8 +6,8 @@ export type TopLevel = {
   /** The value of each top-level member, by its decoded name; of a repeated name the last, as parsers have it. */
   readonly members: ReadonlyMap<string, ByteRange>
   /**
-   * Names that one reader takes for another name: repeated ones (`"mod\u0065l"` is `"model"`), and those that differ in case only, which
-   * decoders such as Go's encoding/json treat as one. Two readers may disagree about such a member.
+   * Names that one reader takes for another name: repeated ones (`"mod\u0065l"` is `"model"`), and those that differ in
+   * case only, which decoders such as Go's encoding/json treat as one. Two readers may disagree about such a member.
    */
   readonly duplicates: readonly string[]
   /** Just behind the opening brace. */
@@ -24,8 +24,8 @@ const COMMA = 0x2c
 const COLON = 0x3a
 
 /**
- * Finds the members of a JSON object in one pass that parses only the names. The bytes must have passed a JSON parser before: null means
- * that they are no object, but other mistakes are not all noticed here.
+ * Finds the members of a JSON object in one pass that parses only the names. The bytes must have passed a JSON parser
+ * before: null means that they are no object, but other mistakes are not all noticed here.
  */
 export function scanTopLevel(bytes: Buffer): TopLevel | null {
   const open = skipSpace(bytes, hasByteOrderMark(bytes) ? 3 : 0)
@@ -61,9 +61,9 @@ export function valueBehind(bytes: Buffer, nameEnd: number): ByteRange {
 }
 
 /**
- * The same bytes with these top-level members set: where a member is, only its value changes; where it is not, it is written first.
- * `undefined` leaves a member as it is. Nothing else is parsed or written anew, so numbers, spaces and the order of members survive. Null
- * when the bytes are no JSON object.
+ * The same bytes with these top-level members set: where a member is, only its value changes; where it is not, it is
+ * written first. `undefined` leaves a member as it is. Nothing else is parsed or written anew, so numbers, spaces and
+ * the order of members survive. Null when the bytes are no JSON object.
  */
 export function setMembers(
   bytes: Buffer,

@@ -1,7 +1,7 @@
-/** A JSON object whose members nobody has checked yet. */
+/** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
 
-/** These small readers give a value of their type, whatever they are given. */
+/** Each of these readers returns a value of its type for any input. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -39,8 +39,8 @@ export function parseObject(text: string): Json | null {
 }
 
 /**
- * The object that this text is, with each number that JavaScript would change kept as it was written, for values that are only passed on.
- * Null for anything else.
+ * The object that this text is, with each number that JavaScript would change kept as it was written, for values that
+ * are only passed on. Null for anything else.
  */
 export function parseExactly(text: string): Json | null {
   if (!/\d{16}|[eE][+-]?\d/.test(text)) return parseObject(text)

@@ -13,137 +13,155 @@ import {
 } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerSeal, AnswerUsage, Finish, OpenPart } from '../neutral.ts'
 import { makePartQueue } from '../part-queue.ts'
+import type { SseEvent } from '../sse/decode.ts'
 import type { ToolNames } from '../tool-names.ts'
 
 /**
- * Reads an answer of the messages dialect. Usage is set by each report, never added up. A call is closed only when the next event tells
- * whether a limit cut it off. Blocks that the vendor runs itself, and events that are unknown here, are skipped.
+ * Reads an answer of the messages dialect. Usage is set by each report, never added up. A call is closed only when the
+ * next event tells whether a limit cut it off. Blocks that the vendor runs itself, and events that are unknown here,
+ * are skipped.
  */
-export function makeMessagesReader({ names }: { readonly names: ToolNames }): AnswerReader {
-  const parts = makePartQueue()
-  const signatures = new Map<string, AnswerSeal>()
-  let usage: Json = {}
-  let reason: string | null = null
-  let stopSequence: string | null = null
-  let explanation: string | null = null
-  let started = false
-  let over = false
-  let unclosed: string | null = null
+export function makeMessagesReader({ names }: Needs): AnswerReader {
+  return new MessagesReader(names)
+}
 
-  function failWith(failure: Failure): AnswerEvent[] {
-    if (over) return []
-    over = true
-    return [{ type: 'fail', failure, usage: toUsage(usage) }]
+type Needs = { readonly names: ToolNames }
+
+class MessagesReader implements AnswerReader {
+  readonly #names: ToolNames
+  readonly #parts = makePartQueue()
+  readonly #signatures = new Map<string, AnswerSeal>()
+  readonly #calls = new Set<string>()
+  #usage: Json = {}
+  #reason: string | null = null
+  #stopSequence: string | null = null
+  #explanation: string | null = null
+  #started = false
+  #over = false
+  /** A call that has ended and is not closed yet. */
+  #unclosed: string | null = null
+
+  constructor(names: ToolNames) {
+    this.#names = names
   }
 
-  function closeCall(): AnswerEvent[] {
-    const key = unclosed
-    unclosed = null
-    return key === null ? [] : parts.close(key, { cut: reason !== null && CUT.has(reason) })
+  push({ event, data }: SseEvent): AnswerEvent[] {
+    const body = parseObject(data)
+    if (body) return this.#take(body.type === undefined && event !== null ? { ...body, type: event } : body)
+    return data.trim() === '[DONE]' ? [] : this.fail(backendFailed('The backend sent an event that is not JSON.'))
   }
 
-  function openBlock(key: string, block: Json): AnswerEvent[] {
-    const before = closeCall()
+  whole(body: unknown): AnswerEvent[] {
+    if (!isObject(body) || !isMessage(body)) return this.fail(readWholeFailure(body))
+    return replay(body).flatMap((event) => this.#take(event))
+  }
+
+  end(): AnswerEvent[] {
+    return this.fail(backendFailed('The backend ended its answer too early.'))
+  }
+
+  fail(failure: Failure): AnswerEvent[] {
+    if (this.#over) return []
+    this.#over = true
+    return [{ type: 'fail', failure, usage: toUsage(this.#usage) }]
+  }
+
+  #closeCall(): AnswerEvent[] {
+    const key = this.#unclosed
+    this.#unclosed = null
+    return key === null ? [] : this.#parts.close(key, { cut: this.#reason !== null && CUT.has(this.#reason) })
+  }
+
+  #openBlock(key: string, block: Json): AnswerEvent[] {
+    const before = this.#closeCall()
     if (block.type === 'redacted_thinking') {
-      signatures.set(key, { kind: 'redacted', data: readText(block.data), before: null })
+      this.#signatures.set(key, { kind: 'redacted', data: readText(block.data), before: null })
     }
-    const part = toPart(block, names)
+    const part = toPart(block, this.#names)
     if (!part) return before
     const text = readText(block.text) + readText(block.thinking)
-    return [...before, ...parts.open(key, part), ...parts.delta(key, text)]
+    return [...before, ...this.#parts.open(key, part), ...this.#parts.delta(key, text)]
   }
 
-  function takeDelta(key: string, delta: Json): AnswerEvent[] {
+  #takeDelta(key: string, delta: Json): AnswerEvent[] {
     switch (delta.type) {
       case 'text_delta':
-        return parts.delta(key, readText(delta.text))
+        return this.#parts.delta(key, readText(delta.text))
       case 'thinking_delta':
-        return parts.delta(key, readText(delta.thinking))
+        return this.#parts.delta(key, readText(delta.thinking))
       case 'input_json_delta':
-        return parts.delta(key, readText(delta.partial_json))
+        return this.#parts.delta(key, readText(delta.partial_json))
       case 'signature_delta':
         // The last one counts.
-        signatures.set(key, { kind: 'signed', data: readText(delta.signature), before: null })
+        this.#signatures.set(key, { kind: 'signed', data: readText(delta.signature), before: null })
         return []
       default:
         return []
     }
   }
 
-  function closeBlock(key: string, isCall: boolean): AnswerEvent[] {
-    if (!isCall) return parts.close(key, { seal: signatures.get(key) ?? null })
-    unclosed = key
+  #closeBlock(key: string, isCall: boolean): AnswerEvent[] {
+    if (!isCall) return this.#parts.close(key, { seal: this.#signatures.get(key) ?? null })
+    this.#unclosed = key
     return []
   }
 
-  function takeEnd({ delta, usage: counts }: Json): AnswerEvent[] {
+  #takeEnd({ delta, usage: counts }: Json): AnswerEvent[] {
     const end = readObject(delta)
-    usage = { ...usage, ...withoutNulls(readObject(counts)) }
-    reason = readName(end.stop_reason) ?? reason
-    stopSequence = readName(end.stop_sequence) ?? stopSequence
-    explanation = readName(readObject(end.stop_details).explanation) ?? explanation
-    return reason === null ? [] : closeCall()
+    this.#usage = { ...this.#usage, ...withoutNulls(readObject(counts)) }
+    this.#reason = readName(end.stop_reason) ?? this.#reason
+    this.#stopSequence = readName(end.stop_sequence) ?? this.#stopSequence
+    this.#explanation = readName(readObject(end.stop_details).explanation) ?? this.#explanation
+    return this.#reason === null ? [] : this.#closeCall()
   }
 
-  function complete(): AnswerEvent[] {
-    if (over) return []
-    const told = reason === 'refusal' && !parts.has('text') && explanation !== null ? explain(explanation) : []
-    const closing = [...closeCall(), ...parts.end(reason !== null && CUT.has(reason)), ...told]
-    over = true
-    const finish = judgeFinish(reason, parts.has('tool'))
-    return [...closing, { type: 'finish', finish, stopSequence, usage: toUsage(usage) }]
+  #complete(): AnswerEvent[] {
+    if (this.#over) return []
+    const told = this.#reason === 'refusal' && !this.#parts.has('text') ? this.#explain(this.#explanation ?? '') : []
+    const closing = [...this.#closeCall(), ...this.#parts.end(this.#reason !== null && CUT.has(this.#reason)), ...told]
+    this.#over = true
+    const finish = judgeFinish(this.#reason, this.#parts.has('tool'))
+    return [...closing, { type: 'finish', finish, stopSequence: this.#stopSequence, usage: toUsage(this.#usage) }]
   }
 
-  function explain(text: string): AnswerEvent[] {
-    return [...parts.open('refusal', { kind: 'text' }), ...parts.delta('refusal', text), ...parts.close('refusal')]
+  #explain(text: string): AnswerEvent[] {
+    return [
+      ...this.#parts.open('refusal', { kind: 'text' }),
+      ...this.#parts.delta('refusal', text),
+      ...this.#parts.close('refusal'),
+    ]
   }
 
-  const calls = new Set<string>()
-
-  function take(event: Json): AnswerEvent[] {
-    if (over) return []
+  #take(event: Json): AnswerEvent[] {
+    if (this.#over) return []
     const key = String(event.index)
     switch (event.type) {
       case 'message_start':
-        usage = withoutNulls(readObject(readObject(event.message).usage))
-        if (started) return []
-        started = true
+        this.#usage = withoutNulls(readObject(readObject(event.message).usage))
+        if (this.#started) return []
+        this.#started = true
         return [{ type: 'start' }]
       case 'content_block_start': {
         const block = readObject(event.content_block)
-        if (block.type === 'tool_use') calls.add(key)
+        if (block.type === 'tool_use') this.#calls.add(key)
         if (readName(block.signature) !== null) {
-          signatures.set(key, { kind: 'signed', data: readText(block.signature), before: null })
+          this.#signatures.set(key, { kind: 'signed', data: readText(block.signature), before: null })
         }
-        return openBlock(key, block)
+        return this.#openBlock(key, block)
       }
       case 'content_block_delta':
-        return takeDelta(key, readObject(event.delta))
+        return this.#takeDelta(key, readObject(event.delta))
       case 'content_block_stop':
-        return closeBlock(key, calls.has(key))
+        return this.#closeBlock(key, this.#calls.has(key))
       case 'message_delta':
-        return takeEnd(event)
+        return this.#takeEnd(event)
       case 'message_stop':
-        return complete()
+        return this.#complete()
       case 'error':
-        return failWith(readFailure(event))
+        return this.fail(readFailure(event))
       default:
-        return isObject(event.error) ? failWith(readFailure(event)) : []
+        return isObject(event.error) ? this.fail(readFailure(event)) : []
     }
-  }
-
-  return {
-    push({ event, data }) {
-      const body = parseObject(data)
-      if (body) return take(body.type === undefined && event !== null ? { ...body, type: event } : body)
-      return data.trim() === '[DONE]' ? [] : failWith(backendFailed('The backend sent an event that is not JSON.'))
-    },
-    whole: (body) => {
-      if (!isObject(body) || !isMessage(body)) return failWith(readWholeFailure(body))
-      return replay(body).flatMap(take)
-    },
-    end: () => failWith(backendFailed('The backend ended its answer too early.')),
-    fail: failWith,
   }
 }
 

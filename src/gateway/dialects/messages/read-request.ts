@@ -15,10 +15,10 @@ import { readBlocks, readMark, readParts } from './read-content.ts'
 import { makeMessagesWriter } from './write-answer.ts'
 
 /**
- * A request of the messages dialect (Anthropic Messages API). Fields are mapped from a list: system, messages, max_tokens, stop_sequences,
- * temperature, top_p, top_k, tools, tool_choice, thinking, output_config, metadata.user_id, stream. What only steers cost or manner
- * (context_management, service_tier, speed, diagnostics and every field unknown here) is ignored. What relies on the vendor's state or
- * promises is refused.
+ * A request of the messages dialect (Anthropic Messages API). Fields are mapped from a list: system, messages,
+ * max_tokens, stop_sequences, temperature, top_p, top_k, tools, tool_choice, thinking, output_config, metadata.user_id,
+ * stream. What only steers cost or manner (context_management, service_tier, speed, diagnostics and every field unknown
+ * here) is ignored. What relies on the vendor's state or promises is refused.
  */
 export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
   for (const [param, message] of Object.entries(NOT_ELSEWHERE)) if (isAsked(body[param])) refuse(param, message)

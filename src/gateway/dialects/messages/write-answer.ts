@@ -16,8 +16,8 @@ type Needs = {
 type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
 /**
- * Writes answers of the messages dialect: message_start, content blocks one after the other, message_delta with the stop reason and the
- * final usage, message_stop. A failure ends a stream with an `error` event and nothing else.
+ * Writes answers of the messages dialect: message_start, content blocks one after the other, message_delta with the
+ * stop reason and the final usage, message_stop. A failure ends a stream with an `error` event and nothing else.
  */
 export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter {
   let index = -1

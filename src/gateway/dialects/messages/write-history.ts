@@ -26,8 +26,9 @@ type Needs = {
 export type Message = { readonly role: Turn['role']; readonly content: Json[] }
 
 /**
- * The turns of a request as system blocks and messages. All results of one assistant turn go into the one user turn behind it, before its
- * other content. Blank texts are left out, because the vendor refuses them, and neighbours of one role are joined.
+ * The turns of a request as system blocks and messages. All results of one assistant turn go into the one user turn
+ * behind it, before its other content. Blank texts are left out, because the vendor refuses them, and neighbours of one
+ * role are joined.
  */
 export function writeHistory({ turns }: NeutralRequest, needs: Needs): { system: Json[]; messages: Message[] } {
   const first = turns.findIndex(({ role }) => role !== 'system')
@@ -55,7 +56,8 @@ type Exchange = {
   readonly said: Json[]
   readonly calls: Set<string>
   readonly results: Json[]
-  readonly user: Message[]
+  readonly user: Json[]
+  readonly system: Json[]
 }
 
 class History {
@@ -73,11 +75,7 @@ class History {
   }
 
   messages(): Message[] {
-    const messages = this.#exchanges.flatMap(({ said, results, user }): Message[] => [
-      { role: 'assistant', content: said },
-      { role: 'user', content: results },
-      ...user,
-    ])
+    const messages = this.#exchanges.flatMap(toMessages)
     const joined: Message[] = []
     for (const { role, content } of messages) {
       if (content.length === 0) continue
@@ -99,7 +97,7 @@ class History {
   /** Reasoning goes before the call that it led to: a client may have moved its calls behind all else. */
   #assistant(parts: readonly Part[]): void {
     let exchange = this.#current()
-    if (exchange.user.length + exchange.results.length > 0) {
+    if (exchange.user.length + exchange.results.length + exchange.system.length > 0) {
       exchange = newExchange()
       this.#exchanges.push(exchange)
     }
@@ -138,15 +136,14 @@ class History {
 
   #system(parts: readonly Part[]): void {
     const blocks = parts.flatMap(writeText)
-    const { user } = this.#current()
-    if (this.#needs.hub.caps.midSystem) return void user.push({ role: 'system', content: blocks })
-    const content = blocks.map((block) => ({ ...block, text: `<system>\n${String(block.text)}\n</system>` }))
-    user.push({ role: 'user', content })
+    const { user, system } = this.#current()
+    if (this.#needs.hub.caps.midSystem) system.push(...blocks)
+    else user.push(...blocks.map(toMarkedText))
   }
 
   #user(part: Part): void {
     if (part.type === 'result') return this.#result(part)
-    this.#current().user.push({ role: 'user', content: this.#show(part) })
+    this.#current().user.push(...this.#show(part))
   }
 
   #result({ callId, callPath, parts, failed, mark }: ResultPart & { readonly mark?: CacheMark }): void {
@@ -190,7 +187,22 @@ class History {
 }
 
 function newExchange(): Exchange {
-  return { said: [], calls: new Set(), results: [], user: [] }
+  return { said: [], calls: new Set(), results: [], user: [], system: [] }
+}
+
+/** A system text stands behind a turn of the user, and one that has none before it goes into one. */
+function toMessages({ said, results, user, system }: Exchange): Message[] {
+  const shown = [...results, ...user]
+  const isAlone = shown.length === 0
+  return [
+    { role: 'assistant', content: said },
+    { role: 'user', content: isAlone ? system.map(toMarkedText) : shown },
+    { role: 'system', content: isAlone ? [] : system },
+  ]
+}
+
+function toMarkedText(block: Json): Json {
+  return { ...block, text: `<system>\n${String(block.text)}\n</system>` }
 }
 
 function writeText(part: Part): Json[] {

@@ -19,8 +19,8 @@ const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
-  const offer = offerTools(asked, caps)
   const request = planCacheMarks(asked, caps, { generate: true, onTools: true })
+  const offer = offerTools(request, caps)
   const limit = Math.max(1, request.maxOutput ?? caps.maxOutput)
   // A demanded call and thinking exclude each other at the vendor.
   const keepsReasoning = offer.mode !== 'required'
@@ -89,7 +89,10 @@ function writeThinking({ effort, show }: ReasoningWish, limit: number, caps: Mod
   return { thinking: { type: 'enabled', budget_tokens: budget, ...display, ...binding }, effort: null }
 }
 
-/** Whether the call goes on with a turn whose calls no thought precedes, which a model with a budget for thinking refuses. */
+/**
+ * Whether the call goes on with a turn whose calls no thought precedes, which a model with a budget for thinking
+ * refuses.
+ */
 function continuesUnthought(messages: readonly Message[]): boolean {
   const last = messages.findLast(({ role }) => role === 'assistant')
   if (messages.at(-1)?.content[0]?.type !== 'tool_result') return false

@@ -6,8 +6,8 @@ import { renameInside } from '../rename-model.ts'
 import type { SseEvent } from '../sse/decode.ts'
 
 /**
- * A responses stream of an engine that speaks the dialect, under the service's model id. A failure is always `response.failed`: agents
- * ignore `error` events.
+ * A responses stream of an engine that speaks the dialect, under the service's model id. A failure is always
+ * `response.failed`: agents ignore `error` events.
  */
 export function passResponsesStream({ model }: { readonly model: string }): StreamTranslator {
   let response: Json = {}

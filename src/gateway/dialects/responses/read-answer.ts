@@ -13,6 +13,7 @@ import {
 } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, OpenPart, PartEvent } from '../neutral.ts'
 import { makePartQueue } from '../part-queue.ts'
+import type { SseEvent } from '../sse/decode.ts'
 import type { ToolNames } from '../tool-names.ts'
 
 /** Items that only the client can carry out, and that no other dialect has. */
@@ -25,132 +26,147 @@ const CLIENT_RUN: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Reads an answer of the responses dialect. An item that is done holds all of itself, so that what the deltas lacked is added then. Items
- * that the vendor runs itself, and events that are unknown here, are skipped.
+ * Reads an answer of the responses dialect. An item that is done holds all of itself, so that what the deltas lacked is
+ * added then. Items that the vendor runs itself, and events that are unknown here, are skipped.
  */
 export function makeResponsesReader({ names }: { readonly names: ToolNames }): AnswerReader {
-  const parts = makePartQueue()
-  const summaries = new Map<string, number>()
-  let started = false
-  let over = false
+  return new ResponsesReader(names)
+}
 
-  function failWith(failure: Failure, usage: AnswerUsage | null = null): AnswerEvent[] {
-    if (over) return []
-    over = true
+class ResponsesReader implements AnswerReader {
+  readonly #names: ToolNames
+  readonly #parts = makePartQueue()
+  /** The part of a summary that is being told, by item. */
+  readonly #summaries = new Map<string, number>()
+  #started = false
+  #over = false
+  /** An event has told of an item. */
+  #hasItems = false
+
+  constructor(names: ToolNames) {
+    this.#names = names
+  }
+
+  push({ event, data }: SseEvent): AnswerEvent[] {
+    const body = parseObject(data)
+    if (body) return this.#take(body.type === undefined && event !== null ? { ...body, type: event } : body)
+    return data.trim() === '[DONE]' ? [] : this.fail(backendFailed('The backend sent an event that is not JSON.'))
+  }
+
+  whole(body: unknown): AnswerEvent[] {
+    if (!isObject(body) || !isResponse(body)) return this.fail(readWholeFailure(body))
+    const items = readList(body.output).map(readObject)
+    const foreign = items.find((item) => CLIENT_RUN.has(item.type))
+    if (foreign) return this.fail(unknownCall(foreign))
+    const type = body.status === 'failed' || body.error ? 'response.failed' : 'response.completed'
+    return [...this.#start(), ...this.#take({ type, response: body })]
+  }
+
+  end(): AnswerEvent[] {
+    return this.fail(backendFailed('The backend ended its answer too early.'))
+  }
+
+  fail(failure: Failure, usage: AnswerUsage | null = null): AnswerEvent[] {
+    if (this.#over) return []
+    this.#over = true
     return [{ type: 'fail', failure, usage }]
   }
 
-  function start(): AnswerEvent[] {
-    if (started) return []
-    started = true
+  #start(): AnswerEvent[] {
+    if (this.#started) return []
+    this.#started = true
     return [{ type: 'start' }]
   }
 
-  function openItem(index: string, item: Json): PartEvent[] {
-    const part = toPart(item, names)
-    return part ? parts.open(index, part) : []
+  #openItem(index: string, item: Json): PartEvent[] {
+    const part = toPart(item, this.#names)
+    return part ? this.#parts.open(index, part) : []
   }
 
   /** Parts of a message have a place within their item. */
-  function openContent(key: string, part: Json): PartEvent[] {
-    if (part.type === 'output_text') return parts.open(key, { kind: 'text' })
-    return part.type === 'refusal' ? parts.open(key, { kind: 'refusal' }) : []
+  #openContent(key: string, part: Json): PartEvent[] {
+    if (part.type === 'output_text') return this.#parts.open(key, { kind: 'text' })
+    return part.type === 'refusal' ? this.#parts.open(key, { kind: 'refusal' }) : []
   }
 
-  function takeSummary(index: string, event: Json): PartEvent[] {
+  #takeSummary(index: string, event: Json): PartEvent[] {
     const place = readCount(event.summary_index) ?? 0
-    const before = summaries.get(index) ?? place
-    summaries.set(index, place)
-    return parts.delta(index, (place > before ? '\n\n' : '') + readText(event.delta))
+    const before = this.#summaries.get(index) ?? place
+    this.#summaries.set(index, place)
+    return this.#parts.delta(index, (place > before ? '\n\n' : '') + readText(event.delta))
   }
 
-  function closeItem(index: string, item: Json): PartEvent[] {
+  #closeItem(index: string, item: Json): PartEvent[] {
     const cut = item.status === 'incomplete'
     if (item.type !== 'message') {
-      const opened = parts.knows(index) ? [] : openItem(index, item)
-      return [...opened, ...parts.close(index, { cut, ...toEnd(item) })]
+      const opened = this.#parts.knows(index) ? [] : this.#openItem(index, item)
+      return [...opened, ...this.#parts.close(index, { cut, ...toEnd(item) })]
     }
     return readList(item.content)
       .map(readObject)
       .flatMap((part, at) => {
         const key = `${index}.${String(at)}`
         const text = readText(part.text) + readText(part.refusal)
-        return [...openContent(key, part), ...parts.close(key, { cut, text })]
+        return [...this.#openContent(key, part), ...this.#parts.close(key, { cut, text })]
       })
   }
 
-  function complete(response: Json): AnswerEvent[] {
-    if (over) return []
+  #complete(response: Json): AnswerEvent[] {
+    if (this.#over) return []
     const usage = toUsage(response.usage)
     const reason = readName(readObject(response.incomplete_details).reason)
     const isIncomplete = response.status === 'incomplete'
-    // An end that holds items which no event told of is the whole answer.
-    const rest = readList(response.output).flatMap((item, at) => closeItem(String(at), readObject(item)))
-    const closing = [...start(), ...rest, ...parts.end(isIncomplete)]
+    // Without events of items, the end holds the whole answer.
+    const items = this.#hasItems ? [] : readList(response.output)
+    const rest = items.flatMap((item, at) => this.#closeItem(String(at), readObject(item)))
+    const closing = [...this.#start(), ...rest, ...this.#parts.end(isIncomplete)]
     if (isIncomplete && !CUT.has(reason ?? '')) {
-      return [...closing, ...failWith(backendFailed('The backend ended its answer without saying why.'), usage)]
+      return [...closing, ...this.fail(backendFailed('The backend ended its answer without saying why.'), usage)]
     }
-    over = true
-    const finish: Finish = isIncomplete ? (CUT.get(reason ?? '') ?? 'length') : judgeFinish(parts.has)
+    this.#over = true
+    const finish: Finish = isIncomplete ? (CUT.get(reason ?? '') ?? 'length') : judgeFinish(this.#parts.has)
     return [...closing, { type: 'finish', finish, stopSequence: null, usage }]
   }
 
-  function take(event: Json): AnswerEvent[] {
-    if (over) return []
+  #take(event: Json): AnswerEvent[] {
+    if (this.#over) return []
     const index = String(event.output_index)
     const key = `${index}.${String(readCount(event.content_index) ?? 0)}`
     const item = readObject(event.item)
+    this.#hasItems ||= event.output_index !== undefined
     switch (event.type) {
       case 'response.created':
       case 'response.in_progress':
-        return start()
+        return this.#start()
       case 'response.output_item.added':
-        if (CLIENT_RUN.has(item.type)) return failWith(unknownCall(item))
-        return [...start(), ...openItem(index, item)]
+        if (CLIENT_RUN.has(item.type)) return this.fail(unknownCall(item))
+        return [...this.#start(), ...this.#openItem(index, item)]
       case 'response.content_part.added':
-        return openContent(key, readObject(event.part))
+        return this.#openContent(key, readObject(event.part))
       case 'response.output_text.delta':
-        return [...openContent(key, { type: 'output_text' }), ...parts.delta(key, readText(event.delta))]
+        return [...this.#openContent(key, { type: 'output_text' }), ...this.#parts.delta(key, readText(event.delta))]
       case 'response.refusal.delta':
-        return [...openContent(key, { type: 'refusal' }), ...parts.delta(key, readText(event.delta))]
+        return [...this.#openContent(key, { type: 'refusal' }), ...this.#parts.delta(key, readText(event.delta))]
       case 'response.reasoning_summary_text.delta':
-        return takeSummary(index, event)
+        return this.#takeSummary(index, event)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return parts.delta(index, readText(event.delta))
+        return this.#parts.delta(index, readText(event.delta))
       case 'response.output_item.done':
-        if (CLIENT_RUN.has(item.type)) return failWith(unknownCall(item))
-        return [...start(), ...closeItem(index, item)]
+        if (CLIENT_RUN.has(item.type)) return this.fail(unknownCall(item))
+        return [...this.#start(), ...this.#closeItem(index, item)]
       case 'response.completed':
       case 'response.incomplete':
-        return complete(readObject(event.response))
+        return this.#complete(readObject(event.response))
       case 'response.failed': {
         const response = readObject(event.response)
-        return failWith(readFailure(response.error ?? response), toUsage(response.usage))
+        return this.fail(readFailure(response.error ?? response), toUsage(response.usage))
       }
       case 'error':
-        return failWith(readFailure(event))
+        return this.fail(readFailure(event))
       default:
-        return event.type === undefined && event.error !== undefined ? failWith(readFailure(event)) : []
+        return event.type === undefined && event.error !== undefined ? this.fail(readFailure(event)) : []
     }
-  }
-
-  return {
-    push({ event, data }) {
-      const body = parseObject(data)
-      if (body) return take(body.type === undefined && event !== null ? { ...body, type: event } : body)
-      return data.trim() === '[DONE]' ? [] : failWith(backendFailed('The backend sent an event that is not JSON.'))
-    },
-    whole(body) {
-      if (!isObject(body) || !isResponse(body)) return failWith(readWholeFailure(body))
-      const type = body.status === 'failed' || body.error ? 'response.failed' : 'response.completed'
-      const foreign = readList(body.output)
-        .map(readObject)
-        .find(({ type }) => CLIENT_RUN.has(type))
-      return [...start(), ...(foreign ? failWith(unknownCall(foreign)) : take({ type, response: body }))]
-    },
-    end: () => failWith(backendFailed('The backend ended its answer too early.')),
-    fail: (failure) => failWith(failure),
   }
 }
 

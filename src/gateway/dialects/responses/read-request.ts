@@ -7,9 +7,10 @@ import { readTools } from './read-tools.ts'
 import { makeResponsesWriter } from './write-answer.ts'
 
 /**
- * A request of the responses dialect (OpenAI Responses API). Fields are mapped from a list: input, instructions, tools, tool_choice,
- * parallel_tool_calls, max_output_tokens, temperature, top_p, text, reasoning, include, user or safety_identifier, prompt_cache_key,
- * stream. What only steers cost or manner is ignored, and so is every field unknown here. What relies on stored state is refused.
+ * A request of the responses dialect (OpenAI Responses API). Fields are mapped from a list: input, instructions, tools,
+ * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, text, reasoning, include, user or
+ * safety_identifier, prompt_cache_key, stream. What only steers cost or manner is ignored, and so is every field
+ * unknown here. What relies on stored state is refused.
  */
 export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
   refuseState(body)

@@ -42,9 +42,9 @@ function isThere(value: unknown): boolean {
 }
 
 /**
- * Whether this is a stream of responses that clients can put together: every event has its number, what belongs to an item has the
- * item's place, and the end holds the response and does not call an answer completed that used up its limit. Other servers send events
- * of the same names, and clients fail at them.
+ * Whether this is a stream of responses that clients can put together: every event has its number, what belongs to an
+ * item has the item's place, and the end holds the response and does not call an answer completed that used up its
+ * limit. Other servers send events of the same names, and clients fail at them.
  */
 export function isResponseStream(stream: string, maxOutputTokens: number): boolean {
   const events = sseDecoder()

@@ -15,9 +15,9 @@ type Needs = {
 }
 
 /**
- * Writes answers of the responses dialect as the full sequence of its events: created, in_progress, one item after the other with all of
- * its parts, then completed, incomplete or failed with everything in `output`. A failure is always `response.failed`: agents ignore `error`
- * events and complain about a stream without an end.
+ * Writes answers of the responses dialect as the full sequence of its events: created, in_progress, one item after the
+ * other with all of its parts, then completed, incomplete or failed with everything in `output`. A failure is always
+ * `response.failed`: agents ignore `error` events and complain about a stream without an end.
  */
 export function makeResponsesWriter(needs: Needs): AnswerWriter {
   let sequence = 0

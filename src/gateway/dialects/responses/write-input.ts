@@ -22,7 +22,10 @@ type Needs = {
   readonly note: string | null
 }
 
-/** The turns of a request as instructions and input items. System texts that carry a cache mark become items, which can hold it. */
+/**
+ * The turns of a request as instructions and input items. System texts that carry a cache mark become items, which can
+ * hold it.
+ */
 export function writeInput({ turns }: NeutralRequest, needs: Needs): { instructions?: string; input: Json[] } {
   const first = turns.findIndex(({ role }) => role !== 'system')
   const leading = first === -1 ? turns : turns.slice(0, first)

@@ -1,4 +1,6 @@
-/** One dispatched server-sent event. `event` is null where the stream named none (the standard then calls it `message`). */
+/**
+ * One dispatched server-sent event. `event` is null where the stream named none (the standard then calls it `message`).
+ */
 export type SseEvent = { readonly event: string | null; readonly data: string }
 
 export type SseDecoder = {
@@ -16,9 +18,10 @@ export class SseEventTooLarge extends Error {
 }
 
 /**
- * Reads bytes, cut anywhere, as an event stream (WHATWG HTML, section 9.2.6): CR, LF and CRLF, data over several lines, comments, fields
- * without a space, one byte order mark. `id` and `retry` are ignored, because nothing here reconnects. An event without a blank line
- * behind it is dropped, as the standard demands. One decoder reads one stream, so that a character survives a cut in its middle.
+ * Reads bytes, cut anywhere, as an event stream (WHATWG HTML, section 9.2.6): CR, LF and CRLF, data over several lines,
+ * comments, fields without a space, one byte order mark. `id` and `retry` are ignored, because nothing here reconnects.
+ * An event without a blank line behind it is dropped, as the standard demands. One decoder reads one stream, so that a
+ * character survives a cut in its middle.
  */
 export function sseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDecoder {
   const decoder = new TextDecoder()

@@ -2,7 +2,9 @@ import type { SseEvent } from './decode.ts'
 
 const LINE_END = /\r\n|\r|\n/g
 
-/** The event as it goes over the wire, its closing blank line included; data of several lines becomes several fields. */
+/**
+ * The event as it goes over the wire, its closing blank line included; data of several lines becomes several fields.
+ */
 export function encodeEvent({ event, data }: SseEvent): string {
   const name = event === null ? '' : `event: ${event}\n`
   return name + `data: ${data.replaceAll(LINE_END, '\ndata: ')}\n\n`

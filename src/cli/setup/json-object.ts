@@ -1,0 +1,91 @@
+import { startOf } from './splice.ts'
+
+/** Where a member of an object is in its text. */
+export type Member = {
+  readonly key: string
+  readonly start: number
+  readonly valueStart: number
+  readonly valueEnd: number
+}
+
+/** Where an object is in its text: from its brace to behind the other one. */
+export type JsonObject = { readonly open: number; readonly members: readonly Member[]; readonly end: number }
+
+/** A text that is not JSON, not even with comments. */
+export class JsonTextError extends Error {
+  override readonly name = 'JsonTextError'
+}
+
+/** The object of a JSON document. Comments and trailing commas are allowed. Throws a `JsonTextError` when it is none. */
+export function readDocument(text: string): JsonObject {
+  const object = readObject(text, skipBlanks(text, startOf(text)))
+  if (skipBlanks(text, object.end) !== text.length) throw new JsonTextError('something follows the object')
+  return object
+}
+
+/** The object that begins at a place of a JSON document. */
+export function readObject(text: string, open: number): JsonObject {
+  if (text[open] !== '{') throw new JsonTextError(`there is no object at ${placeOf(text, open)}`)
+  const members: Member[] = []
+  for (let at = skipBlanks(text, open + 1); ;) {
+    if (text[at] === '}') return { open, members, end: at + 1 }
+    const member = readMember(text, at)
+    members.push(member)
+    at = skipBlanks(text, member.valueEnd)
+    if (text[at] === ',') at = skipBlanks(text, at + 1)
+    else if (text[at] !== '}') throw new JsonTextError(`a comma is missing at ${placeOf(text, at)}`)
+  }
+}
+
+function readMember(text: string, start: number): Member {
+  const keyEnd = skipString(text, start)
+  const colon = skipBlanks(text, keyEnd)
+  if (text[colon] !== ':') throw new JsonTextError(`a colon is missing at ${placeOf(text, colon)}`)
+  const valueStart = skipBlanks(text, colon + 1)
+  return { key: parseKey(text, start, keyEnd), start, valueStart, valueEnd: skipValue(text, valueStart) }
+}
+
+function parseKey(text: string, start: number, end: number): string {
+  try {
+    return JSON.parse(text.slice(start, end)) as string
+  } catch {
+    throw new JsonTextError(`the name at ${placeOf(text, start)} is not valid`)
+  }
+}
+
+function skipValue(text: string, at: number): number {
+  if (text[at] === '"') return skipString(text, at)
+  if (text[at] === '{') return readObject(text, at).end
+  if (text[at] === '[') return skipArray(text, at)
+  const word = /^(?:true|false|null|-?\d[\d.eE+-]*)/.exec(text.slice(at, at + 64))?.[0]
+  if (!word) throw new JsonTextError(`a value is missing at ${placeOf(text, at)}`)
+  return at + word.length
+}
+
+function skipArray(text: string, open: number): number {
+  for (let at = skipBlanks(text, open + 1); ;) {
+    if (text[at] === ']') return at + 1
+    at = skipBlanks(text, skipValue(text, at))
+    if (text[at] === ',') at = skipBlanks(text, at + 1)
+    else if (text[at] !== ']') throw new JsonTextError(`a comma is missing at ${placeOf(text, at)}`)
+  }
+}
+
+function skipString(text: string, at: number): number {
+  const string = /"(?:[^"\\\n]|\\[^\n])*"/y
+  string.lastIndex = at
+  if (!string.test(text)) throw new JsonTextError(`a string is missing at ${placeOf(text, at)}`)
+  return string.lastIndex
+}
+
+/** White space and comments. */
+function skipBlanks(text: string, at: number): number {
+  const blanks = /(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y
+  blanks.lastIndex = at
+  blanks.test(text)
+  return blanks.lastIndex
+}
+
+function placeOf(text: string, at: number): string {
+  return `line ${text.slice(0, at).split('\n').length}`
+}

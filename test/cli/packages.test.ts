@@ -1,0 +1,125 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TestService } from '../support/service.ts'
+import { startAtOwnAddress } from '../support/browser-service.ts'
+
+const run = promisify(execFile)
+const ROOT = path.join(import.meta.dirname, '../..')
+const MAJORS = [20, 22, 24] as const
+
+let folder: string
+let service: TestService
+
+/** Packs all three packages, and installs each into a folder with nothing else; Node.js 20 and 22 come from npm as well. */
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'svc-packages-'))
+  const packed = await run('npm', ['run', '--silent', 'pack', '--', '--out', path.join(folder, 'packed')], {
+    cwd: ROOT,
+  })
+  const [svc = '', client = '', cli = ''] = packed.stdout.trim().split('\n')
+  const runtime = `npm:node-${process.platform}-${process.arch}`
+  await Promise.all([install('svc', [svc]), install('client', [client]), install('cli', [cli])])
+  await install('node', [`node20@${runtime}@20`, `node22@${runtime}@22`])
+  service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1' })
+}, 300_000)
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function install(name: string, what: readonly string[]): Promise<void> {
+  const cwd = path.join(folder, name)
+  await mkdir(cwd)
+  await writeFile(path.join(cwd, 'package.json'), '{ "private": true, "type": "module" }')
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...what], { cwd })
+}
+
+/** The program of a Node.js; the newest is the one that runs the tests. */
+const nodeOf = (major: (typeof MAJORS)[number]) =>
+  major === 24 ? process.execPath : path.join(folder, 'node/node_modules', `node${major}`, 'bin/node')
+
+const binOf = (name: string) => path.join(folder, name, 'node_modules/.bin/svc')
+
+const environment = () => ({ HOME: path.join(folder, 'home'), PATH: '/usr/bin:/bin' })
+
+describe.each(MAJORS)('on Node.js %i', (major) => {
+  it('@svc/cli prints its version and signs in', async () => {
+    const svc = (...args: string[]) => run(nodeOf(major), [binOf('cli'), ...args], { env: environment() })
+    const { version } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }
+    expect(await svc('--version')).toEqual({ stdout: `${version}\n`, stderr: '' })
+
+    const login = svc('login', service.config.baseUrl, '--email', 'ada@example.com')
+    login.child.stdout?.on('data', (text: string) => {
+      if (text.includes('Waiting')) void service.approveByMail('ada@example.com')
+    })
+    expect((await login).stdout).toContain('Signed in to')
+    const { stdout, stderr } = await svc('models')
+    expect([stdout.split('\n').length, stderr]).toEqual([6, ''])
+  })
+
+  it('@svc/client makes a call', async () => {
+    const code = `
+      import { createClient, unwrap } from '@svc/client'
+      console.log((await unwrap(createClient({ baseUrl: '${service.config.baseUrl}' }).GET('/healthz'))).status)`
+    const cwd = path.join(folder, 'client')
+    expect(await run(nodeOf(major), ['--input-type=module', '-e', code], { cwd })).toEqual({
+      stdout: 'ok\n',
+      stderr: '',
+    })
+  })
+
+  it('svc serves, on the Node.js that it brings where this one is too old, and stops on SIGTERM', async () => {
+    const env = { ...environment(), SVC_PORT: '0', SVC_DATABASE_URL: 'memory:' }
+    const child = spawn(nodeOf(major), [binOf('svc'), 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)))
+    const port = await portOf(child.stdout)
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`)
+    expect(await answer.json()).toEqual({ status: 'ok', database: 'ok' })
+    expect((await fetch(`http://127.0.0.1:${port}/assets/auth.css`)).status).toBe(200)
+    expect((await fetch(`http://127.0.0.1:${port}/openapi.json`)).status).toBe(200)
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+  }, 120_000)
+
+  it('svc has the commands of people too', async () => {
+    const { stdout } = await run(nodeOf(major), [binOf('svc'), '--help'], { env: environment() })
+    expect(stdout).toMatch(/^ {2}login .*\n[^]*^ {2}serve /m)
+  })
+})
+
+/** The port of the first line of the log that says it. */
+async function portOf(stdout: AsyncIterable<Buffer>): Promise<number> {
+  let printed = ''
+  for await (const chunk of stdout) {
+    printed += chunk.toString()
+    const port = /"port":(\d+).*"service\.listening"/.exec(printed)?.[1]
+    if (port) return Number(port)
+  }
+  throw new Error(`It did not listen: ${printed}`)
+}
+
+describe('what is packed', () => {
+  it('of @svc/cli is one file of code, without dependencies', async () => {
+    const files = await readdir(path.join(folder, 'cli/node_modules'), { recursive: true })
+    expect(files.filter((file) => file.endsWith('.js'))).toEqual(['@svc/cli/svc.js'])
+    expect(await readdir(path.join(folder, 'cli/node_modules'))).toEqual(['.bin', '.package-lock.json', '@svc'])
+  })
+
+  it('has the licenses of what is bundled', async () => {
+    const text = await readFile(path.join(folder, 'cli/node_modules/@svc/cli/LICENSES.txt'), 'utf8')
+    for (const name of ['commander', '@clack/prompts', '@clack/core', 'openapi-fetch', 'sisteransi']) {
+      expect(text).toMatch(new RegExp(`^${name} [\\d.]+ \\(MIT\\)$`, 'm'))
+    }
+  })
+
+  it('is no TypeScript but declarations', async () => {
+    for (const name of ['svc', 'client', 'cli']) {
+      const files = await readdir(path.join(folder, 'packed', name), { recursive: true })
+      expect(files.filter((file) => /(?<!\.d)\.ts$/.test(file))).toEqual([])
+    }
+  })
+})
