@@ -834,7 +834,7 @@ export interface paths {
         /**
          * Count input tokens
          * @description Counts the input tokens of a messages request without calling the model. A local worker that cannot count answers
-         *     `not_supported`.
+         *     `not_supported`, unless the directory names the backends of the model: then the tokens are estimated.
          */
         post: operations["countMessageTokens"];
         delete?: never;
@@ -7832,6 +7832,8 @@ export interface operations {
                     "x-svc-served-by": components["schemas"]["ServedBy"];
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
+                    /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
+                    "x-svc-estimated"?: "1";
                     [name: string]: unknown;
                 };
                 content: {

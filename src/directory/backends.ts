@@ -23,8 +23,8 @@ export type ServeEntry = {
   readonly when: 'always' | 'offline'
 }
 
-/** What is known of the abilities of a model. Anything that is left out has the cautious value of the backend's dialect. */
-export type GivenCaps = z.output<typeof caps>
+/** What a model can be asked. What is left out has the cautious value of the backend's dialect. */
+export type GivenCaps = { readonly [Name in keyof Caps]?: Exclude<Caps[Name], undefined> }
 
 const url = z.string(must('text')).refine(isServerUrl, {
   message: 'must be an http:// or https:// URL without credentials, query and fragment, and without the /v1 at its end',
@@ -60,7 +60,7 @@ export const serve = list(
 ).default([])
 
 /** The members of `ModelCaps` in the gateway's dialects. */
-export const caps = object({
+const capsMembers = object({
   midSystem: trueOrFalse,
   sampling: trueOrFalse,
   topK: trueOrFalse,
@@ -82,5 +82,11 @@ export const caps = object({
   vendorHints: trueOrFalse,
   blockBinding: trueOrFalse,
 })
+
+type Caps = z.output<typeof capsMembers>
+
+export const caps = capsMembers
   .partial()
   .default({})
+  // Cast: a file has no undefined values, which the type of the schema allows.
+  .transform((given) => given as GivenCaps)

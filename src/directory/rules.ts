@@ -1,8 +1,7 @@
 /**
- * The directory file lists organizations, teams, members, models and backends. People write it as YAML, so reading it finds every
- * mistake with its line and field. A file with a mistake gives no directory.
+ * The directory file lists organizations, teams, members, models and backends. People write it as YAML, so reading it
+ * finds every mistake with its line and field. A file with a mistake gives no directory.
  */
-
 import { LineCounter, isMap, isScalar, parseDocument } from 'yaml'
 import type { Document } from 'yaml'
 import { z } from 'zod'

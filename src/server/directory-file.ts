@@ -12,8 +12,8 @@ export class DirectoryFileError extends Error {
 }
 
 /**
- * Reads the directory file. Rejects with a `DirectoryFileError`. With `readSecret`, a credential that cannot be read is a
- * mistake too.
+ * Reads the directory file. Rejects with a `DirectoryFileError`. With `readSecret`, a credential that cannot be read is
+ * a mistake too.
  */
 export async function loadDirectoryFile(file: string, readSecret: ReadSecret | null): Promise<Directory> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {

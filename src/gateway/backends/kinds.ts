@@ -12,6 +12,10 @@ export type KindTraits = {
   readonly isRenamed: boolean
   /** A stream takes its connection with it. */
   readonly closesAfterStream: boolean
+  /** Its reasoning is sealed for callers of another dialect, because it wants that back unchanged. */
+  readonly isSealed: boolean
+  /** Its errors keep their status in another dialect; otherwise the status comes from the table of failures. */
+  readonly keepsStatus: boolean
   /** It refuses a conversation that contains reasoning of another kind of backend. */
   readonly refusesLocalReasoning: boolean
   /** What the caller gets when there is no answer. */
@@ -24,6 +28,8 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     title: 'upstream',
     isRenamed: false,
     closesAfterStream: false,
+    isSealed: true,
+    keepsStatus: false,
     refusesLocalReasoning: true,
     failureCodes: { unreachable: 'upstream_failed', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },
@@ -33,6 +39,8 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     // llama.cpp closes its connection after each stream without saying so. A call that came at once would be lost on
     // it.
     closesAfterStream: true,
+    isSealed: false,
+    keepsStatus: true,
     refusesLocalReasoning: false,
     failureCodes: { unreachable: 'model_unavailable', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },

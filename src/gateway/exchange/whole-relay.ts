@@ -64,7 +64,7 @@ export class WholeRelay implements Relay {
   #passThrough(): void {
     const { 'content-length': length } = this.#head.headers
     // The backend's own length lets a client notice an answer that is cut.
-    writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length })
+    writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length }, null)
     this.#exchange.res.flushHeaders()
     this.#writer = new ChunkWriter(this.#exchange)
     for (const chunk of this.#held) this.#writer.write(chunk)
@@ -80,14 +80,15 @@ export class WholeRelay implements Relay {
     this.#exchange.finish('whole', null)
   }
 
-  #write({ status, body, contentType }: WholeAnswer): void {
+  #write({ status, body, contentType, defaults }: WholeAnswer): void {
     const { res, idleTimeoutMs } = this.#exchange
     const { headers } = this.#head
-    const shown = contentType === undefined ? headers : { ...headers, 'content-type': contentType }
+    const shown = contentType === undefined ? headers : { ...defaults, ...headers, 'content-type': contentType }
     writeHead(
       res,
       { status, headers: shown },
       status === 204 || status === 304 ? {} : { 'content-length': body.length },
+      this.#rewrite,
     )
     if (body.length > MAX_BUFFERED_BYTES) {
       res.end(body)
