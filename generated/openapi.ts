@@ -2582,6 +2582,35 @@ export interface components {
                 message: string;
             };
         };
+        /**
+         * @description The upstream or the local worker refused the credential of this service. Only the operator can cure that: the caller's
+         *     own credential is good.
+         */
+        UpstreamRefusedCredential: {
+            /**
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
+             * @enum {string}
+             */
+            type: "error";
+            /** @description What went wrong, for programs (`code`) and for people (`message`). */
+            error: {
+                /**
+                 * @description The kind of error, in the words that the vendors' clients read.
+                 * @enum {string}
+                 */
+                type: "api_error";
+                /**
+                 * @description Stable: decide by this code.
+                 * @enum {string}
+                 */
+                code: "upstream_refused_credential";
+                /**
+                 * @description For people. The wording may change.
+                 * @example The upstream refused the credential of this service. Tell its operator.
+                 */
+                message: string;
+            };
+        };
         /** @description The upstream did not answer in time. */
         UpstreamTimeout: {
             /**
@@ -2791,6 +2820,7 @@ export type TokenSet = components['schemas']['TokenSet'];
 export type Unauthorized = components['schemas']['Unauthorized'];
 export type UnsupportedMediaType = components['schemas']['UnsupportedMediaType'];
 export type UpstreamFailed = components['schemas']['UpstreamFailed'];
+export type UpstreamRefusedCredential = components['schemas']['UpstreamRefusedCredential'];
 export type UpstreamTimeout = components['schemas']['UpstreamTimeout'];
 export type UserCode = components['schemas']['UserCode'];
 export type Worker = components['schemas']['Worker'];
@@ -6534,10 +6564,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */
@@ -6742,10 +6774,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */
@@ -6954,10 +6988,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */
@@ -7150,10 +7186,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */
@@ -7346,10 +7384,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */
@@ -7547,10 +7587,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */
@@ -7749,10 +7791,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */
@@ -7953,10 +7997,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */

@@ -18,6 +18,7 @@ const SERVER = {
 const STORES = {
   SVC_DATABASE_URL: field.databaseUrl.optional(),
   SVC_REDIS_URL: field.redisUrl.optional(),
+  SVC_SPOOL_DIR: text.optional(),
   SVC_DIRECTORY_FILE: text.optional(),
 }
 

@@ -63,6 +63,8 @@ export type Config = {
   readonly metricsPort: number | null
   /** Counts limits for all processes together; null when each process counts for itself. */
   readonly redisUrl: Secret | null
+  /** Where usage events wait while the database cannot be reached; null: in memory. */
+  readonly spoolDirectory: string | null
   readonly upstreams: {
     readonly vendora: UpstreamConfig | null
     readonly vendorb: UpstreamConfig | null
@@ -113,6 +115,7 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
     verification: { controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl, keysFile: s.SVC_GATEWAY_KEYS_FILE },
     metricsPort: s.SVC_METRICS_PORT ?? null,
     redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
+    spoolDirectory: s.SVC_SPOOL_DIR ?? null,
     upstreams: toUpstreams(s),
     readSecret,
     upstreamConnectTimeoutMs: s.SVC_UPSTREAM_CONNECT_TIMEOUT_SECONDS * 1000,

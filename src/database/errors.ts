@@ -10,7 +10,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /** Whether the database rolled a transaction back in favour of another one, so that a retry may succeed now. */
-export function isWriteConflict(error: unknown): boolean {
+function isWriteConflict(error: unknown): boolean {
   return layers(error).some((layer) => codesOf(layer).some((code) => WRITE_CONFLICTS.has(code)))
 }
 

@@ -25,8 +25,6 @@ export type FindInvitation = (email: string, team: TeamName | null) => Promise<I
 /** Finds the membership of an account in a team; null when it has none, whether or not the team exists. */
 export type FindMembership = (team: TeamName, accountId: string) => Promise<Membership | null>
 
-export type MemberStore = ReturnType<typeof makeMemberStore>
-
 /** Who is a member of which team. */
 export function makeMemberStore(db: PrismaClient) {
   return {

@@ -60,8 +60,6 @@ type Needs = {
   readonly onFailure: (error: unknown) => void
 }
 
-export type SnapshotCache = ReturnType<typeof snapshotCache>
-
 /**
  * Caches the newest snapshot (stale-while-revalidate). It answers from memory and reloads in the background once the
  * snapshot is older than `maxAgeMs`. A caller waits for the first snapshot, and when the snapshot is older than twice

@@ -10,8 +10,6 @@ import type { Directory } from './rules.ts'
 import { byId, withTeams } from './snapshot.ts'
 import type { DirectorySnapshot } from './snapshot.ts'
 
-export type DirectoryStore = ReturnType<typeof directoryStore>
-
 /** Reads and writes the directory: organizations, teams, members, models and backends. */
 export function directoryStore(db: PrismaClient) {
   return {

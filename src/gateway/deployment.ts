@@ -18,6 +18,7 @@ import type { ModelTeam } from './models/rules.ts'
 import type { CallEvent } from './usage/events.ts'
 import { makeEventLog } from './usage/log-events.ts'
 import { openRecorder } from './usage/recorder.ts'
+import { openSpool } from './usage/spool.ts'
 import { callEventStore } from './usage/store.ts'
 
 export type Deployment = {
@@ -44,12 +45,15 @@ const MAX_DIRECTORY_AGE_MS = 5000
 type DatabaseNeeds = {
   readonly database: Database
   readonly live: Pick<LiveSessions, 'identify' | 'watch'>
+  /** Where events wait while the database cannot be reached; null: in memory. */
+  readonly spoolDirectory: string | null
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Sessions, teams and events are rows of the database. */
-export function openDatabaseDeployment({ database, live, clock, log }: DatabaseNeeds): Deployment {
+export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
+  const { database, live, spoolDirectory, clock, log } = needs
   const directory = directoryStore(database.prisma)
   const watchers: WatchDirectory[] = []
   const teams = snapshotCache({
@@ -59,7 +63,8 @@ export function openDatabaseDeployment({ database, live, clock, log }: DatabaseN
     maxAgeMs: MAX_DIRECTORY_AGE_MS,
     onFailure: (err) => log.warn({ err }, 'directory.load_failed'),
   })
-  const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, log })
+  const spool = spoolDirectory === null ? null : openSpool({ directory: spoolDirectory, log })
+  const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, spool, log })
   return {
     identify: live.identify,
     watchSession: live.watch,

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
 import { ApiError } from './errors.ts'
+import { isDeeperThan, MAX_JSON_DEPTH } from '../kernel/json-depth.ts'
 import { FORM_TYPE, JSON_TYPE } from './validation/content-type.ts'
 
 /** Whether a request carries a body (RFC 9112, section 6). */
@@ -41,7 +42,7 @@ export function smallBody(
   )
   return withTimeout(SMALL_BODY_TIMEOUT_MS, (req, res, next) => {
     const read = isForm(req) ? form : larger.paths.includes(req.path) ? largerJson : json
-    return read(req, res, next)
+    return read(req, res, (error?: unknown) => next(error ?? judgeDepth(req.body)))
   })
 }
 
@@ -67,9 +68,17 @@ export function callBody(limitBytes: number): RequestHandler {
       } catch {
         return next(new ApiError('invalid_request', { message: 'The body is not valid JSON.' }))
       }
-      next()
+      next(judgeDepth(req.body))
     })
   }
+}
+
+/** The refusal of a body that is nested too deep for the code that reads it; undefined for any other. */
+function judgeDepth(body: unknown): ApiError | undefined {
+  if (!isDeeperThan(body, MAX_JSON_DEPTH)) return undefined
+  return new ApiError('invalid_request', {
+    message: `The body nests objects and lists more than ${MAX_JSON_DEPTH} deep. Flatten it.`,
+  })
 }
 
 const NOT_UTF8 = 'The body is not valid UTF-8.'

@@ -103,6 +103,12 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
     type: 'api_error',
     message: 'The upstream could not be reached, or it closed the connection.',
   },
+  upstream_refused_credential: {
+    status: 502,
+    type: 'api_error',
+    message: 'The upstream refused the credential of this service. Your own credential is good. Tell the operator.',
+    permanent: true,
+  },
   email_unavailable: {
     status: 503,
     type: 'api_error',

@@ -28,9 +28,6 @@ type OptionalQuery<Q> = [Q] extends [never] ? unknown : Q
 export type Responses<Id extends OperationId> = operations[Id]['responses']
 type JsonOf<All, Status extends keyof All> = Content<All[Status], 'application/json'>
 
-/** The JSON body of an operation's answer with this status. */
-export type AnswerOf<Id extends OperationId, Status extends keyof Responses<Id>> = JsonOf<Responses<Id>, Status>
-
 /** Express's response, but `status(s).json(body)` accepts only the body that the contract has for that status. */
 export interface Reply<All> extends Omit<Response, 'status' | 'json' | 'send'> {
   status<Status extends keyof All & number>(status: Status): { json(body: JsonOf<All, Status>): void }

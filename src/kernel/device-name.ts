@@ -1,5 +1,5 @@
 /** The longest device name, in code points. */
-export const DEVICE_NAME_LENGTH = 64
+const DEVICE_NAME_LENGTH = 64
 
 /**
  * Cleans a device name so that it can be stored and shown: NFC, one line, at most 64 code points, no control

@@ -73,7 +73,7 @@ async function openWithDatabase(
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
   const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
-  const deployment = openDatabaseDeployment({ database, live, clock, log })
+  const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
   const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
   const store = makeHousekeepingStore(database.prisma)
   const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })

@@ -108,7 +108,7 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
   it("answers 502 and not 401 when the engine refuses the gateway's own API key", async () => {
     engine.chat = answersJson({ error: { message: 'bad key' } }, { status: 401 })
     const res = await stream()
-    expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_failed'])
+    expect([res.status, await codeOf(res)]).toEqual([502, 'upstream_refused_credential'])
   })
 
   it('closes the call to the engine when the caller leaves', async () => {

@@ -118,7 +118,10 @@ describe('the headers of an answer to the caller', () => {
     ['x-should-retry', 'true'],
     ['x-ratelimit-remaining-tokens', '5'],
     ['anthropic-ratelimit-requests-limit', '5'],
-    ['anthropic-organization-id', 'o'],
+    ['anthropic-ratelimit-unified-status', 'allowed'],
+    ['anthropic-priority-input-tokens-limit', '5'],
+    ['anthropic-fast-output-tokens-remaining', '5'],
+    ['openai-model', 'm'],
     ['openai-processing-ms', '12'],
     ['openai-version', '2020-10-01'],
     ['x-codex-primary-used-percent', '3'],
@@ -145,6 +148,10 @@ describe('the headers of an answer to the caller', () => {
     'x-svc-served-by',
     'x-svc-request-id',
     'cf-ray',
+    'openai-organization',
+    'openai-project',
+    'anthropic-organization-id',
+    'anthropic-workspace-id',
   ])('do not contain %s of the backend', (name) => {
     expect(toCallerHeaders({ [name]: name === 'set-cookie' ? ['a=b'] : 'x' }, res)).toEqual({})
   })
@@ -157,6 +164,6 @@ describe('the headers of an answer to the caller', () => {
   })
 
   it('contain a repeated header as often as it came', () => {
-    expect(toCallerHeaders({ 'anthropic-note': ['a', 'b'] }, res)).toEqual({ 'anthropic-note': ['a', 'b'] })
+    expect(toCallerHeaders({ 'x-ratelimit-note': ['a', 'b'] }, res)).toEqual({ 'x-ratelimit-note': ['a', 'b'] })
   })
 })

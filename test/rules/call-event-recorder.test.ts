@@ -19,6 +19,7 @@ function setUp({ maxWaiting = 10_000 } = {}) {
         saved.push(events.map(({ call }) => call.requestId))
       },
       isDatabaseUnavailable: (error) => error === UNREACHABLE,
+      spool: null,
       log: { debug: note, info: note, warn: note, error: note },
     },
     maxWaiting,

@@ -195,6 +195,13 @@ export function describeCallOperation({
         upstream.restart(({ socket }) => socket.destroySoon())
         expect(await outcomeOf(await send(JSON.stringify(body)))).toBe('502 upstream_failed')
       })
+
+      it('answers upstream_refused_credential when the upstream refuses the credential of the service', async () => {
+        upstream.restart(answersJson({ error: { message: 'Invalid key.' } }, { status: 401 }))
+        const response = await send(JSON.stringify(body))
+        expect(await outcomeOf(response)).toBe('502 upstream_refused_credential')
+        expect(response.headers.get('x-should-retry')).toBe('false')
+      })
     })
 
     describe('503', () => {

@@ -5,6 +5,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { StreamLimit, StreamSlot } from '../limits.ts'
 import { pickModel } from '../models/rules.ts'
 import type { FindTeam, ModelTeam } from '../models/rules.ts'
+import { judgeAlternatives } from './alternatives.ts'
 import { findAmbiguous } from './body.ts'
 import type { Operation } from './operations.ts'
 import { bytesOf, sessionIdOf } from './request.ts'
@@ -37,8 +38,11 @@ export async function admit(
   const caller = callerOf(req)
   const ambiguous = findAmbiguous(bytesOf(req), req.body)
   if (ambiguous !== null) return ambiguousBody(ambiguous)
-  const model = chooseModel(await findTeam(caller), req.body.model)
+  const team = await findTeam(caller)
+  const model = chooseModel(team, req.body.model)
   if (model instanceof ApiError) return model
+  const refusal = team && judgeAlternatives(team, req.body)
+  if (refusal) return refusal
   const wantsStream = req.body.stream === true
   const slot = wantsStream ? streamLimit.take(ipOf(req)) : null
   if (slot instanceof ApiError) return slot

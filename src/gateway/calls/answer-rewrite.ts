@@ -1,4 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
+import { isDeeperThan, MAX_JSON_DEPTH } from '../../kernel/json-depth.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { DialectTraits } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
@@ -52,12 +53,13 @@ export function translateAnswers(call: RewrittenCall, { stream, whole }: AnswerT
       if (isError) return toFailureAnswer(dialect, failureOf(answer.body, answer.status))
       const made = whole(parse(answer.body))
       if ('answer' in made) return toJson({ status: answer.status, body: made.answer })
-      return keepsStatus ? toJson(dialect.errorAnswer(502, made.failed)) : toFailureAnswer(dialect, made.failed)
+      return keepsStatus ? toFailed(dialect, made.failed) : toFailureAnswer(dialect, made.failed)
     },
   }
 }
 
-function toFailureAnswer(dialect: DialectTraits, failure: Failure): WholeAnswer {
+function toFailureAnswer(dialect: DialectTraits, failure: Failure): WholeAnswer | ApiError {
+  if (failure.kind === 'account') return new ApiError('upstream_refused_credential')
   const answer = toJson(dialect.failureAnswer(failure))
   return failure.kind === 'rateLimit' ? { ...answer, defaults: { 'retry-after': '1' } } : answer
 }
@@ -66,7 +68,13 @@ function toFailureAnswer(dialect: DialectTraits, failure: Failure): WholeAnswer 
 function readOtherShape({ operation, backend }: RewrittenCall, dialect: DialectTraits, { body }: WholeAnswer) {
   if (operation.reach === 'own_dialect') return new ApiError('not_supported')
   backend.dialects.forget(operation.dialect)
-  return toJson(dialect.errorAnswer(502, failureOf(body)))
+  return toFailed(dialect, failureOf(body))
+}
+
+/** A failure that the backend reported with the status of an answer. */
+function toFailed(dialect: DialectTraits, failure: Failure): WholeAnswer | ApiError {
+  if (failure.kind === 'account') return new ApiError('upstream_refused_credential')
+  return toJson(dialect.errorAnswer(502, failure))
 }
 
 function readError(call: RewrittenCall, dialect: DialectTraits, answer: WholeAnswer): WholeAnswer | ApiError {
@@ -74,8 +82,7 @@ function readError(call: RewrittenCall, dialect: DialectTraits, answer: WholeAns
   const failure = failureOf(body)
   if (status === 404 || (status === 400 && MODEL_NOT_FOUND.test(failure.message))) return refuseMissing(call)
   if (status === 501 && call.operation.reach === 'own_dialect') return new ApiError('not_supported')
-  // The credential is the gateway's. A caller that gets 401 would discard its own.
-  if (status < 400 || status === 401) {
+  if (status < 400) {
     const { title } = call.backend.traits
     return new ApiError('upstream_failed', { message: `The ${title} refused the gateway with status ${status}.` })
   }
@@ -108,7 +115,8 @@ function failureOf(body: Buffer, status: number | null = null): Failure {
 
 function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8')) as unknown
+    const value: unknown = JSON.parse(body.toString('utf8'))
+    return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
   } catch {
     return undefined
   }

@@ -2,9 +2,11 @@ import { DECISIVE_MEMBERS } from '../dialects/dialects.ts'
 import { scanTopLevel, setMembers, valueBehind } from '../dialects/json/edit-json.ts'
 import type { TopLevel } from '../dialects/json/edit-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
+import { ROUTING_MEMBERS } from './alternatives.ts'
 
 const ESCAPE = Buffer.from('\\u')
-const DECISIVE = DECISIVE_MEMBERS.map((name) => ({ name, quoted: Buffer.from(`"${name}"`) }))
+const DECISIVE_NAMES: readonly string[] = [...DECISIVE_MEMBERS, ...ROUTING_MEMBERS]
+const DECISIVE = DECISIVE_NAMES.map((name) => ({ name, quoted: Buffer.from(`"${name}"`) }))
 
 /**
  * The member that makes a body ambiguous, or null. It is a decisive member that is there twice (`"mod\u0065l"` is
@@ -45,7 +47,7 @@ function locate(bytes: Buffer, body: Json, changes: Json): TopLevel | null {
 }
 
 function isDecisive(name: string): boolean {
-  return DECISIVE_MEMBERS.includes(name)
+  return DECISIVE_NAMES.includes(name)
 }
 
 /** Upper case first: U+017F folds to `s` in parsers that ignore case. */

@@ -27,9 +27,11 @@ export function recordEnd(
   attempts: readonly Attempt[],
 ): void {
   for (const { backend, outcome } of attempts) {
-    if (!isFailure(outcome)) continue
-    const { requestId, model } = admission
-    log.warn({ requestId, model: model.id, servedBy: backend, ...outcome }, 'call.upstream_failed')
+    const facts = { requestId: admission.requestId, model: admission.model.id, servedBy: backend }
+    if (isFailure(outcome)) log.warn({ ...facts, ...outcome }, 'call.upstream_failed')
+    if (outcome.refusal?.code === 'upstream_refused_credential') {
+      log.warn({ ...facts, status: outcome.status }, 'call.credential_refused')
+    }
   }
   const [first] = attempts
   const last = attempts.at(-1)

@@ -36,7 +36,7 @@ export const FAILURES: Readonly<Record<FailureKind, FailureRow>> = {
   rateLimit: row(429, 'rate_limit_error', 'rate_limit_exceeded', 'rate_limit_exceeded', 'rate_limit_error'),
   overloaded: { ...row(503, 'server_error', null, 'server_error', 'overloaded_error'), messagesStatus: 529 },
   timeout: row(504, 'server_error', 'server_error', 'server_error', 'timeout_error'),
-  account: row(502, 'api_error', 'upstream_failed', 'server_error', 'api_error'),
+  account: row(502, 'api_error', 'upstream_refused_credential', 'server_error', 'api_error'),
   quota: {
     ...row(429, 'insufficient_quota', 'insufficient_quota', 'insufficient_quota', 'billing_error'),
     messagesStatus: 402,
@@ -50,7 +50,6 @@ function row(status: number, type: string, code: string | null, streamCode: stri
 
 /** The words for the client. What a backend says of the service's own account is not for its callers. */
 export function wordsOf({ kind, message }: Failure): string {
-  if (kind === 'account') return 'The backend of this model refused the service’s own credentials.'
   if (kind === 'quota') return 'The service’s account at the backend of this model is used up.'
   return message
 }

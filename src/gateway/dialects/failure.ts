@@ -42,8 +42,12 @@ export function readFailure(value: unknown, status: number | null = null): Failu
     readName(error.detail) ??
     'The engine failed without saying why.'
   const details = readText(readObject(error.details).error_code)
-  return { kind: kindOf(`${readText(error.code)} ${readText(error.type)} ${details}`, message, status), message }
+  const kind = kindOf(`${readText(error.code)} ${readText(error.type)} ${details}`, message, status)
+  return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }
 }
+
+/** Vendors repeat parts of the credential that they refuse, so their own text stops here. */
+const CREDENTIAL_REFUSED = 'The backend of this model refused the credential of this service. Tell its operator.'
 
 function kindOf(names: string, message: string, status: number | null): FailureKind {
   if (CONTEXT_EXCEEDED.test(`${names} ${message}`)) return 'context'

@@ -166,9 +166,10 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
 
   /**
    * Where the type does not tell, the caller's wish decides: vendors send streams under several types, and errors as
-   * JSON.
+   * JSON. An error is never a stream, so that it can be read before it is handed on.
    */
   #isStream(status: number, contentType = ''): boolean {
+    if (status >= 400) return false
     if (contentType.startsWith('text/event-stream')) return true
     return this.#options.wantsStream && status < 300 && !contentType.startsWith('application/json')
   }

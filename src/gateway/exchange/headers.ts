@@ -68,6 +68,10 @@ const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
   'x-should-retry',
   'x-models-etag',
   'x-reasoning-included',
+  // Not the whole prefixes `openai-` and `anthropic-`: other headers name the operator's organization and project.
+  'openai-model',
+  'openai-processing-ms',
+  'openai-version',
 ])
 
 /** Those of a backend of another dialect: limits and ids of one vendor mean nothing to the clients of another. */
@@ -82,7 +86,14 @@ const CROSSES_DIALECTS_BACK: ReadonlySet<string> = new Set([
   'x-should-retry',
 ])
 
-const PREFIXES_TO_CALLER = ['x-ratelimit-', 'anthropic-', 'openai-', 'x-codex-'] as const
+const PREFIXES_TO_CALLER = [
+  'x-ratelimit-',
+  'anthropic-ratelimit-',
+  // Limits of the fast mode and of the priority tier.
+  'anthropic-fast-',
+  'anthropic-priority-',
+  'x-codex-',
+] as const
 
 /** `isTranslated`: the backend is called in another dialect than the caller's. */
 export type HeaderOptions = { readonly isTranslated: boolean }

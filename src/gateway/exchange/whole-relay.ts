@@ -1,6 +1,7 @@
 import { ApiError } from '../../http/errors.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import { ChunkWriter } from './chunk-writer.ts'
+import { isCredentialRefused } from './credential-refusal.ts'
 import { breakConnection, UnreadableAnswer, writeHead } from './relay.ts'
 import type { AnswerHead, AnswerRewrite, Relay, RelayedExchange, WholeAnswer } from './relay.ts'
 
@@ -38,7 +39,7 @@ export class WholeRelay implements Relay {
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
     if (this.#rewrite && this.#heldBytes > MAX_REWRITTEN_BYTES) throw new UnreadableAnswer('too_large')
-    if (!this.#rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough()
+    if (!this.#rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(Buffer.concat(this.#held))
   }
 
   end(): void {
@@ -61,23 +62,33 @@ export class WholeRelay implements Relay {
     this.#writer?.stop()
   }
 
-  #passThrough(): void {
+  #passThrough(held: Buffer): void {
+    this.#held = []
+    if (isCredentialRefused(this.#head, held)) {
+      this.#refuseCredential()
+      return this.#exchange.abort()
+    }
     const { 'content-length': length } = this.#head.headers
     // The backend's own length lets a client notice an answer that is cut.
     writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length }, null)
     this.#exchange.res.flushHeaders()
     this.#writer = new ChunkWriter(this.#exchange)
-    for (const chunk of this.#held) this.#writer.write(chunk)
-    this.#held = []
+    this.#writer.write(held)
   }
 
   #answer(): void {
     const body = this.#held.length === 1 && this.#held[0] ? this.#held[0] : Buffer.concat(this.#held)
+    if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
     const given: WholeAnswer = { status: this.#head.status, body }
     const answer = this.#rewrite ? this.#rewrite.whole(given) : given
     if (answer instanceof ApiError) return this.#exchange.finish('refused', answer.code, answer)
     this.#write(answer)
     this.#exchange.finish('whole', null)
+  }
+
+  #refuseCredential(): void {
+    const refusal = new ApiError('upstream_refused_credential')
+    this.#exchange.finish('refused', refusal.code, refusal)
   }
 
   #write({ status, body, contentType, defaults }: WholeAnswer): void {

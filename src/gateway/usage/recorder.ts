@@ -1,19 +1,22 @@
 import { newIdentifier } from '../../kernel/identifier.ts'
 import type { Logger } from '../../log.ts'
 import type { CallEvent, EventBatch } from './events.ts'
+import type { Spool } from './spool.ts'
 
 type Needs = {
   /** Saves all of a batch or nothing. Called again with a batch that may have been saved. */
   readonly save: (batch: EventBatch) => Promise<void>
   /** The database cannot be reached, so the same batch may succeed later. Any other failure would repeat each time. */
   readonly isDatabaseUnavailable: (error: unknown) => boolean
+  /** Keeps batches while the database cannot be reached; null: they wait in memory. */
+  readonly spool: Spool | null
   readonly log: Logger
 }
 
 export type EventRecorder = {
   /** Takes an event and returns at once. */
   record(event: CallEvent): void
-  /** Saves what is left, as far as the database can be reached, and ends. */
+  /** Saves what is left, in the spool where the database cannot be reached, and ends. */
   close(): Promise<void>
 }
 
@@ -24,16 +27,24 @@ const MAX_WAITING = 50_000
 
 /**
  * Saves events in batches, outside of the calls: every second, or as soon as a batch is full. While the database cannot
- * be reached, events wait. When too many wait, the oldest that are in no batch yet are dropped, and the log says how
- * many.
+ * be reached, events wait in the spool, or in memory where there is none or it is full. When too many wait in memory,
+ * the oldest that are in no batch yet are dropped, and the log says how many. What an earlier process left in the spool
+ * is saved first.
  */
-export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, maxWaiting = MAX_WAITING): EventRecorder {
+export function openRecorder(
+  { save, isDatabaseUnavailable, spool, log }: Needs,
+  maxWaiting = MAX_WAITING,
+): EventRecorder {
   let waiting: CallEvent[] = []
   /** Being saved, or to be saved again: it does not change until it is saved or refused. */
   let batch: EventBatch | null = null
   let dropped = 0
+  /** The spool may hold batches. */
+  let isSpooled = spool !== null
   let saving: Promise<boolean> | null = null
+  let flushing: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
+  let isClosed = false
 
   /** False: the database cannot be reached, and the batch waits. */
   function saveBatch(): Promise<boolean> {
@@ -42,19 +53,56 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, maxWai
   }
 
   async function saveNext(): Promise<boolean> {
-    batch ??= { id: newIdentifier('batch_'), events: waiting.splice(0, MAX_BATCH) }
-    try {
-      await save(batch)
-    } catch (err) {
-      if (isDatabaseUnavailable(err)) return false
-      log.error({ err, events: batch.events.length }, 'call_events.refused')
+    batch ??= cutBatch()
+    if (!(await saveOrRefuse(batch))) {
+      await spoolAll()
+      return false
     }
     batch = null
     return true
   }
 
+  /** False: the database cannot be reached. */
+  async function saveOrRefuse(next: EventBatch): Promise<boolean> {
+    try {
+      await save(next)
+    } catch (err) {
+      if (isDatabaseUnavailable(err)) return false
+      log.error({ err, events: next.events.length }, 'call_events.refused')
+    }
+    return true
+  }
+
+  function cutBatch(): EventBatch {
+    return { id: newIdentifier('batch_'), events: waiting.splice(0, MAX_BATCH) }
+  }
+
+  async function spoolAll(): Promise<void> {
+    while (spool && countUnsaved() > 0) {
+      batch ??= cutBatch()
+      if (!(await spool.write(batch))) return
+      batch = null
+      isSpooled = true
+    }
+  }
+
+  async function saveSpooled(): Promise<void> {
+    while (spool && isSpooled && !isClosed) {
+      const next = await spool.readOldest()
+      if (next && !(await saveOrRefuse(next))) return
+      if (next) await spool.remove(next)
+      else isSpooled = false
+    }
+  }
+
   async function saveAll(): Promise<void> {
     while (countUnsaved() > 0) if (!(await saveBatch())) return
+  }
+
+  /** One round at a time. */
+  async function flush(): Promise<void> {
+    await saveAll()
+    if (countUnsaved() === 0) await saveSpooled()
   }
 
   function countUnsaved(): number {
@@ -62,11 +110,12 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, maxWai
   }
 
   function flushSoon(): void {
+    if (isClosed) return
     timer ??= setTimeout(() => {
       timer = null
-      void saveAll().then(() => {
+      flushing = flush().then(() => {
         logDropped()
-        if (countUnsaved() > 0) flushSoon()
+        if (countUnsaved() > 0 || isSpooled) flushSoon()
       })
     }, FLUSH_MS).unref()
   }
@@ -76,6 +125,8 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, maxWai
     log.warn({ events: dropped }, 'call_events.dropped')
     dropped = 0
   }
+
+  if (isSpooled) flushSoon()
 
   return {
     record(event) {
@@ -90,7 +141,9 @@ export function openRecorder({ save, isDatabaseUnavailable, log }: Needs, maxWai
       flushSoon()
     },
     async close() {
+      isClosed = true
       if (timer) clearTimeout(timer)
+      await flushing
       await saving
       await saveAll()
       dropped += countUnsaved()

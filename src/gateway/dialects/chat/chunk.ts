@@ -1,3 +1,4 @@
+import { isDeeperThan, MAX_JSON_DEPTH } from '../../../kernel/json-depth.ts'
 import { backendFailed, type Failure, readFailure } from '../failure.ts'
 import type { AnswerUsage } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
@@ -53,6 +54,7 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   } catch {
     return failed(event === 'error' ? text : 'The engine sent an event that is not JSON.')
   }
+  if (isDeeperThan(value, MAX_JSON_DEPTH)) return failed('The engine sent an event that is nested too deep.')
   if (event === 'error') return { kind: 'error', failure: readFailure(value) }
   return isObject(value) ? readChat(value, 'delta') : { kind: 'nothing' }
 }

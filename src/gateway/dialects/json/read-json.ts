@@ -1,3 +1,5 @@
+import { isDeeperThan, MAX_JSON_DEPTH } from '../../../kernel/json-depth.ts'
+
 /** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
 
@@ -28,11 +30,11 @@ export function readCount(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }
 
-/** The object that this text is; null for anything else, broken JSON included. */
+/** The object that this text is; null for anything else, also for broken JSON and for JSON that is nested too deep. */
 export function parseObject(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : null
+    return isObject(value) && !isDeeperThan(value, MAX_JSON_DEPTH) ? value : null
   } catch {
     return null
   }

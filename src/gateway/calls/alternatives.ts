@@ -1,0 +1,82 @@
+/**
+ * The models that a body names beside `model`. A backend that routes calls itself would use them without asking, and
+ * so would some vendors. They pass the same policy as `model`.
+ */
+import { ApiError } from '../../http/errors.ts'
+import { isObject, readList } from '../dialects/json/read-json.ts'
+import type { Json } from '../dialects/json/read-json.ts'
+import { pickModel } from '../models/rules.ts'
+import type { ModelTeam } from '../models/rules.ts'
+
+/** Lists of models, as names or as objects with a `model` (OpenRouter, LiteLLM; Anthropic's server-side fallback). */
+const LISTS = ['models', 'fallbacks', 'fallback_models'] as const
+
+/** These choose models or servers in ways that name no model of this service (OpenRouter, LiteLLM). */
+const REFUSED = [
+  'route',
+  'preset',
+  'engine',
+  'deployment_id',
+  'model_list',
+  'context_window_fallbacks',
+  'context_window_fallback_dict',
+  'content_policy_fallbacks',
+  'router_settings_override',
+  'custom_llm_provider',
+  'api_base',
+  'base_url',
+  'extra_body',
+] as const
+
+/** Two readers of a body must not disagree about these members. */
+export const ROUTING_MEMBERS: readonly string[] = [...LISTS, ...REFUSED]
+
+/** What is wrong with the models that a body names beside `model`; null: the team may call each of them. */
+export function judgeAlternatives(team: ModelTeam, body: Json): ApiError | null {
+  for (const name of REFUSED) if (isGiven(body[name])) return refuseMember(name)
+  for (const name of LISTS) {
+    const list = body[name]
+    if (!isGiven(list)) continue
+    // Anthropic's `"default"` leaves the choice to the vendor.
+    if (!Array.isArray(list)) return refuseMember(name)
+    for (const [at, entry] of list.entries()) {
+      const refusal = judgeNamed(team, `${name}.${at}`, isObject(entry) ? entry.model : entry)
+      if (refusal) return refusal
+    }
+  }
+  return judgeTools(team, body)
+}
+
+/** Some tools of vendors run a model: an adviser, a painter. */
+function judgeTools(team: ModelTeam, { tools }: Json): ApiError | null {
+  for (const [at, tool] of readList(tools).entries()) {
+    if (!isObject(tool) || !isGiven(tool.model)) continue
+    const refusal = judgeNamed(team, `tools.${at}.model`, tool.model)
+    if (refusal) return refusal
+  }
+  return null
+}
+
+function judgeNamed(team: ModelTeam, param: string, id: unknown): ApiError | null {
+  if (typeof id !== 'string') return new ApiError('invalid_request', { message: `${param} must name a model.` })
+  const verdict = pickModel(team, id)
+  if (typeof verdict === 'string') {
+    return new ApiError('model_not_allowed', { message: `${param}: your team may not call this model.` })
+  }
+  const { upstreamModel } = verdict.model
+  if (upstreamModel === null || upstreamModel === id) return null
+  // The name reaches the backend as it is, where it could mean another model.
+  return new ApiError('invalid_request', {
+    message: `${param}: the backend has this model under another name, so it can only be called as "model".`,
+  })
+}
+
+function refuseMember(name: string): ApiError {
+  return new ApiError('invalid_request', {
+    message: `${JSON.stringify(name)} lets the backend choose another model. Leave it out and name the model in "model".`,
+  })
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}

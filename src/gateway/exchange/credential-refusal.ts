@@ -1,0 +1,40 @@
+import { readFailure } from '../dialects/failure.ts'
+import type { AnswerHead } from './relay.ts'
+
+/** No other server asks a client of ours for a credential: these statuses refuse the service's own. */
+const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 407])
+
+/** These have other reasons too, so the body decides: some vendors answer 400 to a key that they do not know. */
+const AMBIGUOUS_STATUSES: ReadonlySet<number> = new Set([400, 403])
+
+/** What vendors say of a key that has too few rights, where the type and the code of the error do not tell. */
+const ABOUT_CREDENTIAL = /\bapi[ _-]?key\b|\bmissing scopes?\b|\b(bearer|access|auth\w*) token\b|\bcredentials?\b/i
+
+/** What vendors say of a wrong key with status 400. Only at the start, because a 400 may quote the request. */
+const INVALID_KEY =
+  /^(incorrect|invalid|expired) api[ _]key\b|^api[ _]key (is )?(not valid|not found|invalid|expired)\b/i
+
+/**
+ * Whether an error answer refuses the service's own credential at a backend. Its text never reaches a caller, because
+ * vendors repeat parts of the credential. Its status never does either: the caller's own credential is good, and
+ * clients delete theirs at a 401. A compressed 403 counts as a refusal, because it cannot be read.
+ */
+export function isCredentialRefused({ status, headers }: AnswerHead, body: Buffer): boolean {
+  if (REFUSING_STATUSES.has(status)) return true
+  if (!AMBIGUOUS_STATUSES.has(status)) return false
+  const { 'content-encoding': encoding = 'identity' } = headers
+  if (status === 403 && encoding !== 'identity') return true
+  const { kind, message } = readFailure(parse(body))
+  return kind === 'account' || (status === 403 ? ABOUT_CREDENTIAL : INVALID_KEY).test(message)
+}
+
+function parse(body: Buffer): unknown {
+  const text = body.toString('utf8')
+  try {
+    const value: unknown = JSON.parse(text)
+    // Google puts its error into a list.
+    return Array.isArray(value) ? value[0] : value
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Batches of call events on the disk, for the time in which the database cannot be reached. They survive the end of the
+ * process. Processes may share a directory: a batch that two of them save has the same id, so it is saved once.
+ */
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { Logger } from '../../log.ts'
+import type { CallEvent, EventBatch } from './events.ts'
+
+export type Spool = {
+  /** Stores a batch; false: the directory is full, or it cannot be written. */
+  write(batch: EventBatch): Promise<boolean>
+  /** The oldest batch; null when there is none. */
+  readOldest(): Promise<EventBatch | null>
+  /** Removes a batch that was saved. */
+  remove(batch: EventBatch): Promise<void>
+}
+
+/** About 600,000 events. */
+const MAX_BYTES = 256 * 1024 * 1024
+
+type Options = { readonly directory: string; readonly log: Logger; readonly maxBytes?: number }
+
+/** Opens the spool in a directory, which is created with the first batch. Nothing here rejects. */
+export function openSpool({ directory, log, maxBytes = MAX_BYTES }: Options): Spool {
+  /** The files of the batches that this process has read or written. */
+  const files = new Map<string, string>()
+  let lastNumber = 0
+
+  async function store(batch: EventBatch): Promise<boolean> {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await chmod(directory, 0o700)
+    const text = JSON.stringify(batch)
+    if ((await sizeOf(directory)) + Buffer.byteLength(text) > maxBytes) return false
+    // Names sort by age.
+    lastNumber = Math.max(lastNumber + 1, Date.now())
+    const file = path.join(directory, `${lastNumber}-${batch.id}.json`)
+    // Complete or not at all, also when the process is killed.
+    await writeFile(`${file}.part`, text, { mode: 0o600 })
+    await rename(`${file}.part`, file)
+    files.set(batch.id, file)
+    return true
+  }
+
+  async function findOldest(): Promise<EventBatch | null> {
+    const names = (await unlessMissing(readdir(directory), [])).filter((name) => name.endsWith('.json')).toSorted()
+    for (const name of names) {
+      const file = path.join(directory, name)
+      const text = await unlessMissing(readFile(file, 'utf8'), null)
+      // Another process has saved it.
+      if (text === null) continue
+      const batch = toBatch(text)
+      if (batch) {
+        files.set(batch.id, file)
+        return batch
+      }
+      log.error({ file }, 'call_events.spool_unreadable')
+      await rename(file, `${file}.unreadable`)
+    }
+    return null
+  }
+
+  function orReport<T>(work: Promise<T>, otherwise: T): Promise<T> {
+    return work.catch((err: unknown) => {
+      log.warn({ err, directory }, 'call_events.spool_failed')
+      return otherwise
+    })
+  }
+
+  return {
+    write: (batch) => orReport(store(batch), false),
+    readOldest: () => orReport(findOldest(), null),
+    async remove({ id }) {
+      const file = files.get(id)
+      files.delete(id)
+      if (file) await orReport(rm(file, { force: true }), undefined)
+    },
+  }
+}
+
+async function sizeOf(directory: string): Promise<number> {
+  let bytes = 0
+  for (const name of await readdir(directory)) {
+    const found = await unlessMissing(stat(path.join(directory, name)), null)
+    bytes += found?.size ?? 0
+  }
+  return bytes
+}
+
+async function unlessMissing<T, U>(work: Promise<T>, otherwise: U): Promise<T | U> {
+  return work.catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return otherwise
+    throw error
+  })
+}
+
+/** Null: the text is not what `store` writes. */
+function toBatch(text: string): EventBatch | null {
+  try {
+    // Written by `store`, in a directory that only this user can write to.
+    const { id, events } = JSON.parse(text) as { id: string; events: (CallEvent & { at: string })[] }
+    return { id, events: events.map((event): CallEvent => ({ ...event, at: new Date(event.at) })) }
+  } catch {
+    return null
+  }
+}

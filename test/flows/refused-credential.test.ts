@@ -1,0 +1,90 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { servedModel, startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { codeOf } from '../support/local-worker.ts'
+import { answersJson, startUpstream } from '../support/upstream.ts'
+import type { Script, TestUpstream } from '../support/upstream.ts'
+
+/** The credential of the gateway at its upstreams (test/support/gateway.ts), repeated as vendors do. */
+const ECHOED = 'Incorrect API key provided: upstream-token. It belongs to org-hush.'
+const ORGANIZATION = {
+  'openai-organization': 'org-hush',
+  'openai-project': 'proj-hush',
+  'anthropic-organization-id': 'org-hush',
+  'request-id': 'req_up',
+}
+
+const CALLS = [
+  { path: '/v1/chat/completions', body: { messages: [{ role: 'user', content: 'hi' }] } },
+  { path: '/v1/completions', body: { prompt: 'hi' } },
+  { path: '/v1/embeddings', body: { input: 'hi' } },
+  { path: '/v1/responses', body: { input: 'hi' } },
+  { path: '/codex/v1/responses', body: { input: [{ type: 'message', role: 'user', content: 'hi' }] } },
+  { path: '/vendorb/v1/messages', body: { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] } },
+  { path: '/vendorb/v1/messages/count_tokens', body: { messages: [{ role: 'user', content: 'hi' }] } },
+] as const
+
+let upstream: TestUpstream
+let gateway: TestGateway
+
+beforeAll(async () => {
+  upstream = await startUpstream()
+  const { url } = upstream
+  const team = { defaultModel: 'v/large', models: [servedModel('v/large')] }
+  gateway = await startGateway({ team, vendora: url, vendorb: url, vendorc: url })
+})
+beforeEach(() => void gateway.log.splice(0))
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  await upstream[Symbol.asyncDispose]()
+})
+
+async function expectRefused(res: Response, status: number): Promise<void> {
+  expect([res.status, await codeOf(res.clone())]).toEqual([502, 'upstream_refused_credential'])
+  const seen = `${JSON.stringify([...res.headers])} ${await res.text()} ${JSON.stringify(gateway.log)}`
+  expect(seen).not.toMatch(/hush|upstream-token|Incorrect|req_up/)
+  const warned = gateway.log.filter(({ event }) => event === 'call.credential_refused')
+  expect(warned).toMatchObject([{ fields: { status, model: 'v/large' } }])
+}
+
+describe.each(CALLS)('an upstream of POST $path that refuses the credential of the service', ({ path, body }) => {
+  it.each([401, 403])('with status %i causes 502, and nothing of its answer crosses', async (status) => {
+    const error = { type: 'error', error: { type: 'authentication_error', message: ECHOED } }
+    upstream.restart(answersJson(error, { status, headers: ORGANIZATION }))
+    await expectRefused(await gateway.post(path, body), status)
+    gateway.log.splice(0)
+    await expectRefused(await gateway.post(path, { ...body, stream: true }), status)
+  })
+})
+
+const [{ path, body }] = CALLS
+
+function answers(status: number, type: string, text: string | Buffer, headers: Record<string, string> = {}): Script {
+  return ({ res }) => void res.writeHead(status, { 'content-type': type, ...ORGANIZATION, ...headers }).end(text)
+}
+
+describe('a refusal of the credential of the service', () => {
+  it.each<[string, number, Script]>([
+    ['as a stream of events', 401, answers(401, 'text/event-stream', `data: ${ECHOED}\n\n`)],
+    ['as a page', 401, answers(401, 'text/html', `<h1>${ECHOED}</h1>`)],
+    ['of a proxy on the way', 407, answers(407, 'text/html', ECHOED)],
+    ['in more bytes than the gateway holds', 401, answers(401, 'text/plain', ECHOED.repeat(40_000))],
+    ['in a compressed body', 403, answers(403, 'application/json', gzipSync(ECHOED), { 'content-encoding': 'gzip' })],
+    ['that names missing scopes', 403, answersJson({ error: { message: 'Missing scopes: a.b' } }, { status: 403 })],
+    ['with status 400', 400, answersJson([{ error: { message: 'API key not valid.' } }], { status: 400 })],
+  ])('%s never crosses', async (_name, status, script) => {
+    upstream.restart(script)
+    await expectRefused(await gateway.post(path, body), status)
+  })
+
+  it.each([
+    [403, { error: { type: 'request_forbidden', message: 'Your region is not supported.' } }],
+    [403, { error: { type: 'invalid_request_error', code: 'model_not_found', message: 'No access to this model.' } }],
+    [400, { error: { type: 'invalid_request_error', message: 'messages.0: "Invalid api key" is not a role.' } }],
+  ])('is told apart from another error with status %i, which crosses unchanged', async (status, error) => {
+    upstream.restart(answersJson(error, { status }))
+    const res = await gateway.post(path, body)
+    expect([res.status, await res.json()]).toEqual([status, error])
+  })
+})

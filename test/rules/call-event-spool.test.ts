@@ -1,0 +1,134 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { NO_USAGE } from '../../src/gateway/dialects/usage-scanner.ts'
+import type { CallEvent } from '../../src/gateway/usage/events.ts'
+import { openRecorder } from '../../src/gateway/usage/recorder.ts'
+import { openSpool } from '../../src/gateway/usage/spool.ts'
+import { waitForValue } from '../support/wait.ts'
+
+const UNREACHABLE = new Error('the database cannot be reached')
+const AT = new Date('2026-11-22T00:00:00.000Z')
+
+let root: string
+let directory: string
+let lines: string[]
+/** By their batches, as the database remembers them. */
+let saved: Map<string, readonly CallEvent[]>
+let isAway: boolean
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'svc-spool-'))
+  directory = path.join(root, 'spool')
+  lines = []
+  saved = new Map()
+  isAway = false
+})
+afterEach(() => rm(root, { recursive: true }))
+
+const note = (_fields: object, event: string) => void lines.push(event)
+const log = { debug: note, info: note, warn: note, error: note }
+
+function open(maxBytes = 1_000_000) {
+  return openRecorder({
+    async save({ id, events }) {
+      if (isAway) throw UNREACHABLE
+      if (!saved.has(id)) saved.set(id, events)
+    },
+    isDatabaseUnavailable: (error) => error === UNREACHABLE,
+    spool: openSpool({ directory, log, maxBytes }),
+    log,
+  })
+}
+
+function eventOf(requestId: string): CallEvent {
+  const caller = {
+    accountId: 'a',
+    sessionId: 's',
+    invitationId: 'i',
+    sessionKind: 'device',
+    organization: 'acme',
+    team: '@acme/core',
+    role: 'member',
+    authenticatedAt: null,
+  } as const
+  const call = { requestId, caller, sessionId: null, dialect: 'chat', model: 'm', servedBy: 'vendora' } as const
+  const result = { outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, usage: NO_USAGE } as const
+  return { kind: 'finished', at: AT, call, result }
+}
+
+const savedIds = () => [...saved.values()].flat().map(({ call }) => call.requestId)
+const files = () => readdir(directory)
+
+describe('the recorder with a spool', () => {
+  it('keeps events over a stop while the database is away, and the next start saves them once', async () => {
+    isAway = true
+    const first = open()
+    for (let n = 0; n < 1200; n++) first.record(eventOf(`req_${n}`))
+    await first.close()
+    expect([savedIds(), lines]).toEqual([[], []])
+
+    isAway = false
+    const [second, third] = [open(), open()]
+    await waitForValue('the files', files, [])
+    await second.close()
+    await third.close()
+    expect(savedIds().toSorted()).toEqual(Array.from({ length: 1200 }, (_, n) => `req_${n}`).toSorted())
+    expect([...saved.values()][0]?.[0]).toEqual(eventOf('req_0'))
+    expect(lines).toEqual([])
+  })
+
+  it('keeps the events of an outage on the disk, for a process that is killed', async () => {
+    isAway = true
+    const killed = open()
+    killed.record(eventOf('req_1'))
+    await waitForValue('the number of files', async () => (await files()).length, 1)
+    isAway = false
+    const next = open()
+    await waitForValue('what was saved', savedIds, ['req_1'])
+    await next.close()
+    await killed.close()
+    expect(savedIds()).toEqual(['req_1'])
+  })
+
+  it('is readable for its user only', async () => {
+    isAway = true
+    const recorder = open()
+    recorder.record(eventOf('req_1'))
+    await recorder.close()
+    const [name = ''] = await files()
+    const modeOf = async (at: string) => ((await stat(at)).mode & 0o777).toString(8)
+    expect([await modeOf(directory), await modeOf(path.join(directory, name))]).toEqual(['700', '600'])
+  })
+
+  it('reports what it drops when the directory is full', async () => {
+    isAway = true
+    const recorder = open(10)
+    recorder.record(eventOf('req_1'))
+    await recorder.close()
+    expect([await files(), lines]).toEqual([[], ['call_events.dropped']])
+  })
+
+  it('reports a directory that it cannot use, and goes on', async () => {
+    await writeFile(directory, 'a file in its place')
+    isAway = true
+    const recorder = open()
+    recorder.record(eventOf('req_1'))
+    await recorder.close()
+    expect(lines).toEqual(['call_events.spool_failed', 'call_events.dropped'])
+  })
+
+  it('sets a file aside that it cannot read, and saves the others', async () => {
+    isAway = true
+    const first = open()
+    first.record(eventOf('req_1'))
+    await first.close()
+    await writeFile(path.join(directory, '1-batch_x.json'), '{"id":"batch_x","eve')
+    isAway = false
+    const second = open()
+    await waitForValue('what was saved', savedIds, ['req_1'])
+    await second.close()
+    expect([await files(), lines]).toEqual([['1-batch_x.json.unreadable'], ['call_events.spool_unreadable']])
+  })
+})
