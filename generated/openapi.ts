@@ -896,7 +896,7 @@ export interface paths {
         /**
          * Count input tokens
          * @description Counts the input tokens of a messages request without calling the model. A local worker that cannot count answers
-         *     `not_supported`.
+         *     `not_supported`, unless the directory names the backends of the model: then the tokens are estimated.
          */
         post: operations["countMessageTokens"];
         delete?: never;
@@ -2452,10 +2452,10 @@ export interface components {
         /** @description A secret, such as a token or a device code. */
         SecretText: string;
         /**
-         * @description The backend that served a call: the local worker, or the upstream of a vendor.
-         * @enum {string}
+         * @description The backend that served a call: `local-engine` for the local worker, the name of an upstream such as `vendora`, or the
+         *     name of a backend of the directory file. `gateway` for an answer that no backend was needed for.
          */
-        ServedBy: "local-engine" | "vendora" | "vendorb" | "vendorc";
+        ServedBy: string;
         /** @description The database cannot be reached. Nothing was changed; try again. */
         ServiceUnavailable: {
             /**
@@ -8297,10 +8297,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */
@@ -8380,6 +8382,8 @@ export interface operations {
                     "x-svc-served-by": components["schemas"]["ServedBy"];
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
+                    /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
+                    "x-svc-estimated"?: "1";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8584,6 +8588,8 @@ export interface operations {
                     "x-svc-served-by": components["schemas"]["ServedBy"];
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
+                    /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
+                    "x-svc-estimated"?: "1";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8703,10 +8709,12 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UpstreamFailed"];
+                    "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
             /** @description The team may call this model, but no upstream and no local worker serves it now. */

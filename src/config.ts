@@ -1,8 +1,10 @@
 import type { z } from 'zod'
 import { findContradictions, findWarnings } from './config/checks.ts'
+import { makeSecretReader } from './config/secrets.ts'
 import { SETTINGS } from './config/settings.ts'
 import { toConfig } from './config/values.ts'
 import type { Config } from './config/values.ts'
+import type { ReadSecret } from './kernel/secret-source.ts'
 
 /** All mistakes of the settings, each starting with the name of its setting. */
 export class ConfigError extends Error {
@@ -27,9 +29,10 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   )
   const isProduction = env['NODE_ENV'] === 'production'
   const read = SETTINGS.safeParse(given)
-  if (!read.success) throw new ConfigError(mistakesIn(given, read.error, isProduction))
+  const readSecret = makeSecretReader(env)
+  if (!read.success) throw new ConfigError(mistakesIn(given, read.error, isProduction, readSecret))
 
-  const config = toConfig(read.data)
+  const config = toConfig(read.data, readSecret)
   const mistakes = findContradictions(config, read.data, isProduction)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return config
@@ -41,10 +44,15 @@ export function warningsOf(config: Config, env: Environment = process.env): stri
 }
 
 /** The mistakes of single settings, and the contradictions between the other ones. */
-function mistakesIn(given: Environment, { issues }: z.ZodError, isProduction: boolean): string[] {
+function mistakesIn(
+  given: Environment,
+  { issues }: z.ZodError,
+  isProduction: boolean,
+  readSecret: ReadSecret,
+): string[] {
   const wrong = new Set(issues.map(({ path: [name] }) => String(name)))
   const others = SETTINGS.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.has(name))))
-  const between = findContradictions(toConfig(others), others, isProduction)
+  const between = findContradictions(toConfig(others, readSecret), others, isProduction)
   return [
     ...[...wrong].map((name) => `${name}: ${messagesOf(issues, name).join('; ')}`),
     ...between.filter((mistake) => ![...wrong].some((name) => mistake.includes(name))),

@@ -67,6 +67,11 @@ export type Invitation = Prisma.InvitationModel
  */
 export type Model = Prisma.ModelModel
 /**
+ * Model Backend
+ * A backend of the directory file. Its credential itself is never stored, only where each gateway finds it.
+ */
+export type Backend = Prisma.BackendModel
+/**
  * Model TeamModel
  * A model that a team may use.
  */

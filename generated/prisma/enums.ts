@@ -25,6 +25,23 @@ export const InvitationSource = {
 export type InvitationSource = (typeof InvitationSource)[keyof typeof InvitationSource]
 
 
+export const Dialect = {
+  chat: 'chat',
+  responses: 'responses',
+  messages: 'messages'
+} as const
+
+export type Dialect = (typeof Dialect)[keyof typeof Dialect]
+
+
+export const CredentialHeader = {
+  bearer: 'bearer',
+  x_api_key: 'x_api_key'
+} as const
+
+export type CredentialHeader = (typeof CredentialHeader)[keyof typeof CredentialHeader]
+
+
 export const DeviceLoginStatus = {
   pending: 'pending',
   approved: 'approved',

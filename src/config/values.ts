@@ -1,4 +1,5 @@
 import { Secret } from '../kernel/secret.ts'
+import type { ReadSecret } from '../kernel/secret-source.ts'
 import type { LogLevel } from '../log.ts'
 import { isLoopback } from './fields.ts'
 import type { Settings } from './settings.ts'
@@ -73,6 +74,8 @@ export type Config = {
     readonly vendorb: UpstreamConfig | null
     readonly vendorc: UpstreamConfig | null
   }
+  /** Reads the credentials of the backends that the directory file lists. */
+  readonly readSecret: ReadSecret
   readonly upstreamConnectTimeoutMs: number
   readonly upstreamIdleTimeoutMs: number
   readonly engine: EngineConfig | null
@@ -82,7 +85,7 @@ export type Config = {
   readonly logLevel: LogLevel
 }
 
-export function toConfig(s: Settings): Config {
+export function toConfig(s: Settings, readSecret: ReadSecret): Config {
   const baseUrl = s.SVC_BASE_URL ?? `http://localhost:${s.SVC_PORT}`
   const mail = toMail(s, baseUrl)
   return {
@@ -119,6 +122,7 @@ export function toConfig(s: Settings): Config {
     redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
     spoolDirectory: s.SVC_SPOOL_DIR ?? null,
     upstreams: toUpstreams(s),
+    readSecret,
     upstreamConnectTimeoutMs: s.SVC_UPSTREAM_CONNECT_TIMEOUT_SECONDS * 1000,
     upstreamIdleTimeoutMs: s.SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS * 1000,
     engine: toEngine(s),

@@ -1,18 +1,24 @@
 /**
- * The directory file lists organizations, teams, members and models. People write it as YAML, so reading it finds every
- * mistake with its line and field. A file with a mistake gives no directory.
+ * The directory file lists organizations, teams, members, models and backends. People write it as YAML, so reading it
+ * finds every mistake with its line and field. A file with a mistake gives no directory.
  */
-
 import { LineCounter, isMap, isScalar, parseDocument } from 'yaml'
 import type { Document } from 'yaml'
 import { z } from 'zod'
 import type { Role } from '../kernel/caller.ts'
 import { toEmail } from '../kernel/email.ts'
-import { isName } from '../kernel/team-name.ts'
+import type { ReadSecret } from '../kernel/secret-source.ts'
+import { judgeBackends } from './backend-checks.ts'
+import { backend, caps, serve } from './backends.ts'
+import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
+import { email, flag, list, modelId, name, object, optionalText, role, text, tokens } from './fields.ts'
+import { findRepeated } from './mistakes.ts'
+import type { Mistake, Path } from './mistakes.ts'
 
 export type Directory = {
   readonly organizations: readonly { readonly name: string; readonly teams: readonly DirectoryTeam[] }[]
   readonly models: readonly DirectoryModel[]
+  readonly backends: readonly DirectoryBackend[]
 }
 
 export type DirectoryTeam = {
@@ -31,13 +37,24 @@ export type DirectoryModel = {
   readonly backendModel: string | null
   /** Its name at the upstream; null when that is the id. */
   readonly upstreamModel: string | null
+  /** The backends that serve it, in the order of preference; empty: the worker and the upstream of the route group. */
+  readonly serve: readonly ServeEntry[]
+  /** How many tokens it can read and write together; null when that is not known. */
+  readonly contextWindow: number | null
+  readonly caps: GivenCaps
   readonly certified: boolean
   readonly published: boolean
   readonly verificationState: string
 }
 
-/** Reads a directory file. A mistake is one line of text: `line 12, organizations[0].name: ...`. */
-export function readDirectoryFile(text: string): { directory: Directory } | { mistakes: string[] } {
+/**
+ * Reads a directory file. A mistake is one line of text: `line 12, organizations[0].name: ...`. With `readSecret`, a
+ * credential that cannot be read is a mistake too.
+ */
+export function readDirectoryFile(
+  text: string,
+  readSecret: ReadSecret | null = null,
+): { directory: Directory } | { mistakes: string[] } {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const broken = [...document.errors, ...document.warnings]
@@ -48,7 +65,10 @@ export function readDirectoryFile(text: string): { directory: Directory } | { mi
   if ('mistake' in content) return { mistakes: [content.mistake] }
 
   const parsed = fileSchema.safeParse(content.value)
-  const mistakes = [...(parsed.error?.issues.flatMap(toMistakes) ?? []), ...findContradictions(content.value)]
+  const mistakes = [
+    ...(parsed.error?.issues.flatMap(toMistakes) ?? []),
+    ...findContradictions(content.value, readSecret),
+  ]
   if (parsed.success && mistakes.length === 0) return { directory: parsed.data }
   return {
     mistakes: mistakes
@@ -68,36 +88,10 @@ function toPlain(document: Document): { value: unknown } | { mistake: string } {
   }
 }
 
-// ---- Single fields -------------------------------------------------------------------------------------------------
-
-/** The message for a field of the wrong type: `is missing`, or what it must be. */
-const must = (be: string) => ({
-  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : `must be ${be}`),
-})
-
-const text = z.string(must('text')).trim().min(1, 'must not be empty').max(200, 'must have at most 200 characters')
-const flag = z.boolean(must('true or false')).default(true)
-const name = z
-  .string(must('text'))
-  .refine(isName, 'must be 1 to 64 of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit')
-const modelId = z
-  .string(must('text'))
-  .max(128, 'must have at most 128 characters')
-  .regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.:/@+-]*$/, 'must have the form namespace/name')
-const email = z.string(must('text')).transform((given, context) => {
-  const address = toEmail(given)
-  if (address === null) context.addIssue({ code: 'custom', message: `"${given}" is not an email address` })
-  return address ?? z.NEVER
-})
-const role = z.enum(['member', 'admin'], must('member or admin')).default('member')
-
-const object = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape, must('a mapping'))
-const list = <Item extends z.ZodType>(item: Item) => z.array(item, must('a list'))
-
 const member = object({ email, role })
 const team = object({
   name,
-  defaultModel: text.nullish().transform((id) => id ?? null),
+  defaultModel: optionalText,
   models: list(text).default([]),
   members: list(member).default([]),
 })
@@ -105,8 +99,11 @@ const model = object({
   id: modelId,
   displayName: text,
   owner: text,
-  backendModel: text.nullish().transform((alias) => alias ?? null),
-  upstreamModel: text.nullish().transform((alias) => alias ?? null),
+  backendModel: optionalText,
+  upstreamModel: optionalText,
+  serve,
+  contextWindow: tokens.nullish().transform((size) => size ?? null),
+  caps,
   certified: flag,
   published: flag,
   verificationState: text.default('trusted'),
@@ -114,10 +111,8 @@ const model = object({
 const fileSchema = object({
   organizations: list(object({ name, teams: list(team).default([]) })),
   models: list(model).default([]),
+  backends: list(backend).default([]),
 })
-
-type Path = readonly (string | number)[]
-type Mistake = { readonly path: Path; readonly message: string }
 
 function toMistakes(issue: z.core.$ZodIssue): Mistake[] {
   const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)))
@@ -158,7 +153,7 @@ function outlineList<Item extends z.ZodType>(item: Item) {
 
 type TeamOutline = z.infer<typeof outlineSchema>['organizations'][number]['teams'][number]
 
-function findContradictions(content: unknown): Mistake[] {
+function findContradictions(content: unknown, readSecret: ReadSecret | null): Mistake[] {
   const { organizations, models } = outlineSchema.parse(content)
   const declared = new Set(models.map(({ id }) => id))
   return [
@@ -177,6 +172,7 @@ function findContradictions(content: unknown): Mistake[] {
       ),
       ...teams.flatMap((team, j) => judgeTeam(team, declared, ['organizations', i, 'teams', j])),
     ]),
+    ...judgeBackends(content, readSecret),
   ]
 }
 
@@ -196,12 +192,6 @@ function judgeTeam({ defaultModel, models, members }: TeamOutline, declared: Rea
       ? []
       : [{ path: [...at, 'defaultModel'], message: `"${defaultModel}" is not one of the team's models` }]),
   ]
-}
-
-function findRepeated(values: readonly string[], pathOf: (index: number) => Path): Mistake[] {
-  return values.flatMap((value, i) =>
-    value !== '' && values.indexOf(value) < i ? [{ path: pathOf(i), message: `"${value}" is listed twice` }] : [],
-  )
 }
 
 // ---- Positions of mistakes -----------------------------------------------------------------------------------------

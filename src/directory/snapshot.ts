@@ -1,6 +1,7 @@
 import { answerOrLastKnown } from '../database/last-known.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
+import type { DirectoryBackend } from './backends.ts'
 import type { Directory, DirectoryModel } from './rules.ts'
 
 /** A model of the directory. */
@@ -14,22 +15,34 @@ export type SnapshotTeam = {
   readonly models: readonly SnapshotModel[]
 }
 
-/** All teams, by `@organization/name`. */
-export type DirectorySnapshot = ReadonlyMap<string, SnapshotTeam>
+export type DirectorySnapshot = {
+  /** By `@organization/name`. */
+  readonly teams: ReadonlyMap<string, SnapshotTeam>
+  readonly backends: readonly DirectoryBackend[]
+  /** Whether a model names the backends that serve it. */
+  readonly hasPlans: boolean
+}
 
 /** Converts a directory file for a service without a database. Its models get `createdAt`. */
-export function toSnapshot({ organizations, models }: Directory, createdAt: Date): DirectorySnapshot {
+export function toSnapshot({ organizations, models, backends }: Directory, createdAt: Date): DirectorySnapshot {
   const dated = models.map((model) => ({ ...model, createdAt }))
   const teams = organizations.flatMap(({ name: organization, teams }) =>
     teams.map(({ name, defaultModel, models: ids }) => {
       return { organization, name, defaultModel, models: byId(dated.filter(({ id }) => ids.includes(id))) }
     }),
   )
-  return toMap(teams)
+  return withTeams(teams, backends)
 }
 
-export function toMap(teams: readonly SnapshotTeam[]): DirectorySnapshot {
-  return new Map(teams.map((team) => [formatTeamName(team), team]))
+export function withTeams(
+  teams: readonly SnapshotTeam[],
+  backends: readonly DirectoryBackend[] = [],
+): DirectorySnapshot {
+  return {
+    teams: new Map(teams.map((team) => [formatTeamName(team), team])),
+    backends,
+    hasPlans: teams.some(({ models }) => models.some(({ serve }) => serve.length > 0)),
+  }
 }
 
 /** Orders models by id, as lists show them. */
@@ -40,6 +53,8 @@ export function byId(models: readonly SnapshotModel[]): SnapshotModel[] {
 type Needs = {
   readonly load: () => Promise<DirectorySnapshot>
   readonly clock: Clock
+  /** Called with each snapshot that was loaded, before a team of it is found. */
+  readonly onLoad: (snapshot: DirectorySnapshot) => void
   /** The age at which a snapshot is loaded again. */
   readonly maxAgeMs: number
   /** Called each time that loading failed, even when an older snapshot is served. */
@@ -51,7 +66,7 @@ type Needs = {
  * snapshot is older than `maxAgeMs`. A caller waits for the first snapshot, and when the snapshot is older than twice
  * that time. While loading fails, the last snapshot is served; without one, `team` rejects with the loader's error.
  */
-export function snapshotCache({ load, clock, maxAgeMs, onFailure }: Needs) {
+export function snapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: Needs) {
   let kept: DirectorySnapshot | null = null
   let checkedAt = 0
   let isFailing = false
@@ -61,6 +76,7 @@ export function snapshotCache({ load, clock, maxAgeMs, onFailure }: Needs) {
     loading ??= load()
       .then((snapshot) => {
         isFailing = false
+        onLoad(snapshot)
         return (kept = snapshot)
       })
       .catch((error: unknown) => {
@@ -83,7 +99,7 @@ export function snapshotCache({ load, clock, maxAgeMs, onFailure }: Needs) {
     reload,
     /** Finds a team by `@organization/name`; null when no such team exists. */
     team(name: string): SnapshotTeam | null | Promise<SnapshotTeam | null> {
-      const pick = (snapshot: DirectorySnapshot) => snapshot.get(name) ?? null
+      const pick = (snapshot: DirectorySnapshot) => snapshot.teams.get(name) ?? null
       // The absolute value, so that a clock that was set back does not keep a snapshot valid.
       const ageMs = Math.abs(clock.now().getTime() - checkedAt)
       if (kept && ageMs < maxAgeMs) return pick(kept)

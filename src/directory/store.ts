@@ -5,11 +5,12 @@ import { withRetry } from '../database/errors.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
 import { newUserHandle } from '../kernel/user-handle.ts'
-import type { Directory, DirectoryModel } from './rules.ts'
-import { byId, toMap } from './snapshot.ts'
+import { applyBackends, applyModels, differs, toBackend, toModel } from './model-rows.ts'
+import type { Directory } from './rules.ts'
+import { byId, withTeams } from './snapshot.ts'
 import type { DirectorySnapshot } from './snapshot.ts'
 
-/** Reads and writes the directory: organizations, teams, members and models. */
+/** Reads and writes the directory: organizations, teams, members, models and backends. */
 export function directoryStore(db: PrismaClient) {
   return {
     /**
@@ -22,6 +23,7 @@ export function directoryStore(db: PrismaClient) {
           async (tx) => {
             await lockDirectory(tx)
             await applyModels(tx, directory.models, now)
+            await applyBackends(tx, directory.backends)
             const teamIds = await applyTeams(tx, directory, now)
             await applyAllowLists(tx, directory, teamIds)
             await applyMembers(tx, directory, teamIds, now)
@@ -31,15 +33,17 @@ export function directoryStore(db: PrismaClient) {
       )
     },
 
-    /** Loads every team with the models that it may use. */
+    /** Loads every team with the models that it may use, and the backends. */
     async loadSnapshot(): Promise<DirectorySnapshot> {
       const rows = await db.team.findMany({
         include: { organization: true, models: { include: { model: true } } },
       })
       const teams = rows.map(({ name, organization, defaultModel, models }) => {
-        return { organization: organization.name, name, defaultModel, models: byId(models.map(({ model }) => model)) }
+        const own = byId(models.map(({ model }) => toModel(model)))
+        return { organization: organization.name, name, defaultModel, models: own }
       })
-      return toMap(teams)
+      const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
+      return withTeams(teams, backends.map(toBackend))
     },
   }
 }
@@ -59,22 +63,6 @@ async function lockDirectory(tx: Transaction): Promise<void> {
     await sleep(LOCK_RETRY_MS)
   }
   throw new Error('Another process has been applying its directory file for half a minute.')
-}
-
-async function applyModels(tx: Transaction, models: readonly DirectoryModel[], now: Date): Promise<void> {
-  const kept = new Map((await tx.model.findMany()).map((row) => [row.id, row]))
-  await tx.model.deleteMany({ where: { id: { notIn: models.map(({ id }) => id) } } })
-  await tx.model.createMany({
-    data: models.filter(({ id }) => !kept.has(id)).map((model) => ({ ...model, createdAt: now })),
-  })
-  for (const model of models) {
-    const row = kept.get(model.id)
-    if (row && differs(row, model)) await tx.model.update({ where: { id: model.id }, data: model })
-  }
-}
-
-function differs<Row extends object>(row: Row, wanted: Partial<Row>): boolean {
-  return (Object.keys(wanted) as (keyof Row)[]).some((key) => row[key] !== wanted[key])
 }
 
 /** Ids of teams by `@organization/name`. */

@@ -15,7 +15,7 @@ import { modelHandlers } from './models/routes.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
 import { workerHandlers } from './workers/routes.ts'
 
-type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine'
+type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine' | 'readSecret'
 
 type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
   readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings>
@@ -44,11 +44,13 @@ export function openGateway(needs: Needs): Gateway {
   const backends = openBackends({
     upstreams: settings.upstreams,
     worker: settings.engine,
+    readSecret: settings.readSecret,
     connectTimeoutMs: settings.upstreamConnectTimeoutMs,
     idleTimeoutMs: settings.upstreamIdleTimeoutMs,
     clock,
     log,
   })
+  deployment.watchDirectory(backends.apply)
   const streamLimit = makeStreamLimit(settings.callLimits.streams)
   const countCall = metrics && makeCallMetrics(metrics, streamLimit.open)
   const findTeam = ({ team }: Caller) => deployment.findTeam(team)

@@ -8,7 +8,7 @@ import { tokenCallers } from '../access/token-callers.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
 import type { Directory } from '../directory/rules.ts'
-import { snapshotCache, toSnapshot } from '../directory/snapshot.ts'
+import { snapshotCache, toSnapshot, withTeams } from '../directory/snapshot.ts'
 import type { DirectorySnapshot } from '../directory/snapshot.ts'
 import { directoryStore } from '../directory/store.ts'
 import type { Identify } from '../http/authenticate.ts'
@@ -27,12 +27,16 @@ export type Deployment = {
   readonly watchSession: LiveSessions['watch']
   /** A team by its `@organization/name`; null when there is none. */
   readonly findTeam: (name: string) => ModelTeam | null | Promise<ModelTeam | null>
+  /** Calls back with each directory that is loaded or applied from now on, before a team of it is found. */
+  readonly watchDirectory: (onDirectory: WatchDirectory) => void
   /** Takes an event and returns at once. */
   readonly recordEvent: (event: CallEvent) => void
   /** Replaces the directory, for the next call. */
   applyDirectory(directory: Directory): Promise<void>
   close(): Promise<void>
 }
+
+type WatchDirectory = (directory: DirectorySnapshot) => void
 
 const MAX_DIRECTORY_AGE_MS = 5000
 
@@ -49,8 +53,10 @@ type DatabaseNeeds = {
 export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
   const { database, live, spoolDirectory, clock, log } = needs
   const directory = directoryStore(database.prisma)
+  const watchers: WatchDirectory[] = []
   const teams = snapshotCache({
     load: directory.loadSnapshot,
+    onLoad: (snapshot) => watchers.forEach((onDirectory) => onDirectory(snapshot)),
     clock,
     maxAgeMs: MAX_DIRECTORY_AGE_MS,
     onFailure: (err) => log.warn({ err }, 'directory.load_failed'),
@@ -61,6 +67,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
     identify: live.identify,
     watchSession: live.watch,
     findTeam: teams.team,
+    watchDirectory: (onDirectory) => void watchers.push(onDirectory),
     recordEvent: recorder.record,
     async applyDirectory(given) {
       await directory.applyDirectory(given, clock.now())
@@ -89,15 +96,18 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
   const keys = await openPublishedKeys({ controlPlaneUrl, file: keysFile, log })
   const callers = tokenCallers({ issuer: baseUrl, findPublicKey: keys.findPublicKey, clock })
   const startedAt = clock.now()
-  let snapshot: DirectorySnapshot = new Map()
+  const watchers: WatchDirectory[] = []
+  let snapshot = withTeams([])
   return {
     identify: callers.identify,
     // The end of a session is not known here. Its tokens end by themselves.
     watchSession: () => () => undefined,
-    findTeam: (name) => snapshot.get(name) ?? null,
+    findTeam: (name) => snapshot.teams.get(name) ?? null,
+    watchDirectory: (onDirectory) => void watchers.push(onDirectory),
     recordEvent: makeEventLog(log),
     async applyDirectory(given) {
       snapshot = toSnapshot(given, startedAt)
+      for (const onDirectory of watchers) onDirectory(snapshot)
     },
     close: keys.close,
   }

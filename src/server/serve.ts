@@ -97,6 +97,9 @@ async function startMetrics({ host, metricsPort }: Config, { metrics }: Service)
   return metrics && serveMetrics(metrics, host, metricsPort ?? 0)
 }
 
-async function applyDirectoryFile({ directoryFile }: Config, service: Service): Promise<void> {
-  if (directoryFile) await service.applyDirectory(await loadDirectoryFile(directoryFile))
+async function applyDirectoryFile({ directoryFile, role, readSecret }: Config, service: Service): Promise<void> {
+  if (!directoryFile) return
+  // A control plane calls no backend, so it need not have their credentials.
+  const directory = await loadDirectoryFile(directoryFile, role === 'control-plane' ? null : readSecret)
+  await service.applyDirectory(directory)
 }

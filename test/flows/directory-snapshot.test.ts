@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { snapshotCache, toMap } from '../../src/directory/snapshot.ts'
+import { snapshotCache, withTeams } from '../../src/directory/snapshot.ts'
 import type { DirectorySnapshot } from '../../src/directory/snapshot.ts'
 
 describe('the snapshot cache of the directory', () => {
@@ -10,10 +10,16 @@ describe('the snapshot cache of the directory', () => {
     const load = async (): Promise<DirectorySnapshot> => {
       state.loads++
       if (state.fail) throw new Error('away')
-      return toMap([{ organization: 'acme', name: 'core', defaultModel: state.name, models: [] }])
+      return withTeams([{ organization: 'acme', name: 'core', defaultModel: state.name, models: [] }])
     }
     const onFailure = () => void state.failures++
-    const cache = snapshotCache({ load, clock: { now: () => state.now }, maxAgeMs: MAX_AGE_MS, onFailure })
+    const cache = snapshotCache({
+      load,
+      onLoad: () => {},
+      clock: { now: () => state.now },
+      maxAgeMs: MAX_AGE_MS,
+      onFailure,
+    })
     const ask = () => cache.team('@acme/core')
     const pass = (ms: number) => (state.now = new Date(state.now.getTime() + ms))
     return { state, cache, ask, pass }

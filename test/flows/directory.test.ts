@@ -157,7 +157,7 @@ describe('applying a directory', () => {
     expect((await auditKinds(database)).slice(-2)).toEqual(['invitation.withdrawn', 'team.removed'])
     expect((await auditKinds(database)).filter((kind) => kind === 'invitation.created')).toHaveLength(3)
 
-    await store.applyDirectory({ organizations: [], models: [] }, WEDNESDAY)
+    await store.applyDirectory({ organizations: [], models: [], backends: [] }, WEDNESDAY)
     const rows = await allRows(database)
     expect([rows.organizations, rows.teams, rows.models, rows.invitations]).toEqual([[], [], [], []])
     expect(rows.audit.length).toBeGreaterThan(5)
@@ -273,8 +273,32 @@ describe('the snapshot', () => {
     await store.applyDirectory(directory(), MONDAY)
     const snapshot = await store.loadSnapshot()
 
-    expect([...snapshot.keys()]).toEqual(['@acme/core'])
-    expect(snapshot.get('@acme/core')).toMatchObject({ organization: 'acme', name: 'core', defaultModel: 'svc/fast' })
+    expect([...snapshot.teams.keys()]).toEqual(['@acme/core'])
+    expect(snapshot.teams.get('@acme/core')).toMatchObject({
+      organization: 'acme',
+      name: 'core',
+      defaultModel: 'svc/fast',
+    })
     expect(snapshot).toEqual(toSnapshot(directory(), MONDAY))
+  })
+
+  it('carries backends and what models say of them, and follows their changes', async () => {
+    await using database = await freshDatabase()
+    const store = directoryStore(database.prisma)
+    const backends = (dialect: string) => `
+backends:
+  - { name: eu, dialects: [${dialect}], url: "https://eu.example.com", credential: { env: EU_TOKEN, as: x-api-key } }
+  - { name: vendora, dialects: [chat] }`
+    const served = `
+  - { id: svc/fast, displayName: Fast, owner: svc, contextWindow: 8000, caps: { images: false },
+      serve: [{ backend: eu, model: fast }, { backend: local-engine, model: qwen, when: offline }] }
+  - { id: vendora/large, displayName: Large, owner: vendora }`
+    for (const dialect of ['messages', 'responses']) {
+      const given = directory({ models: served + backends(dialect) })
+      await store.applyDirectory(given, MONDAY)
+      expect(await store.loadSnapshot()).toEqual(toSnapshot(given, MONDAY))
+    }
+    await store.applyDirectory(directory(), MONDAY)
+    expect(await store.loadSnapshot()).toEqual(toSnapshot(directory(), MONDAY))
   })
 })

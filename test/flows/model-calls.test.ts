@@ -115,7 +115,6 @@ describe.each(CALLS)('POST $path to an upstream', ({ path, upstream: group, goes
 
   it.each([
     [400, { error: { type: 'invalid_request_error', message: 'no' } }, {}],
-    [401, { error: { message: 'bad key' } }, {}],
     [429, { error: { message: 'slow' } }, { 'retry-after': '7', 'x-should-retry': 'true' }],
     [529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, {}],
   ])("hands on the upstream's %i unchanged, and does not call again", async (status, error, headers) => {

@@ -34,6 +34,7 @@ describe('a relay', () => {
 describe('a rewritten answer', () => {
   /** Rewrites everything in capitals; a `fatal` event ends the stream as a failure. */
   const capitals: AnswerRewrite = {
+    isTranslated: false,
     stream() {
       let state: StreamState = 'open'
       return {

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { makeSecretReader } from '../../src/config/secrets.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { Secret } from '../../src/kernel/secret.ts'
 
 const VALID = `
 organizations:
@@ -57,6 +59,9 @@ describe('a file without mistakes', () => {
             owner: 'svc',
             backendModel: 'qwen3:8b',
             upstreamModel: null,
+            serve: [],
+            contextWindow: null,
+            caps: {},
             certified: true,
             published: true,
             verificationState: 'trusted',
@@ -67,17 +72,23 @@ describe('a file without mistakes', () => {
             owner: 'vendora',
             backendModel: null,
             upstreamModel: 'large-2026',
+            serve: [],
+            contextWindow: null,
+            caps: {},
             certified: false,
             published: false,
             verificationState: 'unknown',
           },
         ],
+        backends: [],
       },
     })
   })
 
   it('may have nobody in it, if it says so', () => {
-    expect(readDirectoryFile('organizations: []')).toEqual({ directory: { organizations: [], models: [] } })
+    expect(readDirectoryFile('organizations: []')).toEqual({
+      directory: { organizations: [], models: [], backends: [] },
+    })
   })
 
   it('is the example that comes with the service', () => {
@@ -276,4 +287,121 @@ it('does not take what is wrong in one place for a mistake in another', () => {
 it.each(['__proto__', 'constructor', 'toString'])('treats the key %s as any unknown field', (key) => {
   expect(mistakesIn(`organizations: []\n${key}: { a: 1 }\n`)).toEqual([`line 2, ${key}: is not a known field`])
   expect({}).not.toHaveProperty('a')
+})
+
+describe('backends and the models that they serve', () => {
+  const SERVED = `organizations: []
+backends:
+  - { name: eu, dialects: [messages], url: "https://eu.example.com", credential: { env: EU_TOKEN, as: x-api-key } }
+  - { name: vendora, dialects: [chat] }
+models:
+  - id: vendorb/writer
+    displayName: Writer
+    owner: vendorb
+    contextWindow: 200000
+    caps: { images: false }
+    serve:
+      - { backend: eu, model: writer-2026 }
+      - { backend: local-engine, model: "qwen3:8b", when: offline }
+`
+  const changed = (from: string, to: string) => {
+    expect(SERVED).toContain(from)
+    return SERVED.replace(from, to)
+  }
+
+  it('are read, with the source of a credential and without its value', () => {
+    expect(readDirectoryFile(SERVED, ({ env }) => ({ secret: new Secret(env ?? '') }))).toMatchObject({
+      directory: {
+        backends: [
+          {
+            name: 'eu',
+            dialects: ['messages'],
+            url: 'https://eu.example.com',
+            credential: { env: 'EU_TOKEN', file: null, as: 'x-api-key' },
+          },
+          { name: 'vendora', dialects: ['chat'], url: null, credential: null },
+        ],
+        models: [
+          {
+            contextWindow: 200_000,
+            caps: { images: false },
+            serve: [
+              { backend: 'eu', model: 'writer-2026', when: 'always' },
+              { backend: 'local-engine', model: 'qwen3:8b', when: 'offline' },
+            ],
+          },
+        ],
+      },
+    })
+  })
+
+  it.each<[string, string, string, string]>([
+    [
+      'an unknown backend',
+      'backend: eu,',
+      'backend: us,',
+      'line 12, models[0].serve[0].backend: names a backend "us" that does not exist',
+    ],
+    [
+      'an unknown dialect',
+      '[messages]',
+      '[mesages]',
+      'line 3, backends[0].dialects[0]: must be one of chat, responses, messages',
+    ],
+    ['no dialect', '[messages]', '[]', 'line 3, backends[0].dialects: must name at least one dialect'],
+    [
+      'a URL with its version',
+      'eu.example.com',
+      'eu.example.com/v1',
+      'line 3, backends[0].url: must be an http:// or https:// URL without credentials, query and fragment, and without the /v1 at its end',
+    ],
+    ['no URL', ', url: "https://eu.example.com"', '', 'line 3, backends[0].url: is missing'],
+    [
+      'a URL of a backend of the settings',
+      '{ name: vendora,',
+      '{ name: vendora, url: "https://a.example.com",',
+      'line 4, backends[1].url: must be left out: the settings beside SVC_VENDORA_UPSTREAM_URL describe "vendora"',
+    ],
+    [
+      'the name of the worker',
+      'name: vendora',
+      'name: local-engine',
+      'line 4, backends[1].name: "local-engine" is the local worker, which the settings describe',
+    ],
+    ['a reserved name', 'name: vendora', 'name: gateway', 'line 4, backends[1].name: "gateway" is a reserved name'],
+    ['a name listed twice', 'name: vendora,', 'name: eu,', 'line 4, backends[1].name: "eu" is listed twice'],
+    [
+      'a credential without a source',
+      'env: EU_TOKEN, ',
+      '',
+      'line 3, backends[0].credential: must have either env or file',
+    ],
+    [
+      'a credential with two sources',
+      'env: EU_TOKEN, ',
+      'env: EU_TOKEN, file: /run/token, ',
+      'line 3, backends[0].credential: must have either env or file',
+    ],
+    ['an unknown header', 'x-api-key', 'basic', 'line 3, backends[0].credential.as: must be one of bearer, x-api-key'],
+    ['an unknown ability', 'images', 'image', 'line 10, models[0].caps.image: is not a known field'],
+    ['a window that is no number', '200000', 'large', 'line 9, models[0].contextWindow: must be a whole number'],
+    [
+      'a first backend that serves offline only',
+      'model: writer-2026',
+      'model: writer-2026, when: offline',
+      'line 12, models[0].serve[0].when: must not be offline for the first backend',
+    ],
+  ])('refuse %s', (_name, from, to, mistake) => {
+    expect(mistakesIn(changed(from, to))).toContain(mistake)
+  })
+
+  it('tell of unset credentials together with all other mistakes', () => {
+    const read = readDirectoryFile(changed('backend: eu,', 'backend: us,'), makeSecretReader({}))
+    expect(read).toEqual({
+      mistakes: [
+        'line 3, backends[0].credential: names the environment variable EU_TOKEN, which is not set',
+        'line 12, models[0].serve[0].backend: names a backend "us" that does not exist',
+      ],
+    })
+  })
 })

@@ -1,10 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+import type { DirectoryBackend } from '../../src/directory/backends.ts'
+import type { DirectorySnapshot, SnapshotModel } from '../../src/directory/snapshot.ts'
 import { docsRoutes } from '../../src/docs/routes.ts'
 import { openGateway } from '../../src/gateway/app.ts'
-import { UPSTREAM_NAMES } from '../../src/gateway/backends/table.ts'
-import type { UpstreamName } from '../../src/gateway/backends/table.ts'
 import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
@@ -13,6 +12,8 @@ import { createApp } from '../../src/http/app.ts'
 import { healthRoutes } from '../../src/http/health.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { rateLimits } from '../../src/http/rate-limit.ts'
+import { UPSTREAM_NAMES } from '../../src/kernel/backend-name.ts'
+import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { Secret } from '../../src/kernel/secret.ts'
@@ -26,6 +27,8 @@ export type TestGateway = Awaited<ReturnType<typeof startGateway>>
 type Given = Partial<Record<UpstreamName, URL>> & {
   readonly team?: Partial<ModelTeam>
   readonly engine?: URL
+  /** The backends that the directory lists. */
+  readonly backends?: readonly DirectoryBackend[]
   readonly idleTimeoutMs?: number
   readonly keepAliveMs?: number
   /** The caller's token. */
@@ -39,6 +42,7 @@ type Given = Partial<Record<UpstreamName, URL>> & {
 export async function startGateway({
   team = {},
   engine,
+  backends = [],
   idleTimeoutMs = 10_000,
   keepAliveMs = 15_000,
   token: good = TOKEN,
@@ -50,6 +54,12 @@ export async function startGateway({
   const events: CallEvent[] = []
   const log = { debug: note, info: note, warn: note, error: note }
   const known: { team: ModelTeam | null } = { team: { defaultModel: null, models: [], ...team } }
+  const applyBackends: ((directory: DirectorySnapshot) => void)[] = []
+  const directoryOf = (listed: readonly DirectoryBackend[]): DirectorySnapshot => ({
+    teams: new Map(),
+    backends: listed,
+    hasPlans: known.team?.models.some(({ serve }) => serve.length > 0) ?? false,
+  })
   const deployment: Deployment = {
     identify: (token) => (token.reveal() === good ? CALLER : null),
     watchSession(_sessionId, onEnd) {
@@ -57,6 +67,10 @@ export async function startGateway({
       return () => void watchers.delete(onEnd)
     },
     findTeam: () => known.team,
+    watchDirectory(onDirectory) {
+      applyBackends.push(onDirectory)
+      onDirectory(directoryOf(backends))
+    },
     recordEvent: (event) => void events.push(event),
     applyDirectory: async () => {},
     close: async () => {},
@@ -65,6 +79,8 @@ export async function startGateway({
   const gateway = openGateway({
     settings: {
       upstreams: toSettings(upstreams),
+      readSecret: ({ env }) =>
+        env === 'UNSET' ? { mistake: 'is not set' } : { secret: new Secret(`secret-of-${env ?? ''}`) },
       upstreamConnectTimeoutMs: 2_000,
       upstreamIdleTimeoutMs: idleTimeoutMs,
       engine: engine ? { url: engine, apiKey: null, maxTokens: 4096, idleTimeoutMs } : null,
@@ -104,6 +120,9 @@ export async function startGateway({
     events,
     /** The caller's team; null: it no longer exists. May be replaced. */
     known,
+    /** Replaces the backends that the directory lists. */
+    applyBackends: (listed: readonly DirectoryBackend[]) =>
+      applyBackends.forEach((onDirectory) => onDirectory(directoryOf(listed))),
     /** How many calls watch the caller's session. */
     watched: () => watchers.size,
     /** Ends the caller's session. */
@@ -154,6 +173,9 @@ export function servedModel(id: string, given: Partial<SnapshotModel> = {}): Sna
     owner: id.split('/')[0] ?? '',
     backendModel: null,
     upstreamModel: null,
+    serve: [],
+    contextWindow: null,
+    caps: {},
     certified: true,
     published: true,
     verificationState: 'trusted',

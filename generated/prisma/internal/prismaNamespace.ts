@@ -402,6 +402,7 @@ export const ModelName = {
   Account: 'Account',
   Invitation: 'Invitation',
   Model: 'Model',
+  Backend: 'Backend',
   TeamModel: 'TeamModel',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
@@ -427,7 +428,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -798,6 +799,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ModelCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ModelCountAggregateOutputType> | number
+        }
+      }
+    }
+    Backend: {
+      payload: Prisma.$BackendPayload<ExtArgs>
+      fields: Prisma.BackendFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.BackendFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.BackendFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>
+        }
+        findFirst: {
+          args: Prisma.BackendFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.BackendFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>
+        }
+        findMany: {
+          args: Prisma.BackendFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>[]
+        }
+        create: {
+          args: Prisma.BackendCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>
+        }
+        createMany: {
+          args: Prisma.BackendCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.BackendCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>[]
+        }
+        delete: {
+          args: Prisma.BackendDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>
+        }
+        update: {
+          args: Prisma.BackendUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>
+        }
+        deleteMany: {
+          args: Prisma.BackendDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.BackendUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.BackendUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>[]
+        }
+        upsert: {
+          args: Prisma.BackendUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$BackendPayload>
+        }
+        aggregate: {
+          args: Prisma.BackendAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateBackend>
+        }
+        groupBy: {
+          args: Prisma.BackendGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.BackendGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.BackendCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.BackendCountAggregateOutputType> | number
         }
       }
     }
@@ -1638,10 +1713,25 @@ export const ModelScalarFieldEnum = {
   certified: 'certified',
   published: 'published',
   verificationState: 'verificationState',
+  serve: 'serve',
+  contextWindow: 'contextWindow',
+  caps: 'caps',
   createdAt: 'createdAt'
 } as const
 
 export type ModelScalarFieldEnum = (typeof ModelScalarFieldEnum)[keyof typeof ModelScalarFieldEnum]
+
+
+export const BackendScalarFieldEnum = {
+  name: 'name',
+  dialects: 'dialects',
+  url: 'url',
+  credentialEnv: 'credentialEnv',
+  credentialFile: 'credentialFile',
+  credentialAs: 'credentialAs'
+} as const
+
+export type BackendScalarFieldEnum = (typeof BackendScalarFieldEnum)[keyof typeof BackendScalarFieldEnum]
 
 
 export const TeamModelScalarFieldEnum = {
@@ -1931,6 +2021,62 @@ export type BooleanFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel,
 
 
 /**
+ * Reference to a field of type 'Json'
+ */
+export type JsonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Json'>
+    
+
+
+/**
+ * Reference to a field of type 'QueryMode'
+ */
+export type EnumQueryModeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'QueryMode'>
+    
+
+
+/**
+ * Reference to a field of type 'Int'
+ */
+export type IntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int'>
+    
+
+
+/**
+ * Reference to a field of type 'Int[]'
+ */
+export type ListIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int[]'>
+    
+
+
+/**
+ * Reference to a field of type 'Dialect[]'
+ */
+export type ListEnumDialectFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Dialect[]'>
+    
+
+
+/**
+ * Reference to a field of type 'Dialect'
+ */
+export type EnumDialectFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Dialect'>
+    
+
+
+/**
+ * Reference to a field of type 'CredentialHeader'
+ */
+export type EnumCredentialHeaderFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'CredentialHeader'>
+    
+
+
+/**
+ * Reference to a field of type 'CredentialHeader[]'
+ */
+export type ListEnumCredentialHeaderFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'CredentialHeader[]'>
+    
+
+
+/**
  * Reference to a field of type 'DeviceLoginStatus'
  */
 export type EnumDeviceLoginStatusFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'DeviceLoginStatus'>
@@ -1955,20 +2101,6 @@ export type EnumApprovedViaFieldRefInput<$PrismaModel> = FieldRefInputType<$Pris
  * Reference to a field of type 'ApprovedVia[]'
  */
 export type ListEnumApprovedViaFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'ApprovedVia[]'>
-    
-
-
-/**
- * Reference to a field of type 'Int'
- */
-export type IntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int'>
-    
-
-
-/**
- * Reference to a field of type 'Int[]'
- */
-export type ListIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int[]'>
     
 
 
@@ -2011,20 +2143,6 @@ export type EnumSigningKeyPurposeFieldRefInput<$PrismaModel> = FieldRefInputType
  * Reference to a field of type 'SigningKeyPurpose[]'
  */
 export type ListEnumSigningKeyPurposeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'SigningKeyPurpose[]'>
-    
-
-
-/**
- * Reference to a field of type 'Json'
- */
-export type JsonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Json'>
-    
-
-
-/**
- * Reference to a field of type 'QueryMode'
- */
-export type EnumQueryModeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'QueryMode'>
     
 
 
@@ -2211,6 +2329,7 @@ export type GlobalOmitConfig = {
   account?: Prisma.AccountOmit
   invitation?: Prisma.InvitationOmit
   model?: Prisma.ModelOmit
+  backend?: Prisma.BackendOmit
   teamModel?: Prisma.TeamModelOmit
   deviceLogin?: Prisma.DeviceLoginOmit
   deviceSession?: Prisma.DeviceSessionOmit

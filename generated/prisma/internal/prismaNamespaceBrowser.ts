@@ -56,6 +56,7 @@ export const ModelName = {
   Account: 'Account',
   Invitation: 'Invitation',
   Model: 'Model',
+  Backend: 'Backend',
   TeamModel: 'TeamModel',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
@@ -142,10 +143,25 @@ export const ModelScalarFieldEnum = {
   certified: 'certified',
   published: 'published',
   verificationState: 'verificationState',
+  serve: 'serve',
+  contextWindow: 'contextWindow',
+  caps: 'caps',
   createdAt: 'createdAt'
 } as const
 
 export type ModelScalarFieldEnum = (typeof ModelScalarFieldEnum)[keyof typeof ModelScalarFieldEnum]
+
+
+export const BackendScalarFieldEnum = {
+  name: 'name',
+  dialects: 'dialects',
+  url: 'url',
+  credentialEnv: 'credentialEnv',
+  credentialFile: 'credentialFile',
+  credentialAs: 'credentialAs'
+} as const
+
+export type BackendScalarFieldEnum = (typeof BackendScalarFieldEnum)[keyof typeof BackendScalarFieldEnum]
 
 
 export const TeamModelScalarFieldEnum = {

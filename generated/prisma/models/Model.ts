@@ -20,8 +20,18 @@ export type ModelModel = runtime.Types.Result.DefaultSelection<Prisma.$ModelPayl
 
 export type AggregateModel = {
   _count: ModelCountAggregateOutputType | null
+  _avg: ModelAvgAggregateOutputType | null
+  _sum: ModelSumAggregateOutputType | null
   _min: ModelMinAggregateOutputType | null
   _max: ModelMaxAggregateOutputType | null
+}
+
+export type ModelAvgAggregateOutputType = {
+  contextWindow: number | null
+}
+
+export type ModelSumAggregateOutputType = {
+  contextWindow: number | null
 }
 
 export type ModelMinAggregateOutputType = {
@@ -33,6 +43,7 @@ export type ModelMinAggregateOutputType = {
   certified: boolean | null
   published: boolean | null
   verificationState: string | null
+  contextWindow: number | null
   createdAt: Date | null
 }
 
@@ -45,6 +56,7 @@ export type ModelMaxAggregateOutputType = {
   certified: boolean | null
   published: boolean | null
   verificationState: string | null
+  contextWindow: number | null
   createdAt: Date | null
 }
 
@@ -57,10 +69,21 @@ export type ModelCountAggregateOutputType = {
   certified: number
   published: number
   verificationState: number
+  serve: number
+  contextWindow: number
+  caps: number
   createdAt: number
   _all: number
 }
 
+
+export type ModelAvgAggregateInputType = {
+  contextWindow?: true
+}
+
+export type ModelSumAggregateInputType = {
+  contextWindow?: true
+}
 
 export type ModelMinAggregateInputType = {
   id?: true
@@ -71,6 +94,7 @@ export type ModelMinAggregateInputType = {
   certified?: true
   published?: true
   verificationState?: true
+  contextWindow?: true
   createdAt?: true
 }
 
@@ -83,6 +107,7 @@ export type ModelMaxAggregateInputType = {
   certified?: true
   published?: true
   verificationState?: true
+  contextWindow?: true
   createdAt?: true
 }
 
@@ -95,6 +120,9 @@ export type ModelCountAggregateInputType = {
   certified?: true
   published?: true
   verificationState?: true
+  serve?: true
+  contextWindow?: true
+  caps?: true
   createdAt?: true
   _all?: true
 }
@@ -137,6 +165,18 @@ export type ModelAggregateArgs<ExtArgs extends runtime.Types.Extensions.Internal
   /**
    * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
    * 
+   * Select which fields to average
+  **/
+  _avg?: ModelAvgAggregateInputType
+  /**
+   * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
+   * 
+   * Select which fields to sum
+  **/
+  _sum?: ModelSumAggregateInputType
+  /**
+   * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
+   * 
    * Select which fields to find the minimum value
   **/
   _min?: ModelMinAggregateInputType
@@ -167,6 +207,8 @@ export type ModelGroupByArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   _count?: ModelCountAggregateInputType | true
+  _avg?: ModelAvgAggregateInputType
+  _sum?: ModelSumAggregateInputType
   _min?: ModelMinAggregateInputType
   _max?: ModelMaxAggregateInputType
 }
@@ -180,8 +222,13 @@ export type ModelGroupByOutputType = {
   certified: boolean
   published: boolean
   verificationState: string
+  serve: runtime.JsonValue
+  contextWindow: number | null
+  caps: runtime.JsonValue
   createdAt: Date
   _count: ModelCountAggregateOutputType | null
+  _avg: ModelAvgAggregateOutputType | null
+  _sum: ModelSumAggregateOutputType | null
   _min: ModelMinAggregateOutputType | null
   _max: ModelMaxAggregateOutputType | null
 }
@@ -213,6 +260,9 @@ export type ModelWhereInput = {
   certified?: Prisma.BoolFilter<"Model"> | boolean
   published?: Prisma.BoolFilter<"Model"> | boolean
   verificationState?: Prisma.StringFilter<"Model"> | string
+  serve?: Prisma.JsonFilter<"Model">
+  contextWindow?: Prisma.IntNullableFilter<"Model"> | number | null
+  caps?: Prisma.JsonFilter<"Model">
   createdAt?: Prisma.DateTimeFilter<"Model"> | Date | string
   teams?: Prisma.TeamModelListRelationFilter
 }
@@ -226,6 +276,9 @@ export type ModelOrderByWithRelationInput = {
   certified?: Prisma.SortOrder
   published?: Prisma.SortOrder
   verificationState?: Prisma.SortOrder
+  serve?: Prisma.SortOrder
+  contextWindow?: Prisma.SortOrderInput | Prisma.SortOrder
+  caps?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   teams?: Prisma.TeamModelOrderByRelationAggregateInput
 }
@@ -242,6 +295,9 @@ export type ModelWhereUniqueInput = Prisma.AtLeast<{
   certified?: Prisma.BoolFilter<"Model"> | boolean
   published?: Prisma.BoolFilter<"Model"> | boolean
   verificationState?: Prisma.StringFilter<"Model"> | string
+  serve?: Prisma.JsonFilter<"Model">
+  contextWindow?: Prisma.IntNullableFilter<"Model"> | number | null
+  caps?: Prisma.JsonFilter<"Model">
   createdAt?: Prisma.DateTimeFilter<"Model"> | Date | string
   teams?: Prisma.TeamModelListRelationFilter
 }, "id">
@@ -255,10 +311,15 @@ export type ModelOrderByWithAggregationInput = {
   certified?: Prisma.SortOrder
   published?: Prisma.SortOrder
   verificationState?: Prisma.SortOrder
+  serve?: Prisma.SortOrder
+  contextWindow?: Prisma.SortOrderInput | Prisma.SortOrder
+  caps?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.ModelCountOrderByAggregateInput
+  _avg?: Prisma.ModelAvgOrderByAggregateInput
   _max?: Prisma.ModelMaxOrderByAggregateInput
   _min?: Prisma.ModelMinOrderByAggregateInput
+  _sum?: Prisma.ModelSumOrderByAggregateInput
 }
 
 export type ModelScalarWhereWithAggregatesInput = {
@@ -273,6 +334,9 @@ export type ModelScalarWhereWithAggregatesInput = {
   certified?: Prisma.BoolWithAggregatesFilter<"Model"> | boolean
   published?: Prisma.BoolWithAggregatesFilter<"Model"> | boolean
   verificationState?: Prisma.StringWithAggregatesFilter<"Model"> | string
+  serve?: Prisma.JsonWithAggregatesFilter<"Model">
+  contextWindow?: Prisma.IntNullableWithAggregatesFilter<"Model"> | number | null
+  caps?: Prisma.JsonWithAggregatesFilter<"Model">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Model"> | Date | string
 }
 
@@ -285,6 +349,9 @@ export type ModelCreateInput = {
   certified?: boolean
   published?: boolean
   verificationState?: string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   teams?: Prisma.TeamModelCreateNestedManyWithoutModelInput
 }
@@ -298,6 +365,9 @@ export type ModelUncheckedCreateInput = {
   certified?: boolean
   published?: boolean
   verificationState?: string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   teams?: Prisma.TeamModelUncheckedCreateNestedManyWithoutModelInput
 }
@@ -311,6 +381,9 @@ export type ModelUpdateInput = {
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
   published?: Prisma.BoolFieldUpdateOperationsInput | boolean
   verificationState?: Prisma.StringFieldUpdateOperationsInput | string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   teams?: Prisma.TeamModelUpdateManyWithoutModelNestedInput
 }
@@ -324,6 +397,9 @@ export type ModelUncheckedUpdateInput = {
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
   published?: Prisma.BoolFieldUpdateOperationsInput | boolean
   verificationState?: Prisma.StringFieldUpdateOperationsInput | string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   teams?: Prisma.TeamModelUncheckedUpdateManyWithoutModelNestedInput
 }
@@ -337,6 +413,9 @@ export type ModelCreateManyInput = {
   certified?: boolean
   published?: boolean
   verificationState?: string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -349,6 +428,9 @@ export type ModelUpdateManyMutationInput = {
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
   published?: Prisma.BoolFieldUpdateOperationsInput | boolean
   verificationState?: Prisma.StringFieldUpdateOperationsInput | string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -361,6 +443,9 @@ export type ModelUncheckedUpdateManyInput = {
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
   published?: Prisma.BoolFieldUpdateOperationsInput | boolean
   verificationState?: Prisma.StringFieldUpdateOperationsInput | string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -373,7 +458,14 @@ export type ModelCountOrderByAggregateInput = {
   certified?: Prisma.SortOrder
   published?: Prisma.SortOrder
   verificationState?: Prisma.SortOrder
+  serve?: Prisma.SortOrder
+  contextWindow?: Prisma.SortOrder
+  caps?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+}
+
+export type ModelAvgOrderByAggregateInput = {
+  contextWindow?: Prisma.SortOrder
 }
 
 export type ModelMaxOrderByAggregateInput = {
@@ -385,6 +477,7 @@ export type ModelMaxOrderByAggregateInput = {
   certified?: Prisma.SortOrder
   published?: Prisma.SortOrder
   verificationState?: Prisma.SortOrder
+  contextWindow?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -397,7 +490,12 @@ export type ModelMinOrderByAggregateInput = {
   certified?: Prisma.SortOrder
   published?: Prisma.SortOrder
   verificationState?: Prisma.SortOrder
+  contextWindow?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+}
+
+export type ModelSumOrderByAggregateInput = {
+  contextWindow?: Prisma.SortOrder
 }
 
 export type ModelScalarRelationFilter = {
@@ -407,6 +505,14 @@ export type ModelScalarRelationFilter = {
 
 export type BoolFieldUpdateOperationsInput = {
   set?: boolean
+}
+
+export type NullableIntFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
 }
 
 export type ModelCreateNestedOneWithoutTeamsInput = {
@@ -432,6 +538,9 @@ export type ModelCreateWithoutTeamsInput = {
   certified?: boolean
   published?: boolean
   verificationState?: string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -444,6 +553,9 @@ export type ModelUncheckedCreateWithoutTeamsInput = {
   certified?: boolean
   published?: boolean
   verificationState?: string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -472,6 +584,9 @@ export type ModelUpdateWithoutTeamsInput = {
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
   published?: Prisma.BoolFieldUpdateOperationsInput | boolean
   verificationState?: Prisma.StringFieldUpdateOperationsInput | string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -484,6 +599,9 @@ export type ModelUncheckedUpdateWithoutTeamsInput = {
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
   published?: Prisma.BoolFieldUpdateOperationsInput | boolean
   verificationState?: Prisma.StringFieldUpdateOperationsInput | string
+  serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -527,6 +645,9 @@ export type ModelSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   certified?: boolean
   published?: boolean
   verificationState?: boolean
+  serve?: boolean
+  contextWindow?: boolean
+  caps?: boolean
   createdAt?: boolean
   teams?: boolean | Prisma.Model$teamsArgs<ExtArgs>
   _count?: boolean | Prisma.ModelCountOutputTypeDefaultArgs<ExtArgs>
@@ -541,6 +662,9 @@ export type ModelSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   certified?: boolean
   published?: boolean
   verificationState?: boolean
+  serve?: boolean
+  contextWindow?: boolean
+  caps?: boolean
   createdAt?: boolean
 }, ExtArgs["result"]["model"]>
 
@@ -553,6 +677,9 @@ export type ModelSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   certified?: boolean
   published?: boolean
   verificationState?: boolean
+  serve?: boolean
+  contextWindow?: boolean
+  caps?: boolean
   createdAt?: boolean
 }, ExtArgs["result"]["model"]>
 
@@ -565,10 +692,13 @@ export type ModelSelectScalar = {
   certified?: boolean
   published?: boolean
   verificationState?: boolean
+  serve?: boolean
+  contextWindow?: boolean
+  caps?: boolean
   createdAt?: boolean
 }
 
-export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "createdAt", ExtArgs["result"]["model"]>
+export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "createdAt", ExtArgs["result"]["model"]>
 export type ModelInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   teams?: boolean | Prisma.Model$teamsArgs<ExtArgs>
   _count?: boolean | Prisma.ModelCountOutputTypeDefaultArgs<ExtArgs>
@@ -590,6 +720,18 @@ export type $ModelPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     certified: boolean
     published: boolean
     verificationState: string
+    /**
+     * The backends that serve it, in order: a list of {backend, model, when}. Empty: the backend of the route group.
+     */
+    serve: runtime.JsonValue
+    /**
+     * In tokens; null when it is not known.
+     */
+    contextWindow: number | null
+    /**
+     * What the model can be asked, as far as the directory file says.
+     */
+    caps: runtime.JsonValue
     createdAt: Date
   }, ExtArgs["result"]["model"]>
   composites: {}
@@ -1023,6 +1165,9 @@ export interface ModelFieldRefs {
   readonly certified: Prisma.FieldRef<"Model", 'Boolean'>
   readonly published: Prisma.FieldRef<"Model", 'Boolean'>
   readonly verificationState: Prisma.FieldRef<"Model", 'String'>
+  readonly serve: Prisma.FieldRef<"Model", 'Json'>
+  readonly contextWindow: Prisma.FieldRef<"Model", 'Int'>
+  readonly caps: Prisma.FieldRef<"Model", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Model", 'DateTime'>
 }
     

@@ -2,12 +2,12 @@ import { Pool } from 'undici'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import type { KindTraits } from './kinds.ts'
-import type { BackendKind, BackendName } from './table.ts'
+import type { BackendKind } from './table.ts'
 import type { ModelState } from './worker-state.ts'
 
 /** A server that model calls are sent to. */
 export type Backend = {
-  readonly name: BackendName
+  readonly name: string
   readonly kind: BackendKind
   readonly traits: KindTraits
   /** The path of the configured URL, without a slash at the end; empty when there is none. */

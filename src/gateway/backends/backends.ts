@@ -1,10 +1,14 @@
+import type { DirectorySnapshot } from '../../directory/snapshot.ts'
+import { UPSTREAM_NAMES } from '../../kernel/backend-name.ts'
+import type { UpstreamName } from '../../kernel/backend-name.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import type { ReadSecret } from '../../kernel/secret-source.ts'
 import type { Logger } from '../../log.ts'
 import { closeBackend } from './backend.ts'
 import type { Backend, Timeouts } from './backend.ts'
-import { UPSTREAM_NAMES } from './table.ts'
-import type { BackendName, UpstreamName } from './table.ts'
-import { openUpstream } from './upstream.ts'
+import { openListedBackends } from './listed.ts'
+import { UPSTREAMS } from './table.ts'
+import { fixedDialects, openUpstream, toCredential } from './upstream.ts'
 import type { UpstreamSettings } from './upstream.ts'
 import { openWorker } from './worker.ts'
 import type { Worker, WorkerSettings } from './worker.ts'
@@ -14,39 +18,63 @@ export type Backends = {
   /** The local worker; null when it is not configured. */
   readonly worker: Worker | null
   /** A backend; null when it is not configured. */
-  find(name: BackendName): Backend | null
-  /** Aborts every call and closes every connection. */
+  find(name: string): Backend | null
+  /** Whether a conversation may hold reasoning that was translated for its caller, which no vendor takes back. */
+  mayTranslate(): boolean
+  /**
+   * Makes the backends those of this directory: opens what is new, and closes what it lists no more after its running
+   * calls.
+   */
+  apply(directory: Pick<DirectorySnapshot, 'backends' | 'hasPlans'>): void
+  /** Breaks off every call and closes every connection. */
   close(): Promise<void>
 }
 
 type Needs = Timeouts & {
   readonly upstreams: Readonly<Record<UpstreamName, UpstreamSettings | null>>
   readonly worker: WorkerSettings | null
+  readonly readSecret: ReadSecret
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Opens the configured backends. Nothing connects before a call needs it. */
-export function openBackends({
-  upstreams,
-  worker: settings,
-  connectTimeoutMs,
-  idleTimeoutMs,
-  clock,
-  log,
-}: Needs): Backends {
-  const byName = new Map<BackendName, Backend>()
+/** Opens the backends of the settings. Nothing connects before a call needs it. */
+export function openBackends(needs: Needs): Backends {
+  const { worker: settings, connectTimeoutMs, clock, log } = needs
   const worker = settings && openWorker(settings, { connectTimeoutMs, clock, log })
-  if (worker) byName.set(worker.name, worker)
-  for (const name of UPSTREAM_NAMES) {
-    const upstream = upstreams[name]
-    if (upstream) byName.set(name, openUpstream(name, upstream, { connectTimeoutMs, idleTimeoutMs }))
-  }
+  const upstreams = openUpstreams(needs)
+  const configured = worker ? [worker, ...upstreams] : upstreams
+  const listed = openListedBackends(needs)
+  let byName = toMap(configured)
+  let mayTranslate = worker !== null
   return {
     worker,
     find: (name) => byName.get(name) ?? null,
+    mayTranslate: () => mayTranslate,
+    apply({ backends: rows, hasPlans }) {
+      const dialectsOf = new Map(rows.map(({ name, dialects }) => [name, dialects]))
+      const own = upstreams.map((upstream) => {
+        const dialects = dialectsOf.get(upstream.name)
+        return dialects ? { ...upstream, dialects: fixedDialects(dialects) } : upstream
+      })
+      byName = toMap([...listed.apply(rows), ...own, ...(worker ? [worker] : [])])
+      mayTranslate = worker !== null || hasPlans || rows.length > 0
+    },
     async close() {
-      await Promise.all([...byName.values()].map(closeBackend))
+      await Promise.all([...configured.map(closeBackend), listed.close()])
     },
   }
+}
+
+function openUpstreams({ upstreams, ...timeouts }: Needs): readonly Backend[] {
+  return UPSTREAM_NAMES.flatMap((name) => {
+    const settings = upstreams[name]
+    if (!settings) return []
+    const { dialects } = UPSTREAMS[name]
+    return [openUpstream({ name, url: settings.url, credential: toCredential(settings), dialects }, timeouts)]
+  })
+}
+
+function toMap(backends: readonly Backend[]): ReadonlyMap<string, Backend> {
+  return new Map(backends.map((backend) => [backend.name, backend]))
 }

@@ -13,7 +13,11 @@ export type KindTraits = {
   readonly isRenamed: boolean
   /** The backend closes its connection after each stream, so the connection is not used again. */
   readonly closesAfterStream: boolean
-  /** It refuses a conversation that contains reasoning which no vendor has signed. */
+  /** Its reasoning is sealed for callers of another dialect, because it wants that back unchanged. */
+  readonly isSealed: boolean
+  /** Its errors keep their status in another dialect; otherwise the status comes from the table of failures. */
+  readonly keepsStatus: boolean
+  /** It refuses a conversation that contains reasoning of another kind of backend. */
   readonly refusesLocalReasoning: boolean
   /** The error code for the caller when the backend gives no answer. */
   readonly failureCodes: Readonly<Record<NoAnswer, ErrorCode>>
@@ -25,6 +29,8 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     title: 'upstream',
     isRenamed: false,
     closesAfterStream: false,
+    isSealed: true,
+    keepsStatus: false,
     refusesLocalReasoning: true,
     failureCodes: { unreachable: 'upstream_failed', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },
@@ -34,6 +40,8 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     // llama.cpp closes its connection after each stream without announcing it. A call that is sent on that connection
     // right away would be lost.
     closesAfterStream: true,
+    isSealed: false,
+    keepsStatus: true,
     refusesLocalReasoning: false,
     failureCodes: { unreachable: 'model_unavailable', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },

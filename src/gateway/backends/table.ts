@@ -1,18 +1,10 @@
-/** Tables of the backends and of the route groups of this gateway. */
-import type { components } from '../../../generated/openapi.ts'
+/** The route groups of this gateway, and the upstreams that serve them, as a table. */
+import { UPSTREAM_NAMES } from '../../kernel/backend-name.ts'
+import type { UpstreamName } from '../../kernel/backend-name.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-
-/** Every backend that a call can go to, by the name in `x-svc-served-by`. */
-export type BackendName = components['schemas']['ServedBy']
 
 /** `vendor`: a service with models of its own. `engine`: an inference server of the operator. */
 export type BackendKind = 'vendor' | 'engine'
-
-/** The local worker: one inference server, on this machine or near it. */
-export const WORKER_NAME = 'local-engine' as const satisfies BackendName
-
-/** A backend whose URL and credential are settings of their own. */
-export type UpstreamName = Exclude<BackendName, typeof WORKER_NAME>
 
 type UpstreamRow = {
   /** The prefix of its route group: calls to these paths go there, unless the directory names another backend. */
@@ -30,9 +22,6 @@ export const UPSTREAMS = {
   vendorb: { prefix: '/vendorb', isPrefixStripped: true, rootPath: '/v1/messages', dialects: ['messages'] },
   vendorc: { prefix: '/codex', isPrefixStripped: true, dialects: ['responses'] },
 } as const satisfies Readonly<Record<UpstreamName, UpstreamRow>>
-
-/** The names of all upstreams. Cast: `Object.keys` returns plain strings. */
-export const UPSTREAM_NAMES = Object.keys(UPSTREAMS) as readonly UpstreamName[]
 
 /** A path of the contract that belongs to a route group. */
 export type GroupedPath = `${(typeof UPSTREAMS)[UpstreamName]['prefix']}/${string}`

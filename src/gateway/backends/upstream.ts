@@ -2,10 +2,8 @@ import type { Secret } from '../../kernel/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { openBackendPool } from './backend.ts'
-import type { Backend, BackendHealth, Timeouts } from './backend.ts'
+import type { Backend, BackendDialects, BackendHealth, Timeouts } from './backend.ts'
 import { BACKEND_KINDS } from './kinds.ts'
-import { UPSTREAMS } from './table.ts'
-import type { UpstreamName } from './table.ts'
 
 export type UpstreamSettings = {
   readonly url: URL
@@ -13,30 +11,36 @@ export type UpstreamSettings = {
   readonly apiKey: Secret | null
 }
 
-/** Opens a vendor's service at a configured URL. */
-export function openUpstream(name: UpstreamName, settings: UpstreamSettings, timeouts: Timeouts): Backend {
-  const dialects: readonly Dialect[] = UPSTREAMS[name].dialects
+type Service = Pick<Backend, 'name' | 'credential'> & { readonly url: URL; readonly dialects: readonly Dialect[] }
+
+/** A vendor's service. */
+export function openUpstream({ name, url, credential, dialects }: Service, timeouts: Timeouts): Backend {
   return {
     name,
     kind: 'vendor',
     traits: BACKEND_KINDS.vendor,
-    credential: toCredential(settings),
-    dialects: { certain: dialects, speaks: (dialect) => dialects.includes(dialect), forget: () => {} },
+    credential,
+    dialects: fixedDialects(dialects),
     health: ASSUMED_READY,
     maxTokens: null,
-    ...openBackendPool(settings.url, timeouts),
+    ...openBackendPool(url, timeouts),
   }
 }
 
-/** Vendors count as ready, because they offer no free request that shows their state. */
+/** Dialects that are known from the configuration. */
+export function fixedDialects(dialects: readonly Dialect[]): BackendDialects {
+  return { certain: dialects, speaks: (dialect) => dialects.includes(dialect), forget: () => {} }
+}
+
+/** Vendors have nothing to ask that costs nothing. */
 const ASSUMED_READY: BackendHealth = {
   lastKnown: () => 'ready',
   check: async () => 'ready',
   recheck: () => {},
 }
 
-/** A configured API key is sent alone, because the bearer token may be meant for another vendor. */
-function toCredential({ bearer, apiKey }: UpstreamSettings): Credential | null {
+/** A vendor that wants an API key gets only that: the bearer token may be meant for another vendor. */
+export function toCredential({ bearer, apiKey }: UpstreamSettings): Credential | null {
   if (apiKey) return { as: 'x-api-key', secret: apiKey }
   return bearer && { as: 'bearer', secret: bearer }
 }

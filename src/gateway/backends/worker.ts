@@ -11,7 +11,7 @@ import { BACKEND_KINDS } from './kinds.ts'
 import { openNativeDialects } from './native-dialects.ts'
 import type { NativeDialects, SendProbe } from './native-dialects.ts'
 import { openProbe } from './probe.ts'
-import { WORKER_NAME } from './table.ts'
+import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import { judgeModel, readModelList } from './worker-state.ts'
 import type { ProbeResult } from './worker-state.ts'
 

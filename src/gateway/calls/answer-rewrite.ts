@@ -30,6 +30,7 @@ export function renameAnswers(call: RewrittenCall): AnswerRewrite {
   const { operation, model } = call
   const dialect = DIALECTS[operation.dialect]
   return {
+    isTranslated: false,
     stream: () => makeStreamRewriter(dialect.passStream({ model }), dialect.keepAlive),
     whole(answer) {
       if (answer.status >= 300) return readError(call, dialect, answer)
@@ -42,14 +43,25 @@ export function renameAnswers(call: RewrittenCall): AnswerRewrite {
 /** For answers in another dialect than the caller's. */
 export function translateAnswers(call: RewrittenCall, { stream, whole }: AnswerTranslation): AnswerRewrite {
   const dialect = DIALECTS[call.operation.dialect]
+  const { keepsStatus } = call.backend.traits
   return {
+    isTranslated: true,
     stream: () => makeStreamRewriter(stream(), dialect.keepAlive),
     whole(answer) {
-      if (answer.status >= 300) return readError(call, dialect, answer)
+      const isError = answer.status >= 300
+      if (isError && keepsStatus) return readError(call, dialect, answer)
+      if (isError) return toFailureAnswer(dialect, failureOf(answer.body, answer.status))
       const made = whole(parse(answer.body))
-      return 'answer' in made ? toJson({ status: answer.status, body: made.answer }) : toFailed(dialect, made.failed)
+      if ('answer' in made) return toJson({ status: answer.status, body: made.answer })
+      return keepsStatus ? toFailed(dialect, made.failed) : toFailureAnswer(dialect, made.failed)
     },
   }
+}
+
+function toFailureAnswer(dialect: DialectTraits, failure: Failure): WholeAnswer | ApiError {
+  if (failure.kind === 'account') return new ApiError('upstream_refused_credential')
+  const answer = toJson(dialect.failureAnswer(failure))
+  return failure.kind === 'rateLimit' ? { ...answer, defaults: { 'retry-after': '1' } } : answer
 }
 
 /** An answer of another shape comes from a server that does not know the operation, whatever its status. */
@@ -96,9 +108,9 @@ function refuseMissing({ operation, backend, backendModel }: RewrittenCall): Api
 /** An engine may put anything into an error; a page is not shown in full. */
 const MAX_ERROR_BYTES = 2_000
 
-function failureOf(body: Buffer): Failure {
+function failureOf(body: Buffer, status: number | null = null): Failure {
   const parsed = parse(body)
-  return readFailure(parsed === undefined ? body.toString('utf8', 0, MAX_ERROR_BYTES) : parsed)
+  return readFailure(parsed === undefined ? body.toString('utf8', 0, MAX_ERROR_BYTES) : parsed, status)
 }
 
 function parse(body: Buffer): unknown {

@@ -44,12 +44,15 @@ export async function tryInOrder(
 ): Promise<Served> {
   const attempts: Attempt[] = []
   let refusal: ApiError | null = null
+  let isOffline = true
   for (const step of steps) {
     const backend = needs.backends.find(step.backend)
-    if (!backend) throw new Error(`The plan names ${step.backend}, which is not configured.`)
+    // The directory may have changed since the plan was made.
+    if (!backend || (step.isOfflineOnly && !isOffline)) continue
     const sent = sendStep(needs, admission, step, backend, req, res)
     if (sent instanceof ApiError) {
       refusal ??= sent
+      isOffline = false
       continue
     }
     if (step === steps.at(-1)) releaseBody(req)
@@ -61,7 +64,7 @@ export async function tryInOrder(
     refusal = toRefusal(outcome, backend.traits.failureCodes)
     if (outcome.kind !== 'unreachable') break
   }
-  return { attempts, refusal }
+  return { attempts, refusal: refusal ?? (attempts.length === 0 ? new ApiError('model_unavailable') : null) }
 }
 
 /** Not part of the loop, so that no body of a request stays on the stack of a call that takes minutes. */
@@ -75,8 +78,9 @@ function sendStep(
 ) {
   const { operation, model, wantsStream } = admission
   const { backends, keepAlive, clock } = needs
-  const hasEngine = backends.worker !== null
-  const prepared = prepareCall({ operation, model: model.id, step, backend, hasEngine, clock }, req)
+  const mayBeTranslated = backends.mayTranslate()
+  const { team } = admission.caller
+  const prepared = prepareCall({ operation, model, team, step, backend, mayBeTranslated, clock }, req)
   if (prepared instanceof ApiError) return prepared
   res.setHeader('x-svc-served-by', backend.name)
   const sentAt = recordStart(needs, admission, backend.name)

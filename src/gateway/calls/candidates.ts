@@ -3,7 +3,7 @@ import type { Backends } from '../backends/backends.ts'
 import { upstreamOf } from '../backends/table.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { listPlacements } from '../plan/plan.ts'
+import { listPlacements, listServed } from '../plan/plan.ts'
 import type { Candidate, Placement } from '../plan/plan.ts'
 import type { Admission } from './admit.ts'
 import type { Operation } from './operations.ts'
@@ -14,17 +14,18 @@ export async function findCandidates(
   { operation, model }: Pick<Admission, 'operation' | 'model'>,
   body: Json,
 ): Promise<readonly Candidate[]> {
-  const upstream = backends.find(upstreamOf(operation.path))
-  const placements = listPlacements(model, {
-    worker: backends.worker?.name ?? null,
-    upstream: upstream?.name ?? null,
-  })
+  const placements = model.serve.length > 0 ? listServed(model.serve) : placeByRoute(backends, operation, model)
   const candidates: Candidate[] = []
   for (const placement of placements) {
     const backend = backends.find(placement.backend)
     if (backend) candidates.push(await toCandidate(backend, placement, operation, body, placements.length > 1))
   }
   return candidates
+}
+
+function placeByRoute(backends: Backends, operation: Operation, model: Admission['model']): readonly Placement[] {
+  const upstream = backends.find(upstreamOf(operation.path))
+  return listPlacements(model, { worker: backends.worker?.name ?? null, upstream: upstream?.name ?? null })
 }
 
 async function toCandidate(
@@ -34,12 +35,12 @@ async function toCandidate(
   body: Json,
   hasChoice: boolean,
 ): Promise<Candidate> {
-  const { model } = placement
+  const { model, isOfflineOnly } = placement
   const needsStoredState = DIALECTS[dialect].needsStoredState(body)
   const speaks = reach === 'any_dialect' && dialects.speaks(dialect, { model, needsStoredState })
   // It waits for what is not known yet only where that changes the plan: at the first call of a model that two
   // backends could serve.
-  const state = health.lastKnown(model) ?? (hasChoice ? await health.check(model) : null)
+  const state = health.lastKnown(model) ?? (hasChoice && !isOfflineOnly ? await health.check(model) : null)
   return {
     ...placement,
     kind,

@@ -12,6 +12,8 @@ export type Operation = {
   readonly reach: Reach
   /** Whether a body is an answer of this operation, by its shape. */
   readonly isAnswer: (body: Json) => boolean
+  /** Counts tokens, which can be estimated where no backend can. */
+  readonly isCount?: true
 }
 
 /** The model calls of the contract: the operations that name who served them. */
@@ -50,6 +52,7 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     dialect: 'messages',
     reach: 'own_dialect',
     isAnswer: isTokenCount,
+    isCount: true,
   },
   createRootMessage: { path: '/v1/messages', dialect: 'messages', reach: 'any_dialect', isAnswer: isMessage },
   countRootMessageTokens: {

@@ -1,14 +1,17 @@
+import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { newIdentifier } from '../../kernel/identifier.ts'
 import type { Backend } from '../backends/backend.ts'
 import { toBackendPath } from '../backends/table.ts'
 import { clampTokens } from '../backends/token-limits.ts'
+import { DEFAULT_CAPS } from '../dialects/caps.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
+import { parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { translateCall } from '../dialects/translate.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
-import type { HeaderList } from '../exchange/headers.ts'
+import type { HeaderList, HeaderOptions } from '../exchange/headers.ts'
 import type { AnswerRewrite } from '../exchange/relay.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import type { Step } from '../plan/plan.ts'
@@ -17,6 +20,7 @@ import { withChanges } from './body.ts'
 import type { Operation } from './operations.ts'
 import { bytesOf } from './request.ts'
 import type { CallRequest } from './request.ts'
+import { sealsFor } from './seals.ts'
 
 export type PreparedCall = {
   readonly request: BackendRequest
@@ -26,12 +30,13 @@ export type PreparedCall = {
 
 export type StepNeeds = {
   readonly operation: Operation
-  /** The service's model id. */
-  readonly model: string
+  readonly model: SnapshotModel
+  /** The caller's. */
+  readonly team: string
   readonly step: Step
   readonly backend: Backend
-  /** Sessions may have been served by an engine before. */
-  readonly hasEngine: boolean
+  /** The conversation may hold reasoning that was translated. */
+  readonly mayBeTranslated: boolean
   readonly clock: Clock
 }
 
@@ -45,10 +50,10 @@ export function prepareCall(needs: StepNeeds, req: CallRequest): PreparedCall | 
 }
 
 /** In the caller's dialect: the caller's bytes but for the model's name and token limits. */
-function asItIs({ operation, model, step, backend, hasEngine }: StepNeeds, req: CallRequest): PreparedCall {
+function asItIs({ operation, model, step, backend, mayBeTranslated }: StepNeeds, req: CallRequest): PreparedCall {
   const { isRenamed, refusesLocalReasoning } = backend.traits
   const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[operation.dialect]
-  const isCleaned = hasEngine && refusesLocalReasoning && hasLocalReasoning(req.body)
+  const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
   const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
   const isChanged = req.body.model !== step.model || Object.keys(limits).length > 0
@@ -56,21 +61,25 @@ function asItIs({ operation, model, step, backend, hasEngine }: StepNeeds, req: 
     request: {
       method: 'POST',
       path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
-      headers: toHeaders(backend, req),
+      headers: toHeaders(backend, req, { isTranslated: false }),
       body: isChanged ? withChanges(bytes, req.body, { model: step.model, ...limits }) : bytes,
     },
-    rewrite: isRenamed ? renameAnswers({ operation, backend, model, backendModel: step.model }) : null,
+    rewrite: isRenamed ? renameAnswers({ operation, backend, model: model.id, backendModel: step.model }) : null,
   }
 }
 
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
 function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
-  const { operation, model, step, backend, clock } = needs
-  const translation = translateCall(operation.dialect, step.dialect, req.body, {
-    model,
+  const { operation, model, team, step, backend, clock } = needs
+  // Parsed again, because Express's parser loses digits of large numbers.
+  const body = parseExactly(bytesOf(req).toString('utf8')) ?? req.body
+  const translation = translateCall(operation.dialect, step.dialect, body, {
+    model: model.id,
     backendModel: step.model,
     newId: newIdentifier,
     createdAt: Math.floor(clock.now().getTime() / 1000),
+    caps: { ...DEFAULT_CAPS[step.dialect], ...model.caps },
+    ...(backend.traits.isSealed && { seals: sealsFor(backend, step, team) }),
   })
   if ('refused' in translation) {
     const { param, message } = translation.refused
@@ -80,10 +89,10 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
     request: {
       method: 'POST',
       path: backend.prefix + DIALECTS[step.dialect].path,
-      headers: toHeaders(backend, req),
+      headers: [...toHeaders(backend, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
       body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
     },
-    rewrite: translateAnswers({ operation, backend, model, backendModel: step.model }, translation.answer),
+    rewrite: translateAnswers({ operation, backend, model: model.id, backendModel: step.model }, translation.answer),
   }
 }
 
@@ -91,8 +100,8 @@ function clamped(request: Json, { maxTokens }: Backend): Json {
   return maxTokens === null ? request : { ...request, ...clampTokens(request, maxTokens) }
 }
 
-function toHeaders({ credential, traits }: Backend, req: CallRequest): HeaderList {
-  const headers = toBackendHeaders(req.rawHeaders, credential)
+function toHeaders({ credential, traits }: Backend, req: CallRequest, options: HeaderOptions): HeaderList {
+  const headers = toBackendHeaders(req.rawHeaders, credential, options)
   if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
   return headers
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import type { BackendName } from '../backends/table.ts'
 import { isFailure } from '../exchange/outcome.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
@@ -13,7 +12,7 @@ export type RecordNeeds = {
 }
 
 /** Reports that a request of a call is about to be sent; returns the time. Only calls of a session have this event. */
-export function recordStart({ recordEvent, clock }: RecordNeeds, admission: Admission, backend: BackendName): Date {
+export function recordStart({ recordEvent, clock }: RecordNeeds, admission: Admission, backend: string): Date {
   const at = clock.now()
   if (admission.sessionId !== null) {
     recordEvent({ kind: 'started', at, call: toFacts(admission, backend), result: null })
@@ -46,7 +45,7 @@ export function recordEnd(
   recordEvent({ kind: isFinished ? 'finished' : 'failed', at, call: toFacts(admission, last.backend), result })
 }
 
-function toFacts(admission: Admission, servedBy: BackendName): CallFacts {
+function toFacts(admission: Admission, servedBy: string): CallFacts {
   const { operation, requestId, caller, sessionId, model } = admission
   return { requestId, caller, sessionId, dialect: operation.dialect, model: model.id, servedBy }
 }

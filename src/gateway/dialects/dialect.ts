@@ -2,8 +2,7 @@ import type { Json } from './json/read-json.ts'
 import type { Failure } from './failure.ts'
 import type { SseEvent } from './sse/decode.ts'
 
-/** The format of a request, its answer and its stream. */
-export type Dialect = 'chat' | 'responses' | 'messages'
+export type { Dialect } from '../../kernel/dialect.ts'
 
 /** Makes an identifier with this prefix that no other answer has: `newId('msg_')`. */
 export type NewId = (prefix: string) => string

@@ -33,6 +33,16 @@ const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
   'x-parent-session-id',
 ])
 
+/** Those that mean the same in every dialect: the others are a vendor's own. */
+const CROSSES_DIALECTS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-language',
+  'user-agent',
+  'idempotency-key',
+  'traceparent',
+  'tracestate',
+])
+
 const PREFIXES_TO_BACKEND = [
   'anthropic-',
   'x-stainless-',
@@ -62,6 +72,18 @@ const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
   'openai-version',
 ])
 
+/** Those of a backend of another dialect: limits and ids of one vendor mean nothing to the clients of another. */
+const CROSSES_DIALECTS_BACK: ReadonlySet<string> = new Set([
+  'content-type',
+  'content-encoding',
+  'cache-control',
+  'retry-after',
+  'retry-after-ms',
+  'request-id',
+  'x-request-id',
+  'x-should-retry',
+])
+
 const PREFIXES_TO_CALLER = [
   'x-ratelimit-',
   'anthropic-ratelimit-',
@@ -70,6 +92,9 @@ const PREFIXES_TO_CALLER = [
   'anthropic-priority-',
   'x-codex-',
 ] as const
+
+/** `isTranslated`: the backend is called in another dialect than the caller's. */
+export type HeaderOptions = { readonly isTranslated: boolean }
 
 /** Connection options that name no header (RFC 9110, section 7.6.1). */
 const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive'])
@@ -80,7 +105,11 @@ const NAMES_NO_HEADER: ReadonlySet<string> = new Set(['', 'close', 'keep-alive']
  * checked. There is no content encoding, because the body was decoded on arrival. The answer is requested uncompressed,
  * because token usage is read from its bytes.
  */
-export function toBackendHeaders(callerHeaders: readonly string[], credential: Credential | null): HeaderList {
+export function toBackendHeaders(
+  callerHeaders: readonly string[],
+  credential: Credential | null,
+  { isTranslated }: HeaderOptions = { isTranslated: false },
+): HeaderList {
   const headers = toCredentialHeader(credential)
   headers.push('content-type', 'application/json', 'accept-encoding', 'identity')
   const ownHop: string[] = []
@@ -88,7 +117,7 @@ export function toBackendHeaders(callerHeaders: readonly string[], credential: C
     const name = (callerHeaders[at] ?? '').toLowerCase()
     const value = callerHeaders[at + 1] ?? ''
     if (name === 'connection') ownHop.push(...namedByConnection(value))
-    else if (crossesToBackend(name)) headers.push(name, value)
+    else if (isTranslated ? CROSSES_DIALECTS.has(name) : crossesToBackend(name)) headers.push(name, value)
   }
   return ownHop.length > 0 ? without(headers, new Set(ownHop)) : headers
 }
@@ -100,10 +129,14 @@ export function toBackendHeaders(callerHeaders: readonly string[], credential: C
 export function toCallerHeaders(
   answerHeaders: IncomingHttpHeaders,
   res: Pick<ServerResponse, 'getHeader'>,
+  { isTranslated }: HeaderOptions = { isTranslated: false },
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
-  for (const name in answerHeaders) if (crossesToCaller(name)) headers[name] = answerHeaders[name]
-  // The backend's own id passes unchanged, because the backend's support needs it. Ours identifies the call in our log.
+  for (const name in answerHeaders) {
+    if (isTranslated ? CROSSES_DIALECTS_BACK.has(name) : crossesToCaller(name)) headers[name] = answerHeaders[name]
+  }
+  // The backend's support asks for the backend's own id, so that one is shown unchanged. Ours names the call in our
+  // log.
   const ours = res.getHeader('x-request-id')
   if (ours !== undefined && namesTheRequest(answerHeaders)) headers['x-svc-request-id'] = ours
   return headers

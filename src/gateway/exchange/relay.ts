@@ -7,10 +7,11 @@ import type { ApiError } from '../../http/errors.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
 import { toCallerHeaders } from './headers.ts'
+import type { HeaderOptions } from './headers.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Changes an answer on its way to the caller. */
-export type AnswerRewrite = {
+export type AnswerRewrite = HeaderOptions & {
   /** A rewriter for one stream. */
   stream(): StreamRewriter
   /** The answer for the caller. An `ApiError` when the backend's answer cannot be relayed. */
@@ -23,6 +24,8 @@ export type WholeAnswer = {
   readonly body: Buffer
   /** The content type, where it differs from the backend's. */
   readonly contentType?: string
+  /** Headers where the backend sent none. */
+  readonly defaults?: Readonly<Record<string, string>>
 }
 
 /** The head of a backend's answer; header names in lower case. */
@@ -67,9 +70,14 @@ export const BACKEND_WAS_SILENT: StreamFailure = {
   message: 'The upstream fell silent in the middle of its answer.',
 }
 
-/** Writes the head of the caller's answer: the allowed headers of the backend's head, and `more`. */
-export function writeHead(res: ServerResponse, { status, headers }: AnswerHead, more: OutgoingHttpHeaders): void {
-  res.writeHead(status, { ...toCallerHeaders(headers, res), ...more })
+/** Writes the head of the caller's answer: what may cross of the backend's head, and `more`. */
+export function writeHead(
+  res: ServerResponse,
+  { status, headers }: AnswerHead,
+  more: OutgoingHttpHeaders,
+  rewrite: HeaderOptions | null,
+): void {
+  res.writeHead(status, { ...toCallerHeaders(headers, res, rewrite ?? undefined), ...more })
 }
 
 /**

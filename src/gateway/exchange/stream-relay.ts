@@ -13,12 +13,18 @@ type Needs = {
   readonly keepAlive: StreamKeepAlive
 }
 
-/** Starts to relay a stream. Writes its head at once, because the first event may come minutes later. */
+/**
+ * How long a backend may take to end a stream whose last event the caller has got. Most end it at once, and their
+ * connection can be used again.
+ */
+const MAX_TRAILER_MS = 250
+
+/** Writes the head of a stream at once, because the first byte may be minutes away. */
 export function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Needs): Relay {
   const { rewrite } = needs
   const { headers } = head
   const shown = rewrite ? { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } : headers
-  writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']))
+  writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']), rewrite)
   exchange.res.flushHeaders()
   if (rewrite) return new RewrittenStream(exchange, rewrite.stream(), needs.keepAlive)
   // Without either header the answer ends when the connection closes, and a crash of the backend looks the same.
@@ -72,6 +78,8 @@ class UntouchedStream implements Relay {
 
 /** A stream that is rewritten event by event and kept alive while the backend is silent. */
 class RewrittenStream implements Relay, SilentStream {
+  /** Ends the call when the backend goes on after the caller's stream has ended. */
+  #ending: NodeJS.Timeout | null = null
   readonly #exchange: RelayedExchange
   readonly #rewriter: StreamRewriter
   readonly #keepAlive: StreamKeepAlive
@@ -88,7 +96,9 @@ class RewrittenStream implements Relay, SilentStream {
 
   take(chunk: Buffer): void {
     this.#write(this.#rewriter.push(chunk))
-    if (this.#rewriter.state() !== 'failed') return
+    const state = this.#rewriter.state()
+    if (state === 'ended') this.#ending ??= setTimeout(this.#endEarly, MAX_TRAILER_MS)
+    if (state !== 'failed') return
     this.cut('cut', BACKEND_BROKE_OFF, 'said_so')
     this.#exchange.abort()
   }
@@ -98,6 +108,12 @@ class RewrittenStream implements Relay, SilentStream {
     if (this.#rewriter.state() === 'failed') return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
     this.#exchange.res.end()
     this.#exchange.finish('whole', null)
+  }
+
+  /** The caller has the whole answer, and the backend sends more than was asked for. */
+  readonly #endEarly = (): void => {
+    this.end()
+    this.#exchange.abort()
   }
 
   isComplete(): boolean {
@@ -112,6 +128,7 @@ class RewrittenStream implements Relay, SilentStream {
   }
 
   stop(): void {
+    if (this.#ending) clearTimeout(this.#ending)
     this.#keepAlive.remove(this)
     this.#writer.stop()
   }

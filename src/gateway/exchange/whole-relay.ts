@@ -68,8 +68,8 @@ export class WholeRelay implements Relay {
       return this.#exchange.abort()
     }
     const { 'content-length': length } = this.#head.headers
-    // With the backend's length, a client detects an answer that was cut off.
-    writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length })
+    // The backend's own length lets a client notice an answer that is cut.
+    writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length }, null)
     this.#exchange.res.flushHeaders()
     this.#writer = new ChunkWriter(this.#exchange)
     this.#writer.write(held)
@@ -90,14 +90,15 @@ export class WholeRelay implements Relay {
     this.#exchange.finish('refused', refusal.code, refusal)
   }
 
-  #write({ status, body, contentType }: WholeAnswer): void {
+  #write({ status, body, contentType, defaults }: WholeAnswer): void {
     const { res, idleTimeoutMs } = this.#exchange
     const { headers } = this.#head
-    const shown = contentType === undefined ? headers : { ...headers, 'content-type': contentType }
+    const shown = contentType === undefined ? headers : { ...defaults, ...headers, 'content-type': contentType }
     writeHead(
       res,
       { status, headers: shown },
       status === 204 || status === 304 ? {} : { 'content-length': body.length },
+      this.#rewrite,
     )
     if (body.length > MAX_BUFFERED_BYTES) {
       res.end(body)

@@ -1,9 +1,10 @@
 /**
- * Decides which backends serve a call, and in which order. The local worker comes first where the model has a name
- * there. A worker that is not ready gives way only to an upstream that knows the model by name. An upstream never gives
- * way to the worker without being told to.
+ * Decides which backends serve a call, and in which order. The directory names them for a model. Without that, one of
+ * the worker and the upstream of the route group serves it: the worker where the model has a name there. A worker that
+ * is not ready gives way only to an upstream that knows the model by name. An upstream never gives way to the worker
+ * without being told to.
  */
-import type { BackendKind, BackendName } from '../backends/table.ts'
+import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { canTranslate } from '../dialects/translate.ts'
 
@@ -17,23 +18,40 @@ export type ModelNames = {
 }
 
 /** A backend that has a model, and the model's name there. */
-export type Placement = { readonly backend: BackendName; readonly model: string }
+export type Placement = {
+  readonly backend: string
+  readonly model: string
+  /** Used only while no earlier backend of the plan can be reached. */
+  readonly isOfflineOnly: boolean
+}
 
 type Configured = {
   /** Null: not configured. */
-  readonly worker: BackendName | null
+  readonly worker: string | null
   /** Of the call's route group; null: not configured. */
-  readonly upstream: BackendName | null
+  readonly upstream: string | null
 }
 
 /** The backends that have a model, in the order of preference. */
 export function listPlacements(model: ModelNames, { worker, upstream }: Configured): readonly Placement[] {
   const { id, backendModel, upstreamModel } = model
-  const onWorker = worker !== null && backendModel !== null ? [{ backend: worker, model: backendModel }] : []
+  const onWorker = worker !== null && backendModel !== null ? [toPlacement(worker, backendModel)] : []
   // An upstream that does not know the model by name gets it only where the worker does not have it.
   const isElsewhere = upstreamModel !== null || onWorker.length === 0
-  const atUpstream = upstream !== null && isElsewhere ? [{ backend: upstream, model: upstreamModel ?? id }] : []
+  const atUpstream = upstream !== null && isElsewhere ? [toPlacement(upstream, upstreamModel ?? id)] : []
   return [...onWorker, ...atUpstream]
+}
+
+function toPlacement(backend: string, model: string): Placement {
+  return { backend, model, isOfflineOnly: false }
+}
+
+/** A backend that the directory names for a model. */
+type Served = { readonly backend: string; readonly model: string; readonly when: 'always' | 'offline' }
+
+/** The backends that the directory names for a model, in its order. */
+export function listServed(serve: readonly Served[]): readonly Placement[] {
+  return serve.map(({ backend, model, when }) => ({ backend, model, isOfflineOnly: when === 'offline' }))
 }
 
 /**
@@ -74,7 +92,31 @@ export function planCall(operation: PlannedOperation, candidates: readonly Candi
   })
   // What is known of a backend may be old, so without another one it is tried in any state.
   const chosen = able.find(({ isReady }) => isReady) ?? able[0]
-  return chosen ? [{ backend: chosen.backend, model: chosen.model, dialect: chosen.dialect }] : 'not_supported'
+  return chosen ? [toStep(chosen)] : 'not_supported'
+}
+
+/**
+ * The steps of a call of a model whose backends the directory names: each that can do the operation. Those that are not
+ * ready come last, because what is known of them may be old. Those for the time without a network come after these.
+ */
+export function planServed(operation: PlannedOperation, candidates: readonly Candidate[]): Plan {
+  if (candidates.length === 0) return 'model_unavailable'
+  const able = candidates.flatMap((candidate) => {
+    const dialect = chooseDialect(operation, candidate)
+    // An engine that is not known to do the operation is not tried: the plan may have a backend that can.
+    const isKnown = dialect !== null && (operation.reach !== 'own_dialect' || candidate.dialects.includes(dialect))
+    return isKnown ? [{ ...candidate, dialect }] : []
+  })
+  if (able.length === 0) return 'not_supported'
+  return able.toSorted((a, b) => rankOf(a) - rankOf(b)).map(toStep)
+}
+
+function rankOf({ isOfflineOnly, isReady }: Candidate): number {
+  return (isOfflineOnly ? 2 : 0) + (isReady ? 0 : 1)
+}
+
+function toStep({ backend, model, isOfflineOnly, dialect }: Step): Step {
+  return { backend, model, isOfflineOnly, dialect }
 }
 
 /** The dialect in which a backend can be called; null when it cannot do the operation. */

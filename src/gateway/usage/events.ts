@@ -4,7 +4,6 @@
  * their start, so that people who watch the session see a call while it runs.
  */
 import type { Caller } from '../../kernel/caller.ts'
-import type { BackendName } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Usage } from '../dialects/usage-scanner.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -19,12 +18,12 @@ export type CallFacts = {
   readonly dialect: Dialect
   /** The service's model id. */
   readonly model: string
-  readonly servedBy: BackendName
+  readonly servedBy: string
 }
 
 /** One backend that a call was sent to. */
 export type Attempt = {
-  readonly backend: BackendName
+  readonly backend: string
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage

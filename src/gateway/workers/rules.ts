@@ -1,4 +1,4 @@
-import { WORKER_NAME } from '../backends/table.ts'
+import { WORKER_NAME } from '../../kernel/backend-name.ts'
 import { judgeModel, judgeWorker } from '../backends/worker-state.ts'
 import type { ProbeResult, WorkerState } from '../backends/worker-state.ts'
 

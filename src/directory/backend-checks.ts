@@ -1,0 +1,75 @@
+/** Contradictions of the directory file about backends, found without regard to its other mistakes. */
+import { z } from 'zod'
+import { GATEWAY_NAME, isUpstreamName, UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
+import type { ReadSecret } from '../kernel/secret-source.ts'
+import { findRepeated } from './mistakes.ts'
+import type { Mistake } from './mistakes.ts'
+
+const word = z.string().nullish().catch(null)
+const source = z.object({ env: word, file: word }).nullish().catch(null)
+const outline = z
+  .object({ name: word, url: z.unknown().optional(), credential: source })
+  .catch({ name: null, url: null, credential: null })
+const served = z.object({ backend: word, when: word }).catch({ backend: null, when: null })
+const model = z.object({ serve: z.array(served).catch([]) }).catch({ serve: [] })
+
+const outlineSchema = z
+  .object({ backends: z.array(outline).catch([]), models: z.array(model).catch([]) })
+  .catch({ backends: [], models: [] })
+
+type Outline = z.infer<typeof outline>
+type Served = z.infer<typeof served>
+
+/** `readSecret`: null where the credentials belong to other processes. */
+export function judgeBackends(content: unknown, readSecret: ReadSecret | null): Mistake[] {
+  const { backends, models } = outlineSchema.parse(content)
+  const names = backends.map(({ name }) => name ?? '')
+  const known = new Set([...names, ...UPSTREAM_NAMES, WORKER_NAME])
+  return [
+    ...findRepeated(names, (i) => ['backends', i, 'name']),
+    ...backends.flatMap((backend, i) => [
+      ...judgeBackend(backend, i),
+      ...(readSecret ? judgeCredential(backend, i, readSecret) : []),
+    ]),
+    ...models.flatMap(({ serve }, i) => judgeServe(serve, i, known)),
+  ]
+}
+
+function judgeBackend({ name, url, credential }: Outline, i: number): Mistake[] {
+  const at = ['backends', i]
+  if (!name) return []
+  if (name === WORKER_NAME) {
+    return [{ path: [...at, 'name'], message: `"${name}" is the local worker, which the settings describe` }]
+  }
+  if (name === GATEWAY_NAME) return [{ path: [...at, 'name'], message: `"${name}" is a reserved name` }]
+  if (!isUpstreamName(name))
+    return url === undefined || url === null ? [{ path: [...at, 'url'], message: 'is missing' }] : []
+  const setting = `SVC_${name.toUpperCase()}_UPSTREAM_URL`
+  const given = [...(url ? ['url'] : []), ...(credential ? ['credential'] : [])]
+  return given.map((field) => ({
+    path: [...at, field],
+    message: `must be left out: the settings beside ${setting} describe "${name}"`,
+  }))
+}
+
+function judgeCredential({ name, credential }: Outline, i: number, readSecret: ReadSecret): Mistake[] {
+  if (!credential || isUpstreamName(name ?? '')) return []
+  const { env = null, file = null } = credential
+  // The form of the credential is wrong, which is told elsewhere.
+  if ((env === null) === (file === null)) return []
+  const read = readSecret({ env, file })
+  return 'mistake' in read ? [{ path: ['backends', i, 'credential'], message: read.mistake }] : []
+}
+
+function judgeServe(serve: readonly Served[], i: number, known: ReadonlySet<string>): Mistake[] {
+  const unknown = serve.flatMap(({ backend }, j) =>
+    !backend || known.has(backend)
+      ? []
+      : [{ path: ['models', i, 'serve', j, 'backend'], message: `names a backend "${backend}" that does not exist` }],
+  )
+  // With no backend before it, it would serve the model at no time.
+  const isFirstOffline = serve[0]?.when === 'offline'
+  return isFirstOffline
+    ? [...unknown, { path: ['models', i, 'serve', 0, 'when'], message: 'must not be offline for the first backend' }]
+    : unknown
+}

@@ -1,0 +1,92 @@
+/** What the directory file says of backends, of the models that they serve, and of what those models can be asked. */
+import { z } from 'zod'
+import { DIALECT_NAMES } from '../kernel/dialect.ts'
+import type { Dialect } from '../kernel/dialect.ts'
+import type { SecretSource } from '../kernel/secret-source.ts'
+import { list, must, name, object, oneOf, text, tokens, trueOrFalse } from './fields.ts'
+
+/** A server that calls can go to, or the dialects of a backend whose URL is a setting. */
+export type DirectoryBackend = {
+  readonly name: string
+  readonly dialects: readonly Dialect[]
+  /** What precedes `/v1`; null for a backend whose URL is a setting. */
+  readonly url: string | null
+  /** Where its credential is, and the header that carries it; null: it wants none. The value itself is never stored. */
+  readonly credential: (SecretSource & { readonly as: 'bearer' | 'x-api-key' }) | null
+}
+
+/** A backend that serves a model, and the model's name there. */
+export type ServeEntry = {
+  readonly backend: string
+  readonly model: string
+  /** `offline`: only while no earlier backend of the list can be reached. */
+  readonly when: 'always' | 'offline'
+}
+
+/** What a model can be asked. What is left out has the cautious value of the backend's dialect. */
+export type GivenCaps = { readonly [Name in keyof Caps]?: Exclude<Caps[Name], undefined> }
+
+const url = z.string(must('text')).refine(isServerUrl, {
+  message: 'must be an http:// or https:// URL without credentials, query and fragment, and without the /v1 at its end',
+})
+
+function isServerUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false
+  const { protocol, username, password, search, hash, pathname } = new URL(value)
+  return /^https?:$/.test(protocol) && !(username || password || search || hash) && !/\/v1\/*$/.test(pathname)
+}
+
+const variable = z.string(must('text')).regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
+
+const credential = object({
+  env: variable.nullish().transform((given) => given ?? null),
+  file: z
+    .string(must('text'))
+    .min(1, 'must not be empty')
+    .nullish()
+    .transform((given) => given ?? null),
+  as: oneOf(['bearer', 'x-api-key']).default('bearer'),
+}).refine(({ env, file }) => (env === null) !== (file === null), 'must have either env or file')
+
+export const backend = object({
+  name,
+  dialects: list(oneOf(DIALECT_NAMES)).min(1, 'must name at least one dialect'),
+  url: url.nullish().transform((given) => given ?? null),
+  credential: credential.nullish().transform((given) => given ?? null),
+})
+
+export const serve = list(
+  object({ backend: name, model: text, when: oneOf(['always', 'offline']).default('always') }),
+).default([])
+
+/** The members of `ModelCaps` in the gateway's dialects. */
+const capsMembers = object({
+  midSystem: trueOrFalse,
+  sampling: trueOrFalse,
+  topK: trueOrFalse,
+  prefill: trueOrFalse,
+  thinking: oneOf(['adaptive', 'budget', 'none']),
+  efforts: list(oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])).min(1, 'must name at least one'),
+  effortHints: trueOrFalse,
+  maxOutput: tokens,
+  limitName: oneOf(['max_tokens', 'max_completion_tokens']),
+  strictTools: trueOrFalse,
+  images: trueOrFalse,
+  pdf: trueOrFalse,
+  audio: trueOrFalse,
+  cacheMarks: oneOf(['none', 'explicit', 'automatic']),
+  customTools: trueOrFalse,
+  namedChoice: trueOrFalse,
+  hostedSearch: trueOrFalse,
+  reasoningReplay: oneOf(['required', 'accepted', 'refused']),
+  vendorHints: trueOrFalse,
+  blockBinding: trueOrFalse,
+})
+
+type Caps = z.output<typeof capsMembers>
+
+export const caps = capsMembers
+  .partial()
+  .default({})
+  // Cast: a file has no undefined values, which the type of the schema allows.
+  .transform((given) => given as GivenCaps)

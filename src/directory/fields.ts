@@ -1,0 +1,50 @@
+/** The forms of single fields of the directory file, with messages for people. */
+import { z } from 'zod'
+import { toEmail } from '../kernel/email.ts'
+import { isName } from '../kernel/team-name.ts'
+
+/** The message for a field of the wrong type: `is missing`, or what it must be. */
+export const must = (be: string) => ({
+  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is missing' : `must be ${be}`),
+})
+
+export const text = z
+  .string(must('text'))
+  .trim()
+  .min(1, 'must not be empty')
+  .max(200, 'must have at most 200 characters')
+
+/** A text that may be left out; null without it. */
+export const optionalText = text.nullish().transform((value) => value ?? null)
+
+export const trueOrFalse = z.boolean(must('true or false'))
+export const flag = trueOrFalse.default(true)
+
+export const name = z
+  .string(must('text'))
+  .refine(isName, 'must be 1 to 64 of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit')
+
+export const modelId = z
+  .string(must('text'))
+  .max(128, 'must have at most 128 characters')
+  .regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.:/@+-]*$/, 'must have the form namespace/name')
+
+export const email = z.string(must('text')).transform((given, context) => {
+  const address = toEmail(given)
+  if (address === null) context.addIssue({ code: 'custom', message: `"${given}" is not an email address` })
+  return address ?? z.NEVER
+})
+
+export const role = z.enum(['member', 'admin'], must('member or admin')).default('member')
+
+/** A number of tokens. */
+export const tokens = z
+  .int(must('a whole number'))
+  .min(1, 'must be at least 1')
+  .max(100_000_000, 'must be at most 100000000')
+
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, must(words.length > 1 ? `one of ${words.join(', ')}` : (words[0] ?? '')))
+
+export const object = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape, must('a mapping'))
+export const list = <Item extends z.ZodType>(item: Item) => z.array(item, must('a list'))

@@ -1,0 +1,11 @@
+/** Where a mistake is in the directory file: names of fields, and positions in lists. */
+export type Path = readonly (string | number)[]
+
+export type Mistake = { readonly path: Path; readonly message: string }
+
+/** A mistake for each value that was listed before; empty values do not count. */
+export function findRepeated(values: readonly string[], pathOf: (index: number) => Path): Mistake[] {
+  return values.flatMap((value, i) =>
+    value !== '' && values.indexOf(value) < i ? [{ path: pathOf(i), message: `"${value}" is listed twice` }] : [],
+  )
+}

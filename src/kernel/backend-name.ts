@@ -1,0 +1,14 @@
+/** The backends whose URL and credential are settings of their own. */
+export const UPSTREAM_NAMES = ['vendora', 'vendorb', 'vendorc'] as const
+
+export type UpstreamName = (typeof UPSTREAM_NAMES)[number]
+
+/** The local worker: one inference server, on this machine or near it. */
+export const WORKER_NAME = 'local-engine' as const
+
+/** The gateway itself, for the few answers that it gives without a backend. */
+export const GATEWAY_NAME = 'gateway'
+
+export function isUpstreamName(name: string): name is UpstreamName {
+  return (UPSTREAM_NAMES as readonly string[]).includes(name)
+}

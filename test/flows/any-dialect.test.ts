@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DirectoryBackend, ServeEntry } from '../../src/directory/backends.ts'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import { GATEWAY_PATHS, SERVER_PATHS, bodyOf, greeting, saysHello, startServer } from '../support/dialect-servers.ts'
+import { servedModel, startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
+import { answersJson } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const DIALECTS = ['chat', 'responses', 'messages'] as const
+const CHECKS = { chat: checkChatStream, responses: checkResponsesStream, messages: checkMessagesStream }
+
+const PAIRS = DIALECTS.flatMap((client) =>
+  DIALECTS.filter((backend) => backend !== client).map((to) => [client, to] as const),
+)
+
+let servers: Record<Dialect, TestUpstream>
+let gateway: TestGateway
+
+function listed(dialect: Dialect): DirectoryBackend {
+  const as = dialect === 'messages' ? 'x-api-key' : 'bearer'
+  return {
+    name: `${dialect}-server`,
+    dialects: [dialect],
+    url: servers[dialect].url.href,
+    credential: { env: 'TOKEN', file: null, as },
+  }
+}
+
+function served(id: string, ...dialects: Dialect[]) {
+  const serve = dialects.map((dialect): ServeEntry => {
+    return { backend: `${dialect}-server`, model: 'large-2026', when: 'always' }
+  })
+  return servedModel(id, { serve })
+}
+
+beforeAll(async () => {
+  const [chat, responses, messages] = await Promise.all(DIALECTS.map(startServer))
+  if (!chat || !responses || !messages) throw new Error('A server did not start.')
+  servers = { chat, responses, messages }
+  gateway = await startGateway({
+    backends: DIALECTS.map(listed),
+    team: {
+      models: [
+        ...DIALECTS.map((dialect) => served(`any/${dialect}`, dialect)),
+        served('any/refused', 'messages', 'chat'),
+      ],
+    },
+  })
+})
+
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  await Promise.all(Object.values(servers).map((server) => server[Symbol.asyncDispose]()))
+})
+
+const call = (client: Dialect, model: string, stream = false, headers = {}) =>
+  gateway.post(GATEWAY_PATHS[client], greeting(client, model, stream), { headers })
+
+describe.each(PAIRS)('a %s client on a %s backend', (client, backend) => {
+  it('gets a whole answer', async () => {
+    const response = await call(client, `any/${backend}`)
+    const body = await response.text()
+    expect([response.status, body]).toEqual([200, expect.stringContaining('Hello')])
+    expect(JSON.parse(body)).toMatchObject({ model: `any/${backend}` })
+    expect(response.headers.get('x-svc-served-by')).toBe(`${backend}-server`)
+    const seen = servers[backend].last()
+    expect(seen.url).toBe(SERVER_PATHS[backend])
+    expect(bodyOf(seen)).toMatchObject({ model: 'large-2026' })
+  })
+
+  it('gets a stream that its dialect allows', async () => {
+    const response = await call(client, `any/${backend}`, true)
+    const body = await response.text()
+    expect([response.status, body]).toEqual([200, expect.stringContaining('Hello')])
+    const decode = sseDecoder()
+    expect(CHECKS[client](decode.push(Buffer.from(body)))).toEqual([])
+  })
+
+  it('sees an overload of the backend in its own dialect', async () => {
+    servers[backend].script = answersJson({ error: { type: 'overloaded_error', message: 'Busy.' } }, { status: 529 })
+    const response = await call(client, `any/${backend}`)
+    servers[backend].script = saysHello(backend)
+    expect(response.status).toBe(client === 'messages' ? 529 : 503)
+    expect(await response.json()).toMatchObject({ error: { message: 'Busy.' } })
+  })
+})
+
+describe('headers between dialects', () => {
+  it('carry the credential as the backend wants it, and none of the vendor that the client was made for', async () => {
+    await call('responses', 'any/messages', false, { 'openai-beta': 'b', 'x-codex-a': 'c', 'x-api-key': 'mine' })
+    const { headers } = servers.messages.last()
+    expect(headers).toMatchObject({ 'x-api-key': 'secret-of-TOKEN', 'anthropic-version': '2023-06-01' })
+    for (const name of ['openai-beta', 'x-codex-a', 'authorization']) expect(headers).not.toHaveProperty(name)
+  })
+
+  it('leave out the limits of the other vendor, and keep how long to wait', async () => {
+    const headers = { 'retry-after': '7', 'anthropic-ratelimit-requests-remaining': '0' }
+    servers.messages.script = answersJson({ error: { type: 'rate_limit_error' } }, { status: 429, headers })
+    const response = await call('chat', 'any/messages')
+    servers.messages.script = saysHello('messages')
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '7'])
+    expect(response.headers.has('anthropic-ratelimit-requests-remaining')).toBe(false)
+  })
+})
+
+describe('a call in the dialect of its backend', () => {
+  it('passes untouched but for the name of the model', async () => {
+    const body = '{"model": "any/chat",  "messages": [], "unknown": 12345678901234567890}'
+    await gateway.post(GATEWAY_PATHS.chat, body)
+    expect(servers.chat.last().body.toString()).toBe(body.replace('any/chat', 'large-2026'))
+  })
+})
+
+describe('what a backend cannot be asked', () => {
+  it('goes to the next backend of the plan', async () => {
+    const body = { ...greeting('chat', 'any/refused'), logprobs: true }
+    const response = await gateway.post(GATEWAY_PATHS.chat, body)
+    expect([response.status, response.headers.get('x-svc-served-by')]).toEqual([200, 'chat-server'])
+  })
+
+  it('is refused by name where there is no other', async () => {
+    const response = await gateway.post(GATEWAY_PATHS.chat, { ...greeting('chat', 'any/messages'), logprobs: true })
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('logprobs')])
+  })
+
+  it('refuses to compact where no backend speaks responses', async () => {
+    const response = await gateway.post('/codex/v1/responses/compact', { model: 'any/chat', input: [] })
+    expect([response.status, await response.text()]).toEqual([501, expect.stringContaining('/responses/compact')])
+  })
+
+  it('estimates tokens where no backend can count them, and says so', async () => {
+    const body = { model: 'any/chat', messages: [{ role: 'user', content: 'x'.repeat(3000) }] }
+    const response = await gateway.post('/vendorb/v1/messages/count_tokens', body)
+    const { headers } = response
+    expect([response.status, headers.get('x-svc-estimated'), headers.get('x-svc-served-by')]).toEqual([
+      200,
+      '1',
+      'gateway',
+    ])
+    const { input_tokens: tokens } = (await response.json()) as { input_tokens: number }
+    expect(tokens).toBeGreaterThanOrEqual(1000)
+    expect(tokens).toBeLessThan(1500)
+  })
+})
+
+describe('a change of the directory', () => {
+  it('lets running calls end at a backend that is removed, and sends it no other', async () => {
+    let release = () => {}
+    servers.chat.script = (seen) => new Promise<void>((done) => (release = done)).then(() => saysHello('chat')(seen))
+    const before = servers.chat.calls.length
+    const running = call('chat', 'any/chat')
+    await expect.poll(() => servers.chat.calls.length).toBe(before + 1)
+    gateway.applyBackends([listed('messages'), listed('responses')])
+    release()
+    expect((await running).status).toBe(200)
+    expect((await call('chat', 'any/chat')).status).toBe(503)
+    servers.chat.script = saysHello('chat')
+    gateway.applyBackends(DIALECTS.map(listed))
+    expect((await call('chat', 'any/chat')).status).toBe(200)
+  })
+
+  it('does not open a backend whose credential is missing here, and tells the operator once', async () => {
+    const unset: DirectoryBackend = { ...listed('chat'), credential: { env: 'UNSET', file: null, as: 'bearer' } }
+    for (let times = 0; times < 2; times++) gateway.applyBackends([unset])
+    expect((await call('chat', 'any/chat')).status).toBe(503)
+    expect(gateway.log.filter(({ event }) => event === 'backend.credential_missing')).toHaveLength(1)
+    gateway.applyBackends(DIALECTS.map(listed))
+  })
+})
