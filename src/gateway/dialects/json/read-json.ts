@@ -30,7 +30,7 @@ export function readCount(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }
 
-/** The object that this text is; null for anything else, also for broken JSON and for JSON that is nested too deep. */
+/** The object that this text is; null for anything else, also for broken JSON and for JSON nested too deep. */
 export function parseObject(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text)
