@@ -61,7 +61,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
     maxAgeMs: MAX_DIRECTORY_AGE_MS,
     onFailure: (err) => log.warn({ err }, 'directory.load_failed'),
   })
-  const spool = spoolDirectory === null ? null : openSpool({ directory: spoolDirectory, log })
+  const spool = spoolDirectory === null ? null : openSpool({ directory: spoolDirectory, clock, log })
   const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, spool, log })
   return {
     identify: live.identify,

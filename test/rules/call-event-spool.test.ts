@@ -6,6 +6,7 @@ import { NO_USAGE } from '../../src/gateway/dialects/usage-scanner.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
 import { openSpool } from '../../src/gateway/usage/spool.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
 import { waitForValue } from '../support/wait.ts'
 
 const UNREACHABLE = new Error('the database cannot be reached')
@@ -37,7 +38,7 @@ function open(maxBytes = 1_000_000) {
       if (!saved.has(id)) saved.set(id, events)
     },
     isDatabaseUnavailable: (error) => error === UNREACHABLE,
-    spool: openSpool({ directory, log, maxBytes }),
+    spool: openSpool({ directory, clock: systemClock, log, maxBytes }),
     log,
   })
 }

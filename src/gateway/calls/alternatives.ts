@@ -73,7 +73,7 @@ function judgeNamed(team: ModelTeam, param: string, id: unknown): ApiError | nul
 
 function refuseMember(name: string): ApiError {
   return new ApiError('invalid_request', {
-    message: `${JSON.stringify(name)} lets the backend choose another model. Leave it out and use "model".`,
+    message: `${JSON.stringify(name)} lets the backend choose another model. Leave it out and set "model".`,
   })
 }
 

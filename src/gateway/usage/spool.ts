@@ -4,6 +4,7 @@
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
@@ -19,10 +20,10 @@ export type Spool = {
 /** About 600,000 events. */
 const MAX_BYTES = 256 * 1024 * 1024
 
-type Options = { readonly directory: string; readonly log: Logger; readonly maxBytes?: number }
+type Options = { readonly directory: string; readonly clock: Clock; readonly log: Logger; readonly maxBytes?: number }
 
 /** Opens the spool in a directory, which is created with the first batch. Nothing here rejects. */
-export function openSpool({ directory, log, maxBytes = MAX_BYTES }: Options): Spool {
+export function openSpool({ directory, clock, log, maxBytes = MAX_BYTES }: Options): Spool {
   /** The files of the batches that this process has read or written. */
   const files = new Map<string, string>()
   let lastNumber = 0
@@ -33,7 +34,7 @@ export function openSpool({ directory, log, maxBytes = MAX_BYTES }: Options): Sp
     const text = JSON.stringify(batch)
     if ((await sizeOf(directory)) + Buffer.byteLength(text) > maxBytes) return false
     // Names sort by age.
-    lastNumber = Math.max(lastNumber + 1, Date.now())
+    lastNumber = Math.max(lastNumber + 1, clock.now().getTime())
     const file = path.join(directory, `${lastNumber}-${batch.id}.json`)
     // Complete or not at all, also when the process is killed.
     await writeFile(`${file}.part`, text, { mode: 0o600 })
