@@ -78,6 +78,7 @@ export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
     pollLogin: deviceLogin.pollLogin,
     refreshSession,
     issueTokens,
+    signOut,
     pollIntervalSeconds: login.pollIntervalSeconds,
     loginSeconds: login.loginSeconds,
     accessTokenSeconds: lifetimes.accessTokenSeconds,
