@@ -467,6 +467,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/openid-configuration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Authorization server metadata (OpenID path)
+         * @description The same as `getAuthorizationServer`, at the path of OpenID Connect discovery, which some clients try first. There
+         *     are no ID tokens.
+         */
+        get: operations["getOpenidConfiguration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Authorization server metadata (vendor B)
+         * @description The same as `getAuthorizationServer`, for clients whose base URL is `/vendorb`.
+         */
+        get: operations["getVendorbAuthorizationServer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/oauth/device_authorization": {
         parameters: {
             query?: never;
@@ -504,6 +545,27 @@ export interface paths {
          *     again.
          */
         post: operations["issueOAuthTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Token revocation (RFC 7009)
+         * @description Revokes a token (RFC 7009): the session that the token belongs to ends, with all its access tokens and refresh
+         *     tokens. A token that is unknown, expired or already revoked is answered with 200 too.
+         */
+        post: operations["revokeOAuthToken"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1216,12 +1278,16 @@ export interface components {
             /** Format: uri */
             token_endpoint: string;
             /** Format: uri */
+            revocation_endpoint: string;
+            /** Format: uri */
             jwks_uri: string;
             /** @description Empty: there is no authorization endpoint. */
             response_types_supported: string[];
             grant_types_supported: string[];
             /** @description `none`: clients are public and have no secret. */
             token_endpoint_auth_methods_supported: string[];
+            /** @description `none`, as for the token endpoint. */
+            revocation_endpoint_auth_methods_supported: string[];
         };
         /** @description Bytes as base64url (RFC 4648, section 5). */
         Base64Url: string;
@@ -2092,6 +2158,19 @@ export interface components {
              */
             error_description: string;
         };
+        /** @description The form is not valid. */
+        OAuthInvalidForm: {
+            /**
+             * @description Stable: decide by this code.
+             * @enum {string}
+             */
+            error: "invalid_request";
+            /**
+             * @description For people. The wording may change.
+             * @example The form field "token" is required.
+             */
+            error_description: string;
+        };
         /** @description The request or the grant is not valid, or the login is not decided yet. `error` says which. */
         OAuthRefusal: {
             /**
@@ -2444,6 +2523,17 @@ export interface components {
             input_tokens: number;
             output_tokens: number;
             total_tokens: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Any JSON object. */
+        RevocationRequest: {
+            /** @description The access token or refresh token to revoke. */
+            token: string;
+            /** @description `access_token` or `refresh_token`; it is not needed. */
+            token_type_hint?: string;
+            /** @description The name of the client. */
+            client_id?: string;
         } & {
             [key: string]: unknown;
         };
@@ -2867,6 +2957,7 @@ export type NotSupported = components['schemas']['NotSupported'];
 export type NothingMore = components['schemas']['NothingMore'];
 export type OAuthBusy = components['schemas']['OAuthBusy'];
 export type OAuthForbidden = components['schemas']['OAuthForbidden'];
+export type OAuthInvalidForm = components['schemas']['OAuthInvalidForm'];
 export type OAuthRefusal = components['schemas']['OAuthRefusal'];
 export type OAuthSignedOut = components['schemas']['OAuthSignedOut'];
 export type OAuthTokens = components['schemas']['OAuthTokens'];
@@ -2897,6 +2988,7 @@ export type ResponseRequest = components['schemas']['ResponseRequest'];
 export type ResponseStream = components['schemas']['ResponseStream'];
 export type ResponseStreamEvent = components['schemas']['ResponseStreamEvent'];
 export type ResponseUsage = components['schemas']['ResponseUsage'];
+export type RevocationRequest = components['schemas']['RevocationRequest'];
 export type Role = components['schemas']['Role'];
 export type SecretText = components['schemas']['SecretText'];
 export type ServedBy = components['schemas']['ServedBy'];
@@ -5813,6 +5905,7 @@ export interface operations {
                      *       "issuer": "http://localhost:8787",
                      *       "device_authorization_endpoint": "http://localhost:8787/oauth/device_authorization",
                      *       "token_endpoint": "http://localhost:8787/oauth/token",
+                     *       "revocation_endpoint": "http://localhost:8787/oauth/revoke",
                      *       "jwks_uri": "http://localhost:8787/.well-known/jwks.json",
                      *       "response_types_supported": [],
                      *       "grant_types_supported": [
@@ -5820,6 +5913,97 @@ export interface operations {
                      *         "refresh_token"
                      *       ],
                      *       "token_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ],
+                     *       "revocation_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuthorizationServer"];
+                };
+            };
+        };
+    };
+    getOpenidConfiguration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "http://localhost:8787",
+                     *       "device_authorization_endpoint": "http://localhost:8787/oauth/device_authorization",
+                     *       "token_endpoint": "http://localhost:8787/oauth/token",
+                     *       "revocation_endpoint": "http://localhost:8787/oauth/revoke",
+                     *       "jwks_uri": "http://localhost:8787/.well-known/jwks.json",
+                     *       "response_types_supported": [],
+                     *       "grant_types_supported": [
+                     *         "urn:ietf:params:oauth:grant-type:device_code",
+                     *         "refresh_token"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ],
+                     *       "revocation_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuthorizationServer"];
+                };
+            };
+        };
+    };
+    getVendorbAuthorizationServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "http://localhost:8787",
+                     *       "device_authorization_endpoint": "http://localhost:8787/oauth/device_authorization",
+                     *       "token_endpoint": "http://localhost:8787/oauth/token",
+                     *       "revocation_endpoint": "http://localhost:8787/oauth/revoke",
+                     *       "jwks_uri": "http://localhost:8787/.well-known/jwks.json",
+                     *       "response_types_supported": [],
+                     *       "grant_types_supported": [
+                     *         "urn:ietf:params:oauth:grant-type:device_code",
+                     *         "refresh_token"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "none"
+                     *       ],
+                     *       "revocation_endpoint_auth_methods_supported": [
                      *         "none"
                      *       ]
                      *     }
@@ -6017,6 +6201,111 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OAuthSignedOut"];
+                };
+            };
+            /** @description Another site sent the request. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthForbidden"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthTooLarge"];
+                };
+            };
+            /** @description The body is not a form. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnsupportedMedia"];
+                };
+            };
+            /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthUnavailable"];
+                };
+            };
+        };
+    };
+    revokeOAuthToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "svcr_AQEBkmZ3",
+                 *       "token_type_hint": "refresh_token",
+                 *       "client_id": "my-cli"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["RevocationRequest"];
+            };
+        };
+        responses: {
+            /** @description The token is not valid any more. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description The form is not valid. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthInvalidForm"];
                 };
             };
             /** @description Another site sent the request. */

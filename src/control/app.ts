@@ -66,6 +66,7 @@ function makeHandlers(needs: ControlNeeds) {
     pollLogin: deviceLogin.pollLogin,
     refreshSession,
     issueTokens,
+    signOut,
     pollIntervalSeconds: login.pollIntervalSeconds,
     loginSeconds: login.loginSeconds,
     accessTokenSeconds: lifetimes.accessTokenSeconds,

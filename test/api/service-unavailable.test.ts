@@ -16,6 +16,7 @@ describe('without its database', () => {
   let service: TestService
   /** Bodies for operations whose example in the contract is refused before the database is used. */
   const bodies: Partial<Record<OperationId, unknown>> = {}
+  const forms: Partial<Record<OperationId, Readonly<Record<string, string>>>> = {}
   let accessToken: string
   let cookie: string
 
@@ -24,6 +25,7 @@ describe('without its database', () => {
     const signedIn = await service.signIn('ada@example.com')
     accessToken = signedIn.accessToken
     bodies.refreshTokens = { account: 'ada@example.com', refreshToken: signedIn.refreshToken }
+    forms.revokeOAuthToken = { token: signedIn.refreshToken }
     await service.startLogin('ada@example.com')
     const approved = await service.fetch(
       '/v1/auth/magic/consume',
@@ -58,7 +60,7 @@ describe('without its database', () => {
   function requestOf({ id, method, operation }: Route, headers: Record<string, string>): RequestInit {
     const sent = { method: method.toUpperCase(), headers }
     const form = exampleOf(operation, 'application/x-www-form-urlencoded')
-    if (form) return { ...sent, body: new URLSearchParams(form) }
+    if (form) return { ...sent, body: new URLSearchParams({ ...form, ...forms[id] }) }
     const body = bodies[id] ?? exampleOf(operation, 'application/json')
     return body === undefined ? sent : { ...json(body, headers), method: sent.method }
   }

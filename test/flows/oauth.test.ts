@@ -1,4 +1,5 @@
 import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
 import { describe, expect, it } from 'vitest'
 import { directoryOf, signInBrowser } from '../support/people.ts'
 import { bytes, expectData, expectOk, form, outcomeOf } from '../support/requests.ts'
@@ -83,6 +84,11 @@ describe('a standard OAuth client', () => {
     expect(next.refresh_token).not.toBe(tokens.refresh_token)
     expect((await service.clientOf(next.access_token).GET('/v1/models')).response.status).toBe(200)
     await expect(redeem(service, server, login.device_code)).rejects.toMatchObject({ error: 'invalid_grant' })
+
+    const refreshToken = next.refresh_token ?? ''
+    const revoked = await oauth.revocationRequest(server, CLIENT, oauth.None(), refreshToken, clientOptions(service))
+    await oauth.processRevocationResponse(revoked)
+    expect((await service.clientOf(next.access_token).GET('/v1/models')).response.status).toBe(401)
   })
 
   it.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
@@ -213,5 +219,30 @@ describe('the error codes of OAuth', () => {
     await using service = await startService({ mail: false })
     const response = await service.fetch('/oauth/device_authorization', form({ login_hint: 'ada@example.com' }))
     expect(await outcomeOf(response)).toBe('503 temporarily_unavailable')
+  })
+})
+
+describe('openid-client', () => {
+  it('discovers the service at the OpenID path, signs in, refreshes and revokes', async () => {
+    await using service = await startService({ directory: DIRECTORY })
+    const asked: string[] = []
+    const config = await openid.discovery(new URL(BASE_URL), 'My CLI', undefined, openid.None(), {
+      // The library marks this option as deprecated to warn of plain HTTP, which is right on loopback.
+      // eslint-disable-next-line @typescript-eslint/no-deprecated
+      execute: [openid.allowInsecureRequests],
+      [openid.customFetch]: (url, init) => {
+        asked.push(url.replace(BASE_URL, ''))
+        return service.fetch(url.replace(BASE_URL, ''), init as RequestInit)
+      },
+    })
+    expect(asked).toEqual(['/.well-known/openid-configuration'])
+    const login = await openid.initiateDeviceAuthorization(config, { login_hint: 'ada@example.com' })
+    await service.approveByMail('ada@example.com')
+    const tokens = await openid.pollDeviceAuthorizationGrant(config, { ...login, interval: 0.01 })
+    const next = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '')
+    const list = () => service.clientOf(next.access_token).GET('/v1/models')
+    expect((await list()).response.status).toBe(200)
+    await openid.tokenRevocation(config, next.refresh_token ?? '')
+    expect((await list()).response.status).toBe(401)
   })
 })

@@ -19,6 +19,7 @@ export type AuthRequests = {
 export async function makeAuthRequests(service: TestService, email: string): Promise<AuthRequests> {
   const device = bearer((await service.signIn(email)).accessToken)
   const refreshing = await service.signIn(email, { deviceId: 'refreshing' })
+  const revoked = await service.signIn(email, { deviceId: 'revoked' })
   const cookie = { cookie: await signInBrowser(service, email) }
   const approved = await service.startLogin(email, { deviceId: 'approved' })
   await service.approveByMail(email)
@@ -54,6 +55,7 @@ export async function makeAuthRequests(service: TestService, email: string): Pro
       refresh: () => post('/v1/auth/token/refresh', { account: email, refreshToken: refreshing.refreshToken }),
       'refresh by OAuth': () =>
         service.fetch('/oauth/token', form({ grant_type: 'refresh_token', refresh_token: refreshing.refreshToken })),
+      'revoke by OAuth': () => service.fetch('/oauth/revoke', form({ token: revoked.refreshToken })),
       'approve a device by token': () => post('/device', { userCode: pending.userCode }, device),
       'approve a device by cookie': () => post('/device', { userCode: pending.userCode }, cookie),
       'sign out by token': () => post('/v1/auth/logout', {}, device),

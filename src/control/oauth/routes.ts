@@ -9,13 +9,15 @@ import type { PollLogin } from '../device-login/poll.ts'
 import type { StartLogin } from '../device-login/start.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
 import type { RefreshSession } from '../tokens/refresh.ts'
-import { DEVICE_GRANT, REFRESH_GRANT } from './rules.ts'
+import type { SignOut } from '../tokens/sign-out.ts'
+import { DEVICE_GRANT, REFRESH_GRANT, toMetadata } from './rules.ts'
 
 type Needs = {
   readonly startLogin: StartLogin
   readonly pollLogin: PollLogin
   readonly refreshSession: RefreshSession
   readonly issueTokens: IssueTokens
+  readonly signOut: SignOut
   readonly pollIntervalSeconds: number
   readonly loginSeconds: number
   readonly accessTokenSeconds: number
@@ -24,11 +26,15 @@ type Needs = {
   readonly clock: Clock
 }
 
-type Operations = 'getAuthorizationServer' | 'authorizeDevice' | 'issueOAuthTokens'
+type Discovery = 'getAuthorizationServer' | 'getOpenidConfiguration' | 'getVendorbAuthorizationServer'
+type Operations = Discovery | 'authorizeDevice' | 'issueOAuthTokens' | 'revokeOAuthToken'
 
 /** The device login and the refresh in the form of the OAuth standards. */
 export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
-  const { startLogin, pollLogin, refreshSession, issueTokens, baseUrl, clock } = needs
+  const { startLogin, pollLogin, refreshSession, issueTokens, signOut, baseUrl, clock } = needs
+  const sendMetadata: Handlers<Discovery>[Discovery] = async (_req, res) => {
+    res.status(200).json(toMetadata(baseUrl))
+  }
 
   async function findSession(
     form: { grant_type: string; device_code?: string; refresh_token?: string },
@@ -44,17 +50,9 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
   }
 
   return {
-    async getAuthorizationServer(_req, res) {
-      res.status(200).json({
-        issuer: baseUrl,
-        device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
-        token_endpoint: `${baseUrl}/oauth/token`,
-        jwks_uri: `${baseUrl}/.well-known/jwks.json`,
-        response_types_supported: [],
-        grant_types_supported: [DEVICE_GRANT, REFRESH_GRANT],
-        token_endpoint_auth_methods_supported: ['none'],
-      })
-    },
+    getAuthorizationServer: sendMetadata,
+    getOpenidConfiguration: sendMetadata,
+    getVendorbAuthorizationServer: sendMetadata,
 
     async authorizeDevice(req, res) {
       const { client_id: client, login_hint: hint } = req.body
@@ -89,6 +87,11 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
         expires_in: needs.accessTokenSeconds,
         refresh_token: tokens.refreshToken.reveal(),
       })
+    },
+
+    async revokeOAuthToken(req, res) {
+      await signOut.byToken(new Secret(req.body.token), ipOf(req), clock.now())
+      res.status(200).json({ ok: true })
     },
   }
 }

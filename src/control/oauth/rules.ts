@@ -25,6 +25,21 @@ export function toOAuthProblem(code: ErrorCode, status: number, grantType: strin
   return PROBLEMS[code] ?? byStatus(status)
 }
 
+/** The metadata of this authorization server (RFC 8414, section 2). `baseUrl` is the issuer. */
+export function toMetadata(baseUrl: string) {
+  return {
+    issuer: baseUrl,
+    device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
+    token_endpoint: `${baseUrl}/oauth/token`,
+    revocation_endpoint: `${baseUrl}/oauth/revoke`,
+    jwks_uri: `${baseUrl}/.well-known/jwks.json`,
+    response_types_supported: [],
+    grant_types_supported: [DEVICE_GRANT, REFRESH_GRANT],
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+  }
+}
+
 function isKnownGrant(grantType: string): boolean {
   return grantType === DEVICE_GRANT || grantType === REFRESH_GRANT
 }

@@ -30,19 +30,29 @@ export type SignOut = {
   findCurrent(req: Request): Promise<CurrentSessions>
   /** Ends them. Unknown credentials leave nothing to end, so this never refuses. */
   here(req: Request, now: Date): Promise<void>
+  /** Ends the session of an access token or a refresh token. A token that is not genuine leaves nothing to end. */
+  byToken(token: Secret, ip: string, now: Date): Promise<void>
 }
 
 export function makeSignOut(needs: Needs): SignOut {
   const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer, onSessionEnd } = needs
 
+  const findByAccess = async (token: Secret) => (await verifyEndedToken(token, issuer, findPublicKey))?.claims.sessionId
+  const findByRefresh = async (token: Secret) => (await findPresentedToken(token))?.session.id
+
+  async function endDevice(sessionId: string, ip: string, now: Date): Promise<void> {
+    await sessions.revoke(sessionId, 'logout', now, ip)
+    onSessionEnd(sessionId)
+  }
+
   async function findCurrent(req: Request): Promise<CurrentSessions> {
     const access = bearerOf(req) ?? cookieOf(req, 'svc_access')
-    const verified = access ? await verifyEndedToken(new Secret(access), issuer, findPublicKey) : null
+    const ofAccess = access ? await findByAccess(new Secret(access)) : undefined
     const refresh = cookieOf(req, 'svc_refresh')
-    const presented = refresh ? await findPresentedToken(new Secret(refresh)) : null
+    const ofRefresh = refresh ? await findByRefresh(new Secret(refresh)) : undefined
     const cookie = cookieOf(req, 'svc_session')
     const browser = cookie ? await browserSessions.findLinked(hashSecret(new Secret(cookie))) : null
-    const devices = [verified?.claims.sessionId, presented?.session.id, browser?.deviceSessionId]
+    const devices = [ofAccess, ofRefresh, browser?.deviceSessionId]
     return { devices: [...new Set(devices.filter((id) => typeof id === 'string'))], browser: browser?.id ?? null }
   }
 
@@ -50,11 +60,12 @@ export function makeSignOut(needs: Needs): SignOut {
     findCurrent,
     async here(req, now) {
       const { devices, browser } = await findCurrent(req)
-      for (const sessionId of devices) {
-        await sessions.revoke(sessionId, 'logout', now, ipOf(req))
-        onSessionEnd(sessionId)
-      }
+      for (const sessionId of devices) await endDevice(sessionId, ipOf(req), now)
       if (browser) await browserSessions.revoke(browser, 'logout', now, ipOf(req))
+    },
+    async byToken(token, ip, now) {
+      const sessionId = (await findByRefresh(token)) ?? (await findByAccess(token))
+      if (sessionId !== undefined) await endDevice(sessionId, ip, now)
     },
   }
 }
