@@ -222,7 +222,7 @@ describe('what a responses client ends up with', () => {
   })
 })
 
-describe('a chat stream through the chat style', () => {
+describe('a chat stream through the chat dialect', () => {
   it.each(FIXTURES.whole)('%s goes by the service model id and ends with [DONE]', (name) => {
     const events = translate(passChatStream({ model: 'svc/fast' }), fixture(name))
     expect(events.at(-1)).toEqual({ event: null, data: '[DONE]' })
@@ -276,7 +276,7 @@ describe('a chat stream through the chat style', () => {
   })
 })
 
-it('has fixtures of calls that end in every style with as many calls as were made', () => {
+it('has fixtures of calls that end in every dialect with as many calls as were made', () => {
   const calls = FIXTURES.whole.map((name) => {
     const message = foldMessage(translate(toMessages(), fixture(name))).content.filter(
       ({ type }) => type === 'tool_use',

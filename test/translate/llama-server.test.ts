@@ -1,4 +1,4 @@
-/** What a real engine answers in each style, as it was recorded (`fixtures/README.md`), and what becomes of it. */
+/** What a real engine answers in each dialect, as it was recorded (`fixtures/README.md`), and what becomes of it. */
 import { describe, expect, it } from 'vitest'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
 import { readFailure } from '../../src/gateway/dialects/failure.ts'
@@ -32,10 +32,13 @@ const asked: SendProbe = (path, body) => {
   return Promise.resolve({ status, body: said.toString() })
 }
 
-describe('its own styles', () => {
-  it.each(['messages', 'responses'] as const)('are not relied on: %s', async (style) => {
+describe('its own dialects', () => {
+  it.each(['messages', 'responses'] as const)('are not relied on: %s', async (dialect) => {
     const found: DialectSupport[] = []
-    openNativeDialects({ sendProbe: asked, onFound: (_dialect, support) => void found.push(support) }).supportOf(style, 'scripted')
+    openNativeDialects({ sendProbe: asked, onFound: (_dialect, support) => void found.push(support) }).supportOf(
+      dialect,
+      'scripted',
+    )
     await expect.poll(() => found).toEqual([{ isNative: false, isStateful: false }])
   })
 })

@@ -35,7 +35,7 @@ it('removes the reasoning items of a local model from a responses session', () =
 })
 
 it.each(['', undefined, '0123456789abcdef0123456789abcdef'])(
-  'takes out thoughts that an engine signed with %j because it speaks the style itself',
+  'takes out thoughts that an engine signed with %j because it supports the dialect',
   (signature) => {
     const content = [{ type: 'thinking', thinking: 'hm', signature }, TEXT]
     expect(strip({ messages: [{ role: 'assistant', content }] })).toEqual({

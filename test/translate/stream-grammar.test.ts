@@ -1,57 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
-import { type Json, readObject } from '../../src/gateway/dialects/json/read-json.ts'
-import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
-import { chunks, delta, fixture, parsed, run, toMessages, toResponses, translate } from './streams.ts'
-
-/** A planted fault: the events of a sound stream in, those of a broken one out. */
-type Fault = (events: SseEvent[]) => SseEvent[]
-
-const named = (type: string, more: Json = {}): SseEvent => ({ event: type, data: JSON.stringify({ type, ...more }) })
-const at = (events: SseEvent[], type: string, nth = 0): number => {
-  const found = parsed(events).flatMap((event, index) => (event.type === type ? [index] : []))
-  return found.at(nth) ?? -1
-}
-const drop =
-  (type: string, nth = 0): Fault =>
-  (events) =>
-    events.toSpliced(at(events, type, nth), 1)
-const twice =
-  (type: string, nth = 0): Fault =>
-  (events) => {
-    const index = at(events, type, nth)
-    return events.toSpliced(index, 0, ...events.slice(index, index + 1))
-  }
-const before =
-  (type: string, ...more: SseEvent[]): Fault =>
-  (events) =>
-    events.toSpliced(at(events, type), 0, ...more)
-const append =
-  (...more: SseEvent[]): Fault =>
-  (events) => [...events, ...more]
-const change =
-  (type: string, edit: (event: Json) => Json, nth = 0): Fault =>
-  (events) => {
-    const index = at(events, type, nth)
-    const event = events[index]
-    return event ? events.with(index, { ...event, data: JSON.stringify(edit(readObject(parsed([event])[0]))) }) : events
-  }
-const set = (type: string, path: string, value: unknown, nth = 0): Fault =>
-  change(
-    type,
-    (event) => {
-      const names = path.split('.')
-      const last = names.pop() ?? ''
-      const holder = names.reduce((inner, name) => readObject(inner[name]), event)
-      Object.assign(holder, { [last]: value })
-      return event
-    },
-    nth,
-  )
-
-/** Numbers a responses stream anew, so that only the planted fault is wrong with it. */
-const renumber: Fault = (events) =>
-  events.map((event, index) => ({ ...event, data: JSON.stringify({ ...parsed([event])[0], sequence_number: index }) }))
+import { checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
+import { append, at, before, change, drop, named, renumber, set, twice } from './stream-faults.ts'
+import type { Fault } from './stream-faults.ts'
+import { fixture, parsed, toMessages, toResponses, translate } from './streams.ts'
 
 describe('checkMessagesStream', () => {
   const sound = (): SseEvent[] => translate(toMessages(), fixture('llama-server/chat-plan-stream.http'))
@@ -242,66 +195,5 @@ describe('checkResponsesStream', () => {
     expect(checkResponsesStream(set('response.incomplete', 'response.incomplete_details', null)(events))).not.toEqual(
       [],
     )
-  })
-})
-
-describe('checkChatStream', () => {
-  const chunk = (said: unknown, finish: string | null = null): Json => ({
-    ...readObject(delta(said, finish)),
-    id: 'c',
-    model: 'm',
-  })
-  const call = (index: unknown, id?: string, name?: string): Json =>
-    chunk({ tool_calls: [{ index, id, function: { name, arguments: '{}' } }] })
-  const usage = { object: 'chat.completion.chunk', id: 'c', model: 'm', choices: [], usage: {} }
-
-  it.each<[string, unknown[]]>([
-    [
-      'a text',
-      [chunk({ role: 'assistant', content: '' }), chunk({ content: 'a' }), chunk({}, 'stop'), usage, '[DONE]'],
-    ],
-    ['a call', [call(0, 'c1', 'get'), call(0), call(1, 'c2', 'set'), chunk({}, 'tool_calls'), '[DONE]']],
-    ['a failure', [chunk({ content: 'a' }), { error: { message: 'x' } }]],
-  ])('finds nothing wrong with %s', (_, bodies) => {
-    expect(checkChatStream(chunks(...bodies))).toEqual([])
-  })
-
-  it.each<[string, unknown[]]>([
-    ['nothing at all', []],
-    ['no [DONE]', [chunk({ content: 'a' }, 'stop')]],
-    ['[DONE] without a reason', [chunk({ content: 'a' }), '[DONE]']],
-    ['two [DONE]', [chunk({}, 'stop'), '[DONE]', '[DONE]']],
-    ['[DONE] behind an error', [{ error: { message: 'x' } }, '[DONE]']],
-    ['an error without a message', [{ error: {} }]],
-    ['two reasons', [chunk({}, 'stop'), chunk({}, 'stop'), '[DONE]']],
-    ['text behind the reason', [chunk({}, 'stop'), chunk({ content: 'a' }), '[DONE]']],
-    ['another id', [chunk({}), { ...chunk({}, 'stop'), id: 'd' }, '[DONE]']],
-    ['another model', [chunk({}), { ...chunk({}, 'stop'), model: 'n' }, '[DONE]']],
-    ['another object', [{ ...chunk({}, 'stop'), object: 'chat.completion' }, '[DONE]']],
-    ['no choices', [{ ...chunk({}), choices: undefined }, chunk({}, 'stop'), '[DONE]']],
-    ['a choice without an index', [{ ...chunk({}), choices: [{ delta: {} }] }, chunk({}, 'stop'), '[DONE]']],
-    ['a call without an index', [call(undefined, 'c', 'get'), chunk({}, 'tool_calls'), '[DONE]']],
-    ['a call without an id', [call(0, undefined, 'get'), chunk({}, 'tool_calls'), '[DONE]']],
-    ['a call that changes its name', [call(0, 'c', 'get'), call(0, 'c', 'set'), chunk({}, 'tool_calls'), '[DONE]']],
-    ['data that is no JSON', ['x', chunk({}, 'stop'), '[DONE]']],
-  ])('finds %s', (_, bodies) => {
-    expect(checkChatStream(chunks(...bodies))).not.toEqual([])
-  })
-
-  it('finds an event name', () => {
-    expect(
-      checkChatStream([
-        ...run(
-          {
-            push: (event) => [{ ...event, event: 'chunk' }],
-            end: () => [],
-            fail: () => [],
-            state: () => 'open',
-          },
-          ...chunks(chunk({}, 'stop')),
-        ),
-        ...chunks('[DONE]'),
-      ]),
-    ).not.toEqual([])
   })
 })
