@@ -44,7 +44,7 @@ export const tokens = z
   .max(100_000_000, 'must be at most 100000000')
 
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
-  z.enum(words, must(words.length > 1 ? `one of ${words.join(', ')}` : (words[0] ?? '')))
+  z.enum(words, must(`one of ${words.join(', ')}`))
 
 export const object = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape, must('a mapping'))
 export const list = <Item extends z.ZodType>(item: Item) => z.array(item, must('a list'))
