@@ -60,5 +60,6 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     dialect: 'messages',
     reach: 'own_dialect',
     isAnswer: isTokenCount,
+    isCount: true,
   },
 }
