@@ -16,6 +16,8 @@ type Needs = {
   readonly findPublicKey: FindPublicKey
   readonly issuer: string
   readonly onSessionEnd: (sessionId: string) => void
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
 }
 
 /** The sessions that a request carries credentials of. An expired access token still names its session. */
@@ -33,15 +35,17 @@ export type SignOut = {
 }
 
 export function makeSignOut(needs: Needs): SignOut {
-  const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer, onSessionEnd } = needs
+  const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer } = needs
+  const { onSessionEnd, onUnknownCredential } = needs
 
   async function findCurrent(req: Request): Promise<CurrentSessions> {
     const access = bearerOf(req) ?? cookieOf(req, 'svc_access')
     const verified = access ? await verifyEndedToken(new Secret(access), issuer, findPublicKey) : null
     const refresh = cookieOf(req, 'svc_refresh')
-    const presented = refresh ? await findPresentedToken(new Secret(refresh)) : null
+    const presented = refresh ? await findPresentedToken(new Secret(refresh), ipOf(req)) : null
     const cookie = cookieOf(req, 'svc_session')
     const browser = cookie ? await browserSessions.findLinked(hashSecret(new Secret(cookie))) : null
+    if (cookie && !browser) onUnknownCredential(ipOf(req))
     const devices = [verified?.claims.sessionId, presented?.session.id, browser?.deviceSessionId]
     return { devices: [...new Set(devices.filter((id) => typeof id === 'string'))], browser: browser?.id ?? null }
   }
