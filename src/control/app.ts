@@ -14,29 +14,33 @@ import { makeOAuthHandlers } from './oauth/routes.ts'
 import { makePageHandlers } from './pages/routes.ts'
 import { makeSignInFlows } from './sign-in.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
+import { makeUnknownCredentials } from './unknown-credentials.ts'
 
 /** Builds the control plane: its flows, the callers that they accept, and what runs before them. */
 export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
   const { settings, database, access, keys, clock } = needs
   const { baseUrl, allowedOrigins } = settings
   const contract = contractOf(needs.contract, 'control-plane')
+  const unknownCredentials = makeUnknownCredentials({ perMinute: settings.limits.startsPerIp })
+  const onUnknownCredential = unknownCredentials.count
   return {
     contract,
-    handlers: makeHandlers(needs),
+    handlers: makeHandlers(needs, onUnknownCredential),
     schemes: makeControlSchemes({
       db: database.prisma,
       findDeviceCaller: access.findDeviceCaller,
       findPublicKey: keys.findPublicKey,
       issuer: baseUrl,
+      onUnknownCookie: onUnknownCredential,
       clock,
     }),
     nameAllMistakes: true,
-    ...makeControlEdge({ contract, baseUrl, allowedOrigins }),
+    ...makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }),
   }
 }
 
 /** The handlers of every flow. */
-function makeHandlers(needs: ControlNeeds) {
+function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => void) {
   const { settings, database, keys, onSessionEnd, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId, limits: rates, mail } = settings
   const db = database.prisma
@@ -45,7 +49,12 @@ function makeHandlers(needs: ControlNeeds) {
   const members = makeMemberStore(db)
   const { findMembership, findEmail } = members
 
-  const { tokens, deviceLogin, passkeys } = makeSignInFlows(needs, { limits, members, secure })
+  const { tokens, deviceLogin, passkeys } = makeSignInFlows(needs, {
+    limits,
+    members,
+    secure,
+    onUnknownCredential,
+  })
   const { refreshSession, issueTokens, signOut } = tokens
   const devices = makeDevicesFlow({ db, signOut, secure, onSessionEnd, clock, log })
   const devicePage = makeDevicePageFlow({
@@ -76,7 +85,7 @@ function makeHandlers(needs: ControlNeeds) {
   return {
     ...tokens.handlers,
     ...deviceLogin.handlers,
-    ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, clock, log }),
+    ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, onUnknownCredential, clock, log }),
     ...passkeys.handlers,
     ...devices.handlers,
     ...devicePage.handlers,

@@ -1,10 +1,13 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { securitySchemes } from '../http/authenticate.ts'
 import type { Identify, Schemes } from '../http/authenticate.ts'
+import { cookieOf } from '../http/cookies.ts'
+import { ipOf } from '../http/request.ts'
 import { verifyAccessToken } from '../access/access-token.ts'
 import type { FindPublicKey } from '../access/access-token.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { Secret } from '../kernel/secret.ts'
 import { makeIdentifyBrowser } from './browser-session/identify.ts'
 import { makeBrowserSessionStore } from './browser-session/store.ts'
 
@@ -14,6 +17,8 @@ type Needs = {
   readonly findDeviceCaller: (sessionId: string) => Promise<Caller | null>
   readonly findPublicKey: FindPublicKey
   readonly issuer: string
+  /** Called with the IP address of a request whose session cookie is not known. */
+  readonly onUnknownCookie: (ip: string) => void
   readonly clock: Clock
 }
 
@@ -21,11 +26,21 @@ type Needs = {
  * Identifies callers by access token or session cookie. The control plane asks the database each time, without a cache:
  * a session that was revoked a moment ago must not change anything.
  */
-export function makeControlSchemes({ db, findDeviceCaller, findPublicKey, issuer, clock }: Needs): Schemes {
+export function makeControlSchemes(needs: Needs): Schemes {
+  const { db, findDeviceCaller, findPublicKey, issuer, onUnknownCookie, clock } = needs
   const identifyBearer: Identify = async (token) => {
     const verified = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
     return verified && findDeviceCaller(verified.claims.sessionId)
   }
   const identifyBrowser = makeIdentifyBrowser({ sessions: makeBrowserSessionStore(db), clock })
-  return securitySchemes({ identifyBearer, identifyBrowser })
+  return {
+    ...securitySchemes({ identifyBearer, identifyBrowser }),
+    async SessionCookie(req) {
+      const cookie = cookieOf(req, 'svc_session')
+      if (!cookie) return null
+      const caller = await identifyBrowser(new Secret(cookie))
+      if (!caller) onUnknownCookie(ipOf(req))
+      return caller
+    },
+  }
 }

@@ -2,6 +2,7 @@ import { smallBody } from '../http/body.ts'
 import type { Contract } from '../http/contract.ts'
 import { CONTROL_ACCESS, cors } from '../http/cors.ts'
 import { sameOrigin } from '../http/same-origin.ts'
+import type { UnknownCredentials } from './unknown-credentials.ts'
 
 /** The largest body of most operations. */
 const MAX_BODY_BYTES = 16 * 1024
@@ -17,16 +18,20 @@ type Needs = {
   /** The control plane's public address. */
   readonly baseUrl: string
   readonly allowedOrigins: readonly string[]
+  readonly unknownCredentials: UnknownCredentials
 }
 
 /**
- * What runs before the handlers of the control plane: CORS, the same-origin check, and the parser of
- * bodies.
+ * What runs before the handlers of the control plane: the limit of unknown credentials, CORS, the same-origin check, and
+ * the parser of bodies.
  */
-export function makeControlEdge({ contract, baseUrl, allowedOrigins }: Needs) {
+export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }: Needs) {
   return {
     parseBody: smallBody(MAX_BODY_BYTES, WEBAUTHN_BODIES),
+    limit: unknownCredentials.refuseCookie,
     before: [
+      // First, because it must cost as little as possible.
+      unknownCredentials.refuseOpen,
       // Before the same-origin check, so that browsers of allowed origins can read its refusals.
       ...cors(contract, allowedOrigins, CONTROL_ACCESS),
       sameOrigin([new URL(baseUrl).origin, ...allowedOrigins]),

@@ -6,15 +6,32 @@ import { makePasskeyFlow } from './passkeys/flow.ts'
 import { makeTokenFlow } from './tokens/flow.ts'
 
 /** What is made before these flows, because other flows need it too. */
-type Shared = { readonly limits: ControlLimits; readonly members: MemberStore; readonly secure: boolean }
+type Shared = {
+  readonly limits: ControlLimits
+  readonly members: MemberStore
+  readonly secure: boolean
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
+}
 
 /** Sessions and their tokens, and the two flows that open a session: device logins and passkeys. */
-export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure }: Shared) {
+export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, onUnknownCredential }: Shared) {
   const { settings, database, mailer, keys, onSessionEnd, notify, clock, log } = needs
   const { baseUrl, login, tokens: lifetimes, rpId } = settings
   const db = database.prisma
   const { findInvitation } = members
-  const tokens = makeTokenFlow({ db, keys, issuer: baseUrl, lifetimes, secure, notify, onSessionEnd, clock, log })
+  const tokens = makeTokenFlow({
+    db,
+    keys,
+    issuer: baseUrl,
+    lifetimes,
+    secure,
+    notify,
+    onSessionEnd,
+    onUnknownCredential,
+    clock,
+    log,
+  })
   const { openSession, issueTokens } = tokens
   const deviceLogin = makeDeviceLoginFlow({
     db,
@@ -25,6 +42,7 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure }
     settings: login,
     lifetimes,
     limits: limits.logins,
+    onUnknownCredential,
     baseUrl,
     secure,
     clock,
@@ -38,6 +56,7 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure }
     notify,
     webauthn: { rpId, origin: new URL(baseUrl).origin },
     starts: limits.passkeyStarts,
+    onUnknownCredential,
     lifetimes,
     secure,
     clock,

@@ -21,6 +21,8 @@ type Needs = {
   readonly settings: LoginSettings & { readonly pollIntervalSeconds: number }
   readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly limits: StartLimits
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
   /** The control plane's public address, for links. */
   readonly baseUrl: string
   readonly secure: boolean
@@ -34,11 +36,11 @@ type Needs = {
  */
 export function makeDeviceLoginFlow(needs: Needs) {
   const { db, findInvitation, mailer, openSession, issueTokens, settings, lifetimes, limits, baseUrl } = needs
-  const { secure, clock, log } = needs
+  const { onUnknownCredential, secure, clock, log } = needs
   const { pollIntervalSeconds } = settings
   const logins = makeDeviceLoginStore(db)
   const startLogin = makeStartLogin({ logins, findInvitation, mailer, settings, limits, baseUrl, clock, log })
-  const pollLogin = makePollLogin({ logins, openSession, pollIntervalSeconds, clock })
+  const pollLogin = makePollLogin({ logins, openSession, pollIntervalSeconds, onUnknownCredential, clock })
   return {
     startLogin,
     pollLogin,

@@ -17,13 +17,19 @@ type Needs = {
   readonly logins: DeviceLoginStore
   readonly openSession: OpenSession
   readonly pollIntervalSeconds: number
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
 }
 
-export function makePollLogin({ logins, openSession, pollIntervalSeconds, clock }: Needs): PollLogin {
+export function makePollLogin(needs: Needs): PollLogin {
+  const { logins, openSession, pollIntervalSeconds, onUnknownCredential, clock } = needs
   return async (deviceCode, ip) => {
     const login = await logins.findByDeviceCode(hashSecret(deviceCode))
-    if (!login) throw new ApiError('unauthorized', { message: 'This device code is not known. Start the login again.' })
+    if (!login) {
+      onUnknownCredential(ip)
+      throw new ApiError('unauthorized', { message: 'This device code is not known. Start the login again.' })
+    }
 
     const now = clock.now()
     const verdict = judgePoll(login, pollIntervalSeconds, now)

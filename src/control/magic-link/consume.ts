@@ -35,11 +35,13 @@ export type ConsumeLink = (req: Request, form: LinkForm) => Promise<ConsumedLink
 type Needs = {
   readonly links: MagicLinkStore
   readonly approvalMode: 'click' | 'code'
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
-export function makeConsumeLink({ links, approvalMode, clock, log }: Needs): ConsumeLink {
+export function makeConsumeLink({ links, approvalMode, onUnknownCredential, clock, log }: Needs): ConsumeLink {
   async function approve(req: Request, login: LinkedLogin, decision: Decision): Promise<ConsumedLink | null> {
     const approveBy = login.link === 'mail' ? approveByMailLink : approveByHandle
     const approved = await approveBy(req, login, decision)
@@ -72,7 +74,10 @@ export function makeConsumeLink({ links, approvalMode, clock, log }: Needs): Con
   return async (req, form) => {
     const hash = hashSecret(new Secret(form.token))
     const login = await links.findByLink(hash)
-    if (!login) return { outcome: 'refused', refusal: 'invalid', login: null }
+    if (!login) {
+      onUnknownCredential(ipOf(req))
+      return { outcome: 'refused', refusal: 'invalid', login: null }
+    }
     const verdict = judgeLink(login, clock.now())
     if (verdict !== 'open') return { outcome: 'refused', refusal: verdict, login }
     const decision = decisionOf(req, login)

@@ -3,7 +3,7 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { setCookie } from '../../http/cookies.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
-import { wantsPage } from '../../http/request.ts'
+import { ipOf, wantsPage } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
@@ -19,6 +19,8 @@ type Needs = {
   readonly db: PrismaClient
   readonly approvalMode: 'click' | 'code'
   readonly secure: boolean
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
@@ -26,15 +28,19 @@ type Needs = {
 type Operations = 'showMagicLink' | 'consumeMagicLink'
 
 /** The links of a login: the page that asks, and the POST that decides. */
-export function makeMagicLinkHandlers({ db, approvalMode, secure, clock, log }: Needs): Handlers<Operations> {
+export function makeMagicLinkHandlers(needs: Needs): Handlers<Operations> {
+  const { db, approvalMode, secure, onUnknownCredential, clock, log } = needs
   const links = makeMagicLinkStore(db)
-  const consumeLink = makeConsumeLink({ links, approvalMode, clock, log })
+  const consumeLink = makeConsumeLink({ links, approvalMode, onUnknownCredential, clock, log })
   return {
     async showMagicLink(request, response) {
       const [req, res] = asExpress(request, response)
       const token = new Secret(request.query.token)
       const login = await links.findByLink(hashSecret(token))
-      if (!login) return refuseLink(req, res, { refusal: 'invalid', login }, clock.now())
+      if (!login) {
+        onUnknownCredential(ipOf(req))
+        return refuseLink(req, res, { refusal: 'invalid', login }, clock.now())
+      }
       const verdict = judgeLink(login, clock.now())
       if (verdict !== 'open') return refuseLink(req, res, { refusal: verdict, login }, clock.now())
       sendPage(res, 200, toLinkPage(req, login, token, { approvalMode }), { scripts: login.link === 'handle' })

@@ -25,6 +25,8 @@ type Needs = {
   readonly webauthn: Webauthn
   /** Sign-ins that one network starts. */
   readonly starts: RateLimit
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
   readonly lifetimes: { readonly accessTokenSeconds: number; readonly refreshIdleDays: number }
   readonly secure: boolean
   readonly clock: Clock
@@ -33,8 +35,8 @@ type Needs = {
 
 /** Passkeys: registering, signing in, and managing one's own. The device page changes passkeys too. */
 export function makePasskeyFlow(needs: Needs) {
-  const { db, findInvitation, openSession, issueTokens, notify, webauthn, starts, lifetimes, secure, clock, log } =
-    needs
+  const { db, findInvitation, openSession, issueTokens, notify, webauthn, starts, onUnknownCredential } = needs
+  const { lifetimes, secure, clock, log } = needs
   const passkeys = makePasskeyStore(db)
   const challenges = makeChallenges({ passkeys, clock })
   const changes = makePasskeyChanges({ passkeys, notify, clock })
@@ -42,7 +44,7 @@ export function makePasskeyFlow(needs: Needs) {
   const login = makePasskeyLogin({
     challenges,
     browserSessions: makeBrowserSessionStore(db),
-    verifyPasskey: makeVerifyPasskey({ passkeys, challenges, webauthn, clock, log }),
+    verifyPasskey: makeVerifyPasskey({ passkeys, challenges, webauthn, onUnknownCredential, clock, log }),
     findInvitation,
     openSession,
     rpId: webauthn.rpId,

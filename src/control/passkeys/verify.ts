@@ -19,17 +19,23 @@ type Needs = {
   readonly passkeys: PasskeyStore
   readonly challenges: Challenges
   readonly webauthn: Webauthn
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
-export function makeVerifyPasskey({ passkeys, challenges, webauthn, clock, log }: Needs): VerifyPasskey {
+export function makeVerifyPasskey(needs: Needs): VerifyPasskey {
+  const { passkeys, challenges, webauthn, onUnknownCredential, clock, log } = needs
   return async ({ credential, email }, ip) => {
     const now = clock.now()
     const refused = new ApiError('unauthorized', { message: 'This passkey does not sign you in.' })
     const consumed = await challenges.consume(credential.response.clientDataJSON)
     const passkey = await passkeys.findByCredential(credential.id)
-    if (!consumed || !passkey) throw refused
+    if (!consumed || !passkey) {
+      onUnknownCredential(ip)
+      throw refused
+    }
     const claim = { email: readEmail(email), userHandle: credential.response.userHandle ?? null }
     if (!maySignIn(consumed.challenge, passkey, claim, now)) throw refused
 

@@ -28,6 +28,8 @@ type Needs = {
   readonly secure: boolean
   readonly notify: Notify
   readonly onSessionEnd: (sessionId: string) => void
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
@@ -36,9 +38,21 @@ type Needs = {
  * Device sessions and their tokens: opening, issuing, refreshing, signing out. The other flows sign devices in and out
  * with it.
  */
-export function makeTokenFlow({ db, keys, issuer, lifetimes, secure, notify, onSessionEnd, clock, log }: Needs) {
+export function makeTokenFlow({
+  db,
+  keys,
+  issuer,
+  lifetimes,
+  secure,
+  notify,
+  onSessionEnd,
+  onUnknownCredential,
+  clock,
+  log,
+}: Needs) {
   const sessions = makeDeviceSessionStore(db)
-  const findPresentedToken = makeFindPresentedToken(sessions, keys.findRefreshKey)
+  const { findRefreshKey } = keys
+  const findPresentedToken = makeFindPresentedToken({ sessions, findRefreshKey, onUnknownCredential })
   const refreshSession = makeRefreshSession({
     sessions,
     findPresentedToken,
@@ -56,6 +70,7 @@ export function makeTokenFlow({ db, keys, issuer, lifetimes, secure, notify, onS
     findPublicKey: keys.findPublicKey,
     issuer,
     onSessionEnd,
+    onUnknownCredential,
   })
   return {
     openSession: makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }),

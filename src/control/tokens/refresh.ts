@@ -14,19 +14,35 @@ import type { DeviceSession, DeviceSessionStore } from './store.ts'
 /** A session, and the generation of the genuine refresh token that names it. */
 export type PresentedToken = { readonly session: DeviceSession; readonly generation: number }
 
-/** Finds the session of a refresh token, also when that session has ended. Null when the token is not genuine. */
-export type FindPresentedToken = (token: Secret) => Promise<PresentedToken | null>
+/**
+ * Finds the session of a refresh token that came from this IP address, also when that session has ended. Null when the
+ * token is not genuine.
+ */
+export type FindPresentedToken = (token: Secret, ip: string) => Promise<PresentedToken | null>
 
-export function makeFindPresentedToken(
-  sessions: DeviceSessionStore,
-  findRefreshKey: (keyNumber: number) => RefreshKey | undefined,
-): FindPresentedToken {
-  return async (token) => {
+type FindNeeds = {
+  readonly sessions: DeviceSessionStore
+  readonly findRefreshKey: (keyNumber: number) => RefreshKey | undefined
+  readonly onUnknownCredential: (ip: string) => void
+}
+
+export function makeFindPresentedToken({
+  sessions,
+  findRefreshKey,
+  onUnknownCredential,
+}: FindNeeds): FindPresentedToken {
+  async function find(token: Secret): Promise<PresentedToken | null> {
     const claim = readRefreshToken(token)
     const key = claim && findRefreshKey(claim.keyNumber)
     if (!key) return null
     const session = await sessions.find(claim.sessionId)
     return session && isGenuine(claim, key, session.salt) ? { session, generation: claim.generation } : null
+  }
+
+  return async (token, ip) => {
+    const presented = await find(token)
+    if (!presented) onUnknownCredential(ip)
+    return presented
   }
 }
 
@@ -86,7 +102,7 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
   }
 
   return async (token, account, client) => {
-    const presented = await findPresentedToken(token)
+    const presented = await findPresentedToken(token, client.ip)
     if (!presented || (account !== null && toEmail(account) !== presented.session.email))
       throw new ApiError('unauthorized')
     return refresh(presented, client)

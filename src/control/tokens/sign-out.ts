@@ -16,6 +16,8 @@ type Needs = {
   readonly findPublicKey: FindPublicKey
   readonly issuer: string
   readonly onSessionEnd: (sessionId: string) => void
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
 }
 
 /** The sessions that a request carries credentials of. An expired access token still names its session. */
@@ -35,10 +37,11 @@ export type SignOut = {
 }
 
 export function makeSignOut(needs: Needs): SignOut {
-  const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer, onSessionEnd } = needs
+  const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer } = needs
+  const { onSessionEnd, onUnknownCredential } = needs
 
   const findByAccess = async (token: Secret) => (await verifyEndedToken(token, issuer, findPublicKey))?.claims.sessionId
-  const findByRefresh = async (token: Secret) => (await findPresentedToken(token))?.session.id
+  const findByRefresh = async (token: Secret, ip: string) => (await findPresentedToken(token, ip))?.session.id
 
   async function endDevice(sessionId: string, ip: string, now: Date): Promise<void> {
     await sessions.revoke(sessionId, 'logout', now, ip)
@@ -49,9 +52,10 @@ export function makeSignOut(needs: Needs): SignOut {
     const access = bearerOf(req) ?? cookieOf(req, 'svc_access')
     const ofAccess = access ? await findByAccess(new Secret(access)) : undefined
     const refresh = cookieOf(req, 'svc_refresh')
-    const ofRefresh = refresh ? await findByRefresh(new Secret(refresh)) : undefined
+    const ofRefresh = refresh ? await findByRefresh(new Secret(refresh), ipOf(req)) : undefined
     const cookie = cookieOf(req, 'svc_session')
     const browser = cookie ? await browserSessions.findLinked(hashSecret(new Secret(cookie))) : null
+    if (cookie && !browser) onUnknownCredential(ipOf(req))
     const devices = [ofAccess, ofRefresh, browser?.deviceSessionId]
     return { devices: [...new Set(devices.filter((id) => typeof id === 'string'))], browser: browser?.id ?? null }
   }
@@ -64,7 +68,7 @@ export function makeSignOut(needs: Needs): SignOut {
       if (browser) await browserSessions.revoke(browser, 'logout', now, ipOf(req))
     },
     async byToken(token, ip, now) {
-      const sessionId = (await findByRefresh(token)) ?? (await findByAccess(token))
+      const sessionId = (await findByRefresh(token, ip)) ?? (await findByAccess(token))
       if (sessionId !== undefined) await endDevice(sessionId, ip, now)
     },
   }
