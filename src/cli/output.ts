@@ -49,7 +49,7 @@ export function makeOutput({ variables }: Environment): Output {
   }
 }
 
-/** https://no-color.org: any value but an empty one. */
+/** https://no-color.org: every value except an empty one. */
 function hasColour(stream: NodeJS.WriteStream, variables: Environment['variables']): boolean {
   return stream.isTTY && !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
 }

@@ -22,8 +22,8 @@ type Needs = {
 }
 
 /**
- * What runs before the handlers of the control plane: the limit of unknown credentials, CORS, the same-origin check, and
- * the parser of bodies.
+ * What runs before the handlers of the control plane: the limit of unknown credentials, CORS, the same-origin check,
+ * and the parser of bodies.
  */
 export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }: Needs) {
   return {

@@ -2,8 +2,8 @@
 const MAX_WAIT_MS = 100
 
 /**
- * Resolves with an answer of the database, or with its last known value when the answer takes longer than 100 ms or fails. A
- * database that has stopped answering must not delay what can be served without it.
+ * Resolves with an answer of the database, or with its last known value when the answer takes longer than 100 ms or
+ * fails. A database that has stopped answering must not delay what can be served without it.
  */
 export function answerOrLastKnown<T>(answer: Promise<T>, lastKnown: T): Promise<T> {
   return new Promise((resolve) => {

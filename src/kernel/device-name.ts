@@ -35,8 +35,8 @@ export function chooseDeviceName(reported: readonly (string | null | undefined)[
 }
 
 /**
- * A device name from a `User-Agent` (RFC 9110, section 10.1.5): browser and system, such as `Firefox on Windows`, or the
- * program's name without its version. Null when there is neither.
+ * A device name from a `User-Agent` (RFC 9110, section 10.1.5): browser and system, such as `Firefox on Windows`, or
+ * the program's name without its version. Null when there is neither.
  */
 export function readUserAgentName(userAgent: string): string | null {
   if (!userAgent.startsWith('Mozilla/')) return /^[\w!#$%&'*+.^`|~-]+/.exec(userAgent)?.[0] ?? null

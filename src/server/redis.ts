@@ -7,9 +7,9 @@ import type { Logger } from '../log.ts'
 const COMMAND_TIMEOUT_MS = 100
 
 /**
- * Opens the connection to Redis. Commands fail at once while it is away, and then limits count in this process. A server that
- * stops answering without closing the connection is away after the first command that it does not answer, until its ready
- * check succeeds again.
+ * Opens the connection to Redis. Commands fail at once while it is away, and then limits count in this process. A
+ * server that stops answering without closing the connection is away after the first command that it does not answer,
+ * until its ready check succeeds again.
  */
 export function openRedis(url: Secret, log: Logger): Redis {
   const redis = new DisconnectingRedis(url.reveal(), {

@@ -23,7 +23,7 @@ export const makeSetup: MakeCommand = (cli) =>
       'Show the settings of a tool for this deployment, write them into its settings file, or take them out.',
     )
     .addArgument(
-      new Argument('<tool>', 'openai: any tool or SDK that takes a base URL and a key').choices([
+      new Argument('<tool>', 'openai: every tool or SDK that takes a base URL and a key').choices([
         ...AGENT_NAMES,
         'openai',
       ]),

@@ -40,7 +40,7 @@ export type CallResult = {
 }
 
 /**
- * `finished`: the caller received a whole answer that is not an error. `failed`: any other end, for example a caller
+ * `finished`: the caller received a whole answer that is not an error. `failed`: every other end, for example a caller
  * that disconnected; `outcome` and `status` have the cause.
  */
 export type CallEvent =
