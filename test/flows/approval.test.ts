@@ -92,7 +92,7 @@ describe('a used link', () => {
     const { mailToken, deviceCode } = await started()
     await expectOk('The approval', service.fetch(CONSUME, form({ token: mailToken })))
     const second = await service.fetch(CONSUME, form({ token: mailToken }))
-    expect(await second.text()).toContain('All done')
+    expect(await second.text()).toContain('Already approved')
     expect(await poll(deviceCode)).toBe('200')
   })
 })

@@ -41,7 +41,7 @@ describe('stop sequences for a backend that knows none', () => {
 
 describe('a failure of a backend', () => {
   it.each<[number | null, object, FailureKind, number, string | null, number, string]>([
-    [401, { error: { message: 'x' } }, 'account', 502, 'upstream_failed', 502, 'api_error'],
+    [401, { error: { message: 'x' } }, 'account', 502, 'upstream_refused_credential', 502, 'api_error'],
     [
       429,
       { error: { code: 'insufficient_quota', message: 'x' } },
