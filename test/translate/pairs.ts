@@ -15,7 +15,7 @@ export const PAIRS = ALL_DIALECTS.flatMap((client) =>
 )
 
 /** A request that says nothing but what each dialect demands. */
-export const EMPTY: Readonly<Record<Dialect, Json>> = {
+const EMPTY: Readonly<Record<Dialect, Json>> = {
   chat: { messages: [] },
   responses: { input: [] },
   messages: { max_tokens: 100, messages: [] },
@@ -30,7 +30,7 @@ export const CHECKS: Readonly<Record<Dialect, (events: readonly SseEvent[]) => s
 export type Options = Partial<TranslationContext>
 
 /** A call between two dialects, or why it is refused. */
-export function tryPair(
+function tryPair(
   client: Dialect,
   backend: Dialect,
   body: Json,

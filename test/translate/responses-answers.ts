@@ -5,7 +5,7 @@ import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { checkResponsesStream } from '../support/stream-grammar.ts'
 import { chunks, finalResponse, responsesCall, run, toResponses } from './streams.ts'
 
-export const CALL: Json = {
+const CALL: Json = {
   tools: [
     { type: 'custom', name: 'apply_patch' },
     {

@@ -6,7 +6,7 @@ import { translation, tryTranslation } from './streams.ts'
 
 export type EngineRequest = Omit<ChatRequest, 'tools'> & { tools?: ChatFunction[] }
 
-export const crossed = (body: Json) => translation('responses', { input: [], ...body })
+const crossed = (body: Json) => translation('responses', { input: [], ...body })
 export const asked = (body: Json) => crossed(body).request as EngineRequest
 
 /** The response that the answer of a call begins with. */
