@@ -9,6 +9,7 @@ import { createApp } from '../http/app.ts'
 import { healthRoutes } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
 import { requestMetrics } from '../http/metrics.ts'
+import { rateLimits } from '../http/rate-limit.ts'
 import { countEvents, openMetrics } from './metrics.ts'
 import { openRedis } from './redis.ts'
 import { openRoles } from './roles.ts'
@@ -36,9 +37,12 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const secure = config.baseUrl.startsWith('https://')
   const redis = config.redisUrl && openRedis(config.redisUrl, log)
   const roles = await openRoles(config, resources, { contract, redis, metrics })
+  // Public documents have the limit of model calls.
+  const rate = { points: config.callLimits.requestsPerMinute, seconds: 60 }
+  const documentLimit = rateLimits(redis)('documents', rate)
   const state = { isDraining: false }
   const everywhere = {
-    ...docsRoutes({ contract, ...config, secure }),
+    ...docsRoutes({ contract, ...config, secure, limit: documentLimit }),
     ...healthRoutes({
       database: resources.database,
       canServeAlone: config.role === 'gateway',

@@ -26,4 +26,23 @@ describe('getContract', () => {
       expect(components.securitySchemes.ApiKey?.name).toBe('x-api-key')
     })
   })
+
+  describe('304', () => {
+    it('answers a client that has the current version', async () => {
+      await using service = await startService()
+      const etag = (await service.fetch('/openapi.json')).headers.get('etag') ?? ''
+      const again = (version: string) => service.fetch('/openapi.json', { headers: { 'if-none-match': version } })
+      expect([etag.length, (await again(etag)).status, (await again('"other"')).status]).toEqual([24, 304, 200])
+    })
+  })
+
+  describe('429', () => {
+    it('limits the requests of one network', async () => {
+      await using service = await startService({ env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '2' } })
+      const statuses: number[] = []
+      for (let count = 0; count < 3; count++) statuses.push((await service.fetch('/openapi.json')).status)
+      expect(statuses).toEqual([200, 200, 429])
+      expect((await service.fetch('/healthz')).status).toBe(200)
+    })
+  })
 })

@@ -61,4 +61,14 @@ describe('showDocs', () => {
       expect(page).toMatch(/&quot;error&quot;: &quot;invalid_grant&quot;,\s+&quot;error_description&quot;: &quot;/)
     })
   })
+
+  describe('429', () => {
+    it('limits the requests of one network', async () => {
+      await using service = await startService({ env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '2' } })
+      const statuses: number[] = []
+      for (let count = 0; count < 3; count++) statuses.push((await service.fetch('/docs')).status)
+      expect(statuses).toEqual([200, 200, 429])
+      expect((await service.fetch('/healthz')).status).toBe(200)
+    })
+  })
 })

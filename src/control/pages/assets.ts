@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import { makeEtag } from '../../http/etag.ts'
 
 /** A file that pages load, with the headers that it is sent with. */
 export type Asset = { readonly type: string; readonly bytes: Buffer; readonly etag: string }
@@ -25,5 +25,5 @@ function libraryFile(): string {
 
 function readAsset(file: string | URL, type: string): Asset {
   const bytes = readFileSync(file)
-  return { type, bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` }
+  return { type, bytes, etag: makeEtag(bytes) }
 }

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express'
+import { hasCurrentCopy } from '../../http/etag.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { readAssets } from './assets.ts'
@@ -41,12 +42,6 @@ function sendAsset(req: Request, res: Response, { type, bytes, etag }: Asset): v
     'X-Content-Type-Options': 'nosniff',
     'Cross-Origin-Resource-Policy': 'same-origin',
   })
-  if (hasCopy(req, etag)) return void res.status(304).end()
+  if (hasCurrentCopy(req, etag)) return void res.status(304).end()
   res.status(200).set('Content-Type', type).end(bytes)
-}
-
-/** Whether `If-None-Match` names the current version (RFC 9110, section 13.1.2). */
-function hasCopy(req: Request, etag: string): boolean {
-  const sent = (req.get('if-none-match') ?? '').split(',').map((value) => value.trim().replace(/^W\//, ''))
-  return sent.includes(etag) || sent.includes('*')
 }
