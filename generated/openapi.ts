@@ -6635,6 +6635,21 @@ export interface operations {
                     "application/json": components["schemas"]["OAuthUnsupportedMedia"];
                 };
             };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthBusy"];
+                };
+            };
             /** @description The database or the mail server cannot be reached. Nothing was changed; try again. */
             503: {
                 headers: {

@@ -32,6 +32,7 @@ const OPEN_PATHS = new Set([
   '/v1/auth/token/refresh',
   '/v1/auth/passkeys/login/finish',
   '/oauth/token',
+  '/oauth/revoke',
 ])
 
 type Needs = {

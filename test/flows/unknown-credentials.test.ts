@@ -70,6 +70,11 @@ const UNKNOWN: readonly (readonly [string, string, Send])[] = [
       service.fetch('/oauth/token', form({ grant_type: 'refresh_token', refresh_token: refreshToken() }, headers)),
   ],
   [
+    'refresh tokens that are revoked',
+    '200',
+    (headers) => service.fetch('/oauth/revoke', form({ token: refreshToken() }, headers)),
+  ],
+  [
     'answers to passkey challenges',
     '401 unauthorized',
     (headers) => service.fetch('/v1/auth/passkeys/login/finish', json({ credential: CREDENTIAL }, headers)),
