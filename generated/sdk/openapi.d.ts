@@ -1624,12 +1624,12 @@ export interface components {
         /** @description A form of the device page. `action` decides which other fields are read. */
         DeviceForm: {
             /** @enum {string} */
-            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "sign-out" | "sign-out-others" | "sign-out-everywhere";
+            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device";
             /** @description For `find`, `approve` and `deny`. */
             userCode?: string;
             /**
              * Format: uuid
-             * @description For `revoke-device`.
+             * @description For `revoke-device` and `disown-device`.
              */
             sessionId?: string;
             /**
@@ -1873,6 +1873,11 @@ export interface components {
              * @description How many devices were signed out.
              */
             devices: number;
+            /**
+             * Format: int32
+             * @description How many passkeys were removed.
+             */
+            passkeys: number;
         };
         /** @description Where to sign in. */
         LoginRoutes: {
@@ -1895,6 +1900,12 @@ export interface components {
              * @enum {string}
              */
             scope?: "all" | "others";
+            /**
+             * Format: uuid
+             * @description The `id` of a device that its owner did not sign in. Passkeys that were added since it signed in are removed too,
+             *     which needs a sign-in that is at most 15 minutes old.
+             */
+            unknownDevice?: string;
         };
         /** @description A whole message. */
         Message: {
@@ -5482,7 +5493,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "ok": true,
-                     *       "devices": 3
+                     *       "devices": 3,
+                     *       "passkeys": 0
                      *     }
                      */
                     "application/json": components["schemas"]["LoggedOutEverywhere"];
@@ -5530,7 +5542,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Forbidden"];
+                    "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
                 };
             };
             /** @description The body is larger than this operation accepts. */

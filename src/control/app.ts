@@ -56,7 +56,7 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
     onUnknownCredential,
   })
   const { refreshSession, issueTokens, signOut } = tokens
-  const devices = makeDevicesFlow({ db, signOut, secure, onSessionEnd, clock, log })
+  const devices = makeDevicesFlow({ db, signOut, findEmail, notify: needs.notify, secure, onSessionEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     db,
     findEmail,

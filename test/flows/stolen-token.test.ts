@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addPasskey, bearer, newAuthenticator } from '../support/passkeys.ts'
-import { mailTokenOf, people } from '../support/people.ts'
+import { makePasskeyStore } from '../../src/control/passkeys/store.ts'
+import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
+import type { Authenticator } from '../support/passkeys.ts'
+import { mailTokenOf, people, signInBrowser } from '../support/people.ts'
 import { form, json, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -60,4 +62,95 @@ it('lets a device that the link of the email approved add a passkey for fifteen 
   expect((await startRegistration(accessToken)).status).toBe(200)
   service.clock.advance({ seconds: 61 })
   expect(await outcomeOf(await startRegistration(accessToken))).toMatch(/^(401 unauthorized|403 reauthenticate)$/)
+})
+
+describe('an owner who did not sign in a device', () => {
+  /** An account with a passkey of its owner, and a device of a thief who added two passkeys. */
+  async function robbed() {
+    const email = persons.next()
+    const first = await service.signIn(email, { deviceId: 'laptop' })
+    const own = newAuthenticator()
+    await addPasskey(service, bearer(first.accessToken), own, 'Mine')
+    service.clock.advance({ seconds: 60 })
+    const thief = await service.signIn(email, { deviceId: 'thief' })
+    const stolen = newAuthenticator()
+    await addPasskey(service, bearer(thief.accessToken), stolen, 'Work phone')
+    await addPasskey(service, bearer(thief.accessToken), newAuthenticator(), 'Tablet')
+    const cookie = await signInBrowser(service, email)
+    const devices = await service.clientOf(first.accessToken).GET('/v1/devices')
+    const thiefSession = devices.data?.devices.find(({ deviceId }) => deviceId === 'thief')?.id ?? ''
+    return { email, own, stolen, cookie, thief, thiefSession }
+  }
+  const page = async (cookie: string) =>
+    (await service.fetch('/device', { headers: { cookie, accept: 'text/html' } })).text()
+  const disown = (cookie: string, sessionId: string) =>
+    service.fetch('/device', form({ action: 'disown-device', sessionId }, { cookie }))
+  const signIn = async (authenticator: Authenticator) => (await signInWithPasskey(service, authenticator)).status
+
+  it('sees the passkeys added since it signed in, and removes them and every other session in one step', async () => {
+    const { email, own, stolen, cookie, thief, thiefSession } = await robbed()
+    const before = (await page(cookie)).replaceAll(/\s+/g, ' ')
+    expect(before).toContain('These passkeys were added after it signed in')
+    expect(before.split('<form').filter((part) => part.includes(thiefSession) && part.includes('disown'))).toHaveLength(
+      1,
+    )
+
+    const answer = await disown(cookie, thiefSession)
+    expect([answer.status, await answer.text()]).toEqual([
+      200,
+      expect.stringContaining('passkeys that were added since'),
+    ])
+    expect([await signIn(own), await signIn(stolen)]).toEqual([200, 401])
+    expect((await service.clientOf(thief.accessToken).GET('/device')).response.status).toBe(401)
+    expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(200)
+
+    expect(await service.mailbox.waitFor(email, 'A passkey was removed', 2)).toHaveLength(2)
+    expect(await service.database.prisma.auditEvent.count({ where: { kind: 'passkey.removed' } })).toBe(2)
+  })
+
+  it('can do the same over the API, which says how many there were', async () => {
+    const { cookie, thiefSession } = await robbed()
+    const body = { scope: 'all', unknownDevice: thiefSession }
+    const answer = await service.fetch('/v1/auth/logout-everywhere', json(body, { cookie }))
+    expect(await answer.json()).toEqual({ ok: true, devices: 2, passkeys: 2 })
+  })
+
+  it('needs a fresh sign-in, so that a stolen token cannot remove the passkeys of its owner', async () => {
+    const { own, thief, thiefSession } = await robbed()
+    service.clock.advance({ seconds: 14 * 60 })
+    const refresh = await service.client.POST('/v1/auth/token/refresh', {
+      body: { account: thief.account, refreshToken: thief.refreshToken },
+    })
+    service.clock.advance({ seconds: 61 })
+    const headers = { authorization: `Bearer ${refresh.data?.accessToken}` }
+    const request = service.fetch('/v1/auth/logout-everywhere', json({ unknownDevice: thiefSession }, headers))
+    expect(await outcomeOf(await request)).toBe('403 reauthenticate')
+    expect(await signIn(own)).toBe(200)
+  })
+
+  it('cannot name a device of another account', async () => {
+    const { cookie } = await robbed()
+    const { thiefSession: foreign } = await robbed()
+    const answer = await service.fetch('/v1/auth/logout-everywhere', json({ unknownDevice: foreign }, { cookie }))
+    expect(await outcomeOf(answer)).toBe('404 not_found')
+    expect((await disown(cookie, foreign)).status).toBe(404)
+  })
+
+  it('is not left with a passkey whose registration was under way', async () => {
+    const { cookie, thiefSession } = await robbed()
+    const { prisma } = service.database
+    const session = await prisma.deviceSession.findUniqueOrThrow({
+      where: { id: thiefSession },
+      include: { invitation: true },
+    })
+    await disown(cookie, thiefSession)
+    const { accountId, id: invitationId, role } = session.invitation
+    const ids = { accountId, invitationId, sessionId: thiefSession, sessionKind: 'device' } as const
+    const caller = { ...ids, organization: 'acme', team: '@acme/core', role, authenticatedAt: null }
+    const late = { counter: 0n, transports: [], deviceType: 'singleDevice', backedUp: false }
+    const made = { ...late, credentialId: 'late', publicKey: new Uint8Array(32) }
+    const from = { caller, name: 'Late', ip: '203.0.113.7' }
+    expect(await makePasskeyStore(prisma).add(made, from, service.clock.now())).toBe('signed_out')
+    expect(await prisma.passkey.count({ where: { credentialId: 'late' } })).toBe(0)
+  })
 })

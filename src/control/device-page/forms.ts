@@ -58,8 +58,10 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
         return deleted === 'deleted' ? { status: 200, notice: 'passkey_deleted' } : REFUSALS[deleted]
       }
       case 'sign-out-others':
-        await signOutEverywhere(req, 'others', clock.now())
+        await signOutEverywhere(req, { scope: 'others' }, clock.now())
         return { status: 200, notice: 'signed_out_others' }
+      case 'disown-device':
+        return disownDevice(req, required(form, 'sessionId'))
       default:
         throw new Error(`The form ${form.action} does not end on the device page.`)
     }
@@ -72,9 +74,15 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     return { status: 200, notice: 'device_signed_out' }
   }
 
+  async function disownDevice(req: Request, sessionId: string): Promise<Outcome> {
+    const ended = await signOutEverywhere(req, { scope: 'others', unknownDevice: sessionId }, clock.now())
+    if (ended === 'not_found') return { status: 404, notice: 'unknown_device' }
+    return ended === 'reauthenticate' ? REFUSALS.reauthenticate : { status: 200, notice: 'device_disowned' }
+  }
+
   /** Signs this browser out; afterwards there is no caller to show the device page to. */
   async function leave(req: Request, res: Response, everywhere: boolean): Promise<void> {
-    if (everywhere) await signOutEverywhere(req, 'all', clock.now())
+    if (everywhere) await signOutEverywhere(req, { scope: 'all' }, clock.now())
     else await signOut.here(req, clock.now())
     clearCookies(res, secure)
     sendPage(res, 200, signedOutPage({ everywhere }))

@@ -1,6 +1,7 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
+import type { Notify } from '../notify.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import { makeDevicesHandlers } from './routes.ts'
 import { makeSignOutEverywhere } from './sign-out-everywhere.ts'
@@ -9,6 +10,8 @@ import { makeDeviceStore } from './store.ts'
 type Needs = {
   readonly db: PrismaClient
   readonly signOut: SignOut
+  readonly findEmail: (accountId: string) => Promise<string>
+  readonly notify: Notify
   readonly secure: boolean
   readonly onSessionEnd: (sessionId: string) => void
   readonly clock: Clock
@@ -16,9 +19,10 @@ type Needs = {
 }
 
 /** The caller's own devices: list them, sign one out, sign out everywhere. */
-export function makeDevicesFlow({ db, signOut, secure, onSessionEnd, clock, log }: Needs) {
+export function makeDevicesFlow(needs: Needs) {
+  const { db, signOut, findEmail, notify, secure, onSessionEnd, clock, log } = needs
   const devices = makeDeviceStore(db)
-  const signOutEverywhere = makeSignOutEverywhere({ devices, signOut, onSessionEnd, log })
+  const signOutEverywhere = makeSignOutEverywhere({ devices, signOut, findEmail, notify, onSessionEnd, log })
   return {
     signOutEverywhere,
     handlers: makeDevicesHandlers({ devices, signOut, signOutEverywhere, secure, onSessionEnd, clock }),

@@ -36,9 +36,13 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
 
     async logoutEverywhere(req, res) {
       const scope = req.body?.scope ?? 'all'
-      const ended = await signOutEverywhere(req as unknown as Request, scope, clock.now())
+      const request = { scope, unknownDevice: req.body?.unknownDevice }
+      const ended = await signOutEverywhere(req as unknown as Request, request, clock.now())
+      if (ended === 'reauthenticate') throw new ApiError('reauthenticate')
+      if (ended === 'not_found')
+        throw new ApiError('not_found', { message: 'Your account has no device with this id.' })
       if (scope === 'all') clearCookies(res, secure)
-      res.status(200).json({ ok: true, devices: ended })
+      res.status(200).json({ ok: true, ...ended })
     },
   }
 }

@@ -1,30 +1,64 @@
 import type { Request } from 'express'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Logger } from '../../log.ts'
+import type { Notify } from '../notify.ts'
+import { isFresh } from '../passkeys/rules.ts'
 import type { CurrentSessions, SignOut } from '../tokens/sign-out.ts'
 import type { DeviceStore, Kept } from './store.ts'
 
+export type SignOutRequest = {
+  /** `others` keeps the calling client signed in. */
+  readonly scope: 'all' | 'others'
+  /** A device session that its owner did not begin: passkeys that were added since are removed too. */
+  readonly unknownDevice?: string | undefined
+}
+
+/** How many devices were signed out, and how many passkeys were removed. */
+export type SignedOutEverywhere = { readonly devices: number; readonly passkeys: number }
+
 /**
- * Signs the caller's account out everywhere, or everywhere but in the calling client. Returns how many devices were
- * signed out.
+ * Signs the caller's account out everywhere. Removing passkeys needs a fresh sign-in, so that a person who finds an
+ * open browser cannot lock its owner out.
  */
-export type SignOutEverywhere = (req: Request, scope: 'all' | 'others', now: Date) => Promise<number>
+export type SignOutEverywhere = (
+  req: Request,
+  request: SignOutRequest,
+  now: Date,
+) => Promise<SignedOutEverywhere | 'not_found' | 'reauthenticate'>
 
 type Needs = {
   readonly devices: DeviceStore
   readonly signOut: SignOut
+  readonly findEmail: (accountId: string) => Promise<string>
+  readonly notify: Notify
   readonly onSessionEnd: (sessionId: string) => void
   readonly log: Logger
 }
 
-export function makeSignOutEverywhere({ devices, signOut, onSessionEnd, log }: Needs): SignOutEverywhere {
-  return async (req, scope, now) => {
-    const { accountId, sessionId } = callerOf(req)
+export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
+  const { devices, signOut, findEmail, notify, onSessionEnd, log } = needs
+
+  async function tellRemoved(accountId: string, names: readonly string[], at: Date, ip: string): Promise<void> {
+    if (names.length === 0) return
+    const email = await findEmail(accountId)
+    for (const passkeyName of names) notify.passkeyChanged(email, { change: 'removed', passkeyName, at, ip })
+  }
+
+  return async (req, { scope, unknownDevice }, now) => {
+    const caller = callerOf(req)
+    const { accountId, sessionId } = caller
+    if (unknownDevice !== undefined && !isFresh(caller, now)) return 'reauthenticate'
+    const passkeysSince = unknownDevice === undefined ? null : await devices.findSignIn(unknownDevice, accountId)
+    if (unknownDevice !== undefined && passkeysSince === null) return 'not_found'
+
     const kept = scope === 'others' ? toKept(await signOut.findCurrent(req), sessionId) : NOTHING
-    const ended = await devices.revokeAll(accountId, kept, now, ipOf(req))
-    ended.forEach(onSessionEnd)
-    log.info({ accountId, scope, devices: ended.length }, 'account.signed_out_everywhere')
-    return ended.length
+    const ip = ipOf(req)
+    const ended = await devices.revokeAll(accountId, { kept: without(kept, unknownDevice), passkeysSince }, now, ip)
+    ended.devices.forEach(onSessionEnd)
+    const counted = { devices: ended.devices.length, passkeys: ended.passkeys.length }
+    log.info({ accountId, scope, ...counted }, 'account.signed_out_everywhere')
+    await tellRemoved(accountId, ended.passkeys, now, ip)
+    return counted
   }
 }
 
@@ -33,4 +67,9 @@ const NOTHING: Kept = { devices: [], browsers: [] }
 /** The caller's session is a device session or a browser session; its id in the other list matches nothing. */
 function toKept({ devices, browser }: CurrentSessions, callerSessionId: string): Kept {
   return { devices: [...devices, callerSessionId], browsers: [callerSessionId, ...(browser ? [browser] : [])] }
+}
+
+/** A device that its owner did not sign in is never kept. */
+function without({ devices, browsers }: Kept, unknownDevice: string | undefined): Kept {
+  return { devices: devices.filter((id) => id !== unknownDevice), browsers }
 }

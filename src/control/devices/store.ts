@@ -1,6 +1,7 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
+import { removePasskeysSince } from '../passkeys/store.ts'
 import { endSessions } from '../tokens/store.ts'
 
 /** A signed-in device, and how it was approved. */
@@ -61,11 +62,26 @@ export function makeDeviceStore(db: PrismaClient) {
       return ended.length === 1
     },
 
+    /** The time at which a device of this account signed in, whether or not it still is; null for an unknown id. */
+    async findSignIn(sessionId: string, accountId: string): Promise<Date | null> {
+      const row = await db.deviceSession.findFirst({
+        where: { id: sessionId, invitation: { accountId } },
+        select: { createdAt: true },
+      })
+      return row?.createdAt ?? null
+    },
+
     /**
-     * Ends every session of the account but the kept ones, and cancels every login that could still become a session.
-     * Returns the ids of the device sessions that ended.
+     * Ends every session of the account but the kept ones, cancels every login that could still become a session, and
+     * removes the passkeys that were added since a time (null: none). Returns the ids of the device sessions that
+     * ended, and the names of the removed passkeys.
      */
-    async revokeAll(accountId: string, kept: Kept, now: Date, ip: string): Promise<string[]> {
+    async revokeAll(
+      accountId: string,
+      { kept, passkeysSince }: { readonly kept: Kept; readonly passkeysSince: Date | null },
+      now: Date,
+      ip: string,
+    ): Promise<{ devices: string[]; passkeys: string[] }> {
       const reason = 'signed_out_everywhere'
       return db.$transaction(async (tx) => {
         // A session that is being opened waits for this row, and then finds its login cancelled.
@@ -81,7 +97,8 @@ export function makeDeviceStore(db: PrismaClient) {
         // In SQL, NULL matches neither IN nor NOT IN, so browser sessions without a device need their own condition.
         const unkept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: [...kept.devices] } }] }
         await endBrowserSessions(tx, { ...browsers, ...unkept }, reason, now, ip)
-        return ended
+        const passkeys = passkeysSince ? await removePasskeysSince(tx, accountId, passkeysSince, now, ip) : []
+        return { devices: ended, passkeys }
       })
     },
   }

@@ -37,15 +37,15 @@ export type AcceptedPasskeys = {
   readonly credentialIds: readonly string[]
 }
 
-/** The signed-in devices of the account, each with a button to sign it out. */
-export function deviceList(devices: readonly SignedInDevice[]): Html {
+/** The signed-in devices of the account, each with buttons for what its owner can do about it. */
+export function deviceList(devices: readonly SignedInDevice[], passkeys: readonly OwnPasskey[]): Html {
   return html`<section class="part" aria-labelledby="devices">
     <h2 id="devices">Devices ${count(devices)}</h2>
     ${
       devices.length === 0
         ? html`<p class="empty">No device is signed in yet. Start with <code>svc login</code> on one.</p>`
         : html`<ul class="rows">
-            ${devices.map(deviceRow)}
+            ${devices.map((device) => deviceRow(device, passkeys))}
           </ul>`
     }
   </section>`
@@ -75,7 +75,8 @@ export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedP
   </section>`
 }
 
-function deviceRow(device: SignedInDevice): Html {
+function deviceRow(device: SignedInDevice, passkeys: readonly OwnPasskey[]): Html {
+  const since = passkeys.filter(({ createdAt }) => createdAt >= device.firstSeenAt)
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">
@@ -93,9 +94,24 @@ function deviceRow(device: SignedInDevice): Html {
         <form method="post" action="${PATHS.device}">
           <input type="hidden" name="sessionId" value="${device.sessionId}" />
           <button class="button danger" name="action" value="revoke-device">Sign out this device</button>
-        </form>`,
+        </form>
+        ${!device.current && since.length > 0 && disownForm(device, since)}`,
     )}
   </li>`
+}
+
+/** For a device that its owner did not sign in: a thief may have added passkeys, which outlive signing out. */
+function disownForm({ sessionId }: SignedInDevice, since: readonly OwnPasskey[]): Html {
+  return html`<p>
+      Was it not you? ${since.length === 1 ? 'This passkey was' : 'These passkeys were'} added after it signed in:
+      ${since.map(({ name }, index) => html`${index > 0 && ', '}${quoted(name)}`)}.
+    </p>
+    <form method="post" action="${PATHS.device}">
+      <input type="hidden" name="sessionId" value="${sessionId}" />
+      <button class="button danger" name="action" value="disown-device">
+        Sign out everywhere else and delete ${since.length === 1 ? 'it' : 'them'}
+      </button>
+    </form>`
 }
 
 function approval({ approvedVia, approverName }: SignedInDevice): Interpolation {

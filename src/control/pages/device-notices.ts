@@ -20,6 +20,10 @@ export const DEVICE_NOTICES = {
   device_signed_out: { tone: 'good', text: 'The device is signed out. Its access ends within seconds.' },
   unknown_device: { tone: 'bad', text: 'There is no such device any more. The list below is up to date.' },
   signed_out_others: { tone: 'good', text: 'Everything but this browser is signed out.' },
+  device_disowned: {
+    tone: 'good',
+    text: 'Everything but this browser is signed out, and the passkeys that were added since then are deleted.',
+  },
   passkey_renamed: { tone: 'good', text: 'The passkey has its new name.' },
   passkey_deleted: {
     tone: 'good',

@@ -35,7 +35,8 @@ export function devicePage(data: DevicePage): Html {
         </p>
       </div>
       ${data.notice && noticeOf(data.notice)} ${data.found ? decisionPart(data.found) : codePart(data.userCode)}
-      ${deviceList(data.devices)} ${passkeyList(data.passkeys, data.accepted)} ${signOutPart(data.devices)}`,
+      ${deviceList(data.devices, data.passkeys)} ${passkeyList(data.passkeys, data.accepted)}
+      ${signOutPart(data.devices)}`,
   )
 }
 

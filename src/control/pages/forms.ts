@@ -18,6 +18,8 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   sign-out              signs this browser out
  *   sign-out-others       signs out everything but this browser
  *   sign-out-everywhere
+ *   disown-device         sessionId                  signs out everything but this browser, and deletes the passkeys
+ *                                                    that were added since that device signed in
  *
  * GET `PATHS.device` takes `?userCode=` and only fills it in. Looking a code up is a POST, so that no link can use up a
  * person's tries.

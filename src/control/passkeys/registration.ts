@@ -58,9 +58,10 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
           : null
       if (!made) throw new ApiError('unauthorized', { message: 'This passkey was not made for this session.' })
 
-      const added = await passkeys.add(made, { accountId, name, ip }, now)
+      const added = await passkeys.add(made, { caller, name, ip }, now)
       if (added === 'taken') throw new ApiError('conflict', { message: 'This passkey is registered already.' })
       if (added === 'full') throw new ApiError('conflict', FULL)
+      if (added === 'signed_out') throw new ApiError('unauthorized')
       const { email } = await passkeys.findRegistrant(accountId)
       notify.passkeyChanged(email, { change: 'added', passkeyName: name, at: now, ip })
       log.info({ passkeyId: added.id, accountId }, 'passkey.added')

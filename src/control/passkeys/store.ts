@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { MAX_PASSKEYS } from './rules.ts'
 import type { Challenge } from './rules.ts'
@@ -55,16 +56,22 @@ export function makePasskeyStore(db: PrismaClient) {
       })
     },
 
-    /** Saves a new passkey. `taken`: the credential is registered already. `full`: the account has `MAX_PASSKEYS`. */
+    /**
+     * Saves a new passkey. `taken`: the credential is registered already. `full`: the account has `MAX_PASSKEYS`.
+     * `signed_out`: the session that registers it has ended in the meantime.
+     */
     async add(
       made: MadePasskey,
-      { accountId, name, ip }: { accountId: string; name: string; ip: string },
+      { caller, name, ip }: { caller: Caller; name: string; ip: string },
       now: Date,
-    ): Promise<ListedPasskey | 'taken' | 'full'> {
+    ): Promise<ListedPasskey | 'taken' | 'full' | 'signed_out'> {
+      const { accountId } = caller
       return db
         .$transaction(async (tx) => {
           // This lock serialises additions of one account; without it two could pass the limit together.
           await tx.$queryRaw`SELECT id FROM accounts WHERE id = ${accountId}::uuid FOR UPDATE`
+          // Signing out everywhere holds the same lock and removes passkeys; a late registration must not outlive it.
+          if (!(await isSignedIn(tx, caller))) return 'signed_out'
           if ((await tx.passkey.count({ where: { accountId } })) >= MAX_PASSKEYS) return 'full'
           const row = await tx.passkey.create({ data: { ...made, accountId, name, createdAt: now } })
           await tx.auditEvent.create({ data: passkeyEvent('passkey.added', row, ip, now) })
@@ -134,6 +141,27 @@ export function makePasskeyStore(db: PrismaClient) {
       })
     },
   }
+}
+
+async function isSignedIn(tx: Prisma.TransactionClient, { sessionId, sessionKind }: Caller): Promise<boolean> {
+  const where = { id: sessionId, revokedAt: null }
+  const count = sessionKind === 'device' ? tx.deviceSession.count({ where }) : tx.browserSession.count({ where })
+  return (await count) === 1
+}
+
+/** Deletes the passkeys of an account that were added since a time, with their audit rows. Returns their names. */
+export async function removePasskeysSince(
+  tx: Prisma.TransactionClient,
+  accountId: string,
+  since: Date,
+  now: Date,
+  ip: string,
+): Promise<string[]> {
+  const where = { accountId, createdAt: { gte: since } }
+  const rows = await tx.passkey.findMany({ where, orderBy: { createdAt: 'asc' } })
+  await tx.passkey.deleteMany({ where: { id: { in: rows.map(({ id }) => id) } } })
+  await tx.auditEvent.createMany({ data: rows.map((row) => passkeyEvent('passkey.removed', row, ip, now)) })
+  return rows.map(({ name }) => name)
 }
 
 function passkeyEvent(
