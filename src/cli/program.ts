@@ -27,7 +27,8 @@ export const makeServe: MakeCommand = () =>
   new Command('serve')
     .helpGroup('For operators:')
     .description('Serve the role or roles of SVC_ROLE until interrupted.')
-    .action(() => runService().catch(fail))
+    .option('--force', 'apply the directory file even when it withdraws most of the members', false)
+    .action((options: { force: boolean }) => runService(options).catch(fail))
 
 export const makeDemo: MakeCommand = () =>
   new Command('demo')

@@ -1,35 +1,24 @@
 import { readConfig, warningsOf } from '../config.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { openLog } from '../log.ts'
-import type { Log } from '../log.ts'
 import { serve } from '../server/serve.ts'
-import type { Running } from '../server/serve.ts'
 import { interrupted } from './interrupt.ts'
 
 /** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file again. */
-export async function runService(): Promise<void> {
+export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
   const log = openLog(config.logLevel)
   for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
-  const starting = serve(config, { clock: systemClock, log })
+  const starting = serve(config, { clock: systemClock, log, forceDirectory: force })
   // From the start, because the default action of the signal ends the process.
-  process.on(
-    'SIGHUP',
-    () => void starting.then((running) => reload(running, config.directoryFile, log)).catch(() => {}),
-  )
+  process.on('SIGHUP', () => {
+    const reloaded = starting.then((running) => running.reloadDirectory())
+    reloaded.catch((err: unknown) => log.error({ err }, 'directory.rejected'))
+  })
   const running = await starting
   const signal = await interrupted()
   log.info({ signal }, 'service.stopping')
   await running.stop()
   // A pipe that nobody reads blocks the last write, and with it the exit of the process.
   if (!(await log.close())) process.kill(process.pid, 'SIGKILL')
-}
-
-async function reload(running: Running, file: string | null, log: Log): Promise<void> {
-  try {
-    await running.reloadDirectory()
-    log.info({ file }, 'directory.applied')
-  } catch (err) {
-    log.error({ err }, 'directory.rejected')
-  }
 }

@@ -37,6 +37,9 @@ export const email = z.string(must('text')).transform((given, context) => {
 
 export const role = z.enum(['member', 'admin'], must('member or admin')).default('member')
 
+/** Grows with each change of the file; may be left out. */
+export const revision = z.int(must('a whole number')).min(0, 'must be at least 0').nullish()
+
 /** A number of tokens. */
 export const tokens = z
   .int(must('a whole number'))

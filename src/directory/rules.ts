@@ -11,11 +11,13 @@ import type { ReadSecret } from '../kernel/secret-source.ts'
 import { judgeBackends } from './backend-checks.ts'
 import { backend, caps, serve } from './backends.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
-import { email, flag, list, modelId, name, object, optionalText, role, text, tokens } from './fields.ts'
+import { email, flag, list, modelId, name, object, optionalText, revision, role, text, tokens } from './fields.ts'
 import { findRepeated } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
 
 export type Directory = {
+  /** Grows with each change of the file; null when the file has none. */
+  readonly revision?: number | null | undefined
   readonly organizations: readonly { readonly name: string; readonly teams: readonly DirectoryTeam[] }[]
   readonly models: readonly DirectoryModel[]
   readonly backends: readonly DirectoryBackend[]
@@ -109,6 +111,7 @@ const model = object({
   verificationState: text.default('trusted'),
 })
 const fileSchema = object({
+  revision,
   organizations: list(object({ name, teams: list(team).default([]) })),
   models: list(model).default([]),
   backends: list(backend).default([]),

@@ -5,6 +5,8 @@ import { withRetry } from '../database/errors.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import type { TeamName } from '../kernel/team-name.ts'
 import { newUserHandle } from '../kernel/user-handle.ts'
+import type { DirectoryChanges } from './change-rules.ts'
+import { countChanges, findLastRevision, findListedMembers, saveRevision } from './changes.ts'
 import { applyBackends, applyModels, differs, toBackend, toModel } from './model-rows.ts'
 import type { Directory } from './rules.ts'
 import { byId, withTeams } from './snapshot.ts'
@@ -15,22 +17,30 @@ export function directoryStore(db: PrismaClient) {
   return {
     /**
      * Makes the rows equal to the directory in one transaction, and writes an audit event for each changed invitation
-     * and team. Unchanged rows are not written. Processes that do this at the same time wait for each other.
+     * and team. Unchanged rows are not written. Processes that do this at the same time wait for each other. `judge`
+     * sees the changes before they are committed, and nothing is changed when it throws.
      */
-    async applyDirectory(directory: Directory, now: Date): Promise<void> {
-      await withRetry(() =>
-        db.$transaction(
-          async (tx) => {
-            await lockDirectory(tx)
-            await applyModels(tx, directory.models, now)
-            await applyBackends(tx, directory.backends)
-            const teamIds = await applyTeams(tx, directory, now)
-            await applyAllowLists(tx, directory, teamIds)
-            await applyMembers(tx, directory, teamIds, now)
-          },
-          { maxWait: 10_000, timeout: 60_000 },
-        ),
-      )
+    async applyDirectory(
+      directory: Directory,
+      now: Date,
+      judge: (changes: DirectoryChanges) => void = () => undefined,
+    ): Promise<DirectoryChanges> {
+      const apply = async (tx: Transaction) => {
+        await lockDirectory(tx)
+        const before = await findListedMembers(tx)
+        const lastRevision = await findLastRevision(tx)
+        await applyModels(tx, directory.models, now)
+        await applyBackends(tx, directory.backends)
+        const teamIds = await applyTeams(tx, directory, now)
+        await applyAllowLists(tx, directory, teamIds)
+        await applyMembers(tx, directory, teamIds, now)
+        const { revision = null } = directory
+        const changes = { ...countChanges(before, await findListedMembers(tx)), revision, lastRevision }
+        judge(changes)
+        if (revision !== null && revision !== lastRevision) await saveRevision(tx, revision, now)
+        return changes
+      }
+      return withRetry(() => db.$transaction(apply, { maxWait: 10_000, timeout: 60_000 }))
     },
 
     /** Loads every team with the models that it may use, and the backends. */

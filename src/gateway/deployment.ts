@@ -7,6 +7,7 @@ import { openPublishedKeys } from '../access/published-keys.ts'
 import { tokenCallers } from '../access/token-callers.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
+import type { DirectoryChanges } from '../directory/change-rules.ts'
 import type { Directory } from '../directory/rules.ts'
 import { snapshotCache, toSnapshot, withTeams } from '../directory/snapshot.ts'
 import type { DirectorySnapshot } from '../directory/snapshot.ts'
@@ -32,7 +33,8 @@ export type Deployment = {
   /** Takes an event and returns at once. */
   readonly recordEvent: (event: CallEvent) => void
   /** Replaces the directory, for the next call. */
-  applyDirectory(directory: Directory): Promise<void>
+  /** `judge` sees what changes for people and may throw; null where no database knows it. */
+  applyDirectory(directory: Directory, judge?: (changes: DirectoryChanges) => void): Promise<DirectoryChanges | null>
   close(): Promise<void>
 }
 
@@ -69,9 +71,10 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
     findTeam: teams.team,
     watchDirectory: (onDirectory) => void watchers.push(onDirectory),
     recordEvent: recorder.record,
-    async applyDirectory(given) {
-      await directory.applyDirectory(given, clock.now())
+    async applyDirectory(given, judge) {
+      const changes = await directory.applyDirectory(given, clock.now(), judge)
       await teams.reload()
+      return changes
     },
     close: recorder.close,
   }
@@ -108,6 +111,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
     async applyDirectory(given) {
       snapshot = toSnapshot(given, startedAt)
       for (const onDirectory of watchers) onDirectory(snapshot)
+      return null
     },
     close: keys.close,
   }

@@ -3,8 +3,8 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import { writeControlError } from '../control/write-error.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
-import type { Directory } from '../directory/rules.ts'
 import { docsRoutes } from '../docs/routes.ts'
+import type { Deployment } from '../gateway/deployment.ts'
 import { createApp } from '../http/app.ts'
 import { healthRoutes } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
@@ -24,7 +24,7 @@ export type Service = {
   /** Null when metrics are off. */
   readonly metrics: Registry | null
   /** Replaces the directory, as a whole or not at all. */
-  applyDirectory(directory: Directory): Promise<void>
+  applyDirectory: Deployment['applyDirectory']
   close(): Promise<void>
 }
 

@@ -9,7 +9,6 @@ import { startHousekeeping } from '../control/housekeeping/start.ts'
 import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
-import type { Directory } from '../directory/rules.ts'
 import { openGateway } from '../gateway/app.ts'
 import type { Gateway } from '../gateway/app.ts'
 import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
@@ -43,7 +42,7 @@ type Given = {
 export type Roles = {
   readonly routes: readonly RoleRoutes[]
   /** Replaces the directory, as a whole or not at all. */
-  applyDirectory(directory: Directory): Promise<void>
+  readonly applyDirectory: Deployment['applyDirectory']
   /** Breaks off the model calls that are still open. */
   endCalls(): Promise<void>
   close(): Promise<void>

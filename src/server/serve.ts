@@ -6,8 +6,8 @@ import type { Log } from '../log.ts'
 import { openMailer } from '../mail.ts'
 import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
+import { applyDirectoryFile } from './directory-file.ts'
 import type { Resources } from './roles.ts'
-import { loadDirectoryFile } from './directory-file.ts'
 import { openHttpServer } from './http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
@@ -31,12 +31,19 @@ export type Running = {
   stop(): Promise<void>
 }
 
+type Given = {
+  readonly clock: Clock
+  readonly log: Log
+  /** Apply the directory file even when it withdraws most of the members. */
+  readonly forceDirectory?: boolean
+}
+
 /** Opens database and mailer, then listens. When a step fails, it closes everything again and rejects. */
-export async function serve(config: Config, { clock, log }: { clock: Clock; log: Log }): Promise<Running> {
+export async function serve(config: Config, { clock, log, forceDirectory = false }: Given): Promise<Running> {
   const database = config.database && (await openDatabase(config.database, log))
   const mailer = config.mail && openMailer(config.mail, log)
   try {
-    return await listen(config, { database, mailer, clock, log })
+    return await listen(config, { database, mailer, clock, log }, SERVER_TIMEOUTS, forceDirectory)
   } catch (error) {
     mailer?.close()
     await database?.close()
@@ -49,11 +56,19 @@ export async function listen(
   config: Config,
   resources: Resources,
   timeouts: ServerTimeouts = SERVER_TIMEOUTS,
+  forceDirectory = false,
 ): Promise<Running> {
   const service = await compose(config, resources)
+  const { directoryFile: file } = config
+  // A control plane calls no backend, so it need not have their credentials.
+  const readSecret = config.role === 'control-plane' ? null : config.readSecret
+  const applyDirectory = async (force: boolean) => {
+    if (file) await applyDirectoryFile({ file, readSecret, service, force, log: resources.log })
+  }
   try {
-    await applyDirectoryFile(config, service)
-    return await start(config, resources, service, timeouts)
+    await applyDirectory(forceDirectory)
+    const running = await start(config, resources, service, timeouts)
+    return { ...running, reloadDirectory: () => applyDirectory(false) }
   } catch (error) {
     await service.close()
     throw error
@@ -65,7 +80,7 @@ async function start(
   { database, mailer, log }: Resources,
   service: Service,
   timeouts: ServerTimeouts,
-): Promise<Running> {
+): Promise<Omit<Running, 'reloadDirectory'>> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service)
   const http = openHttpServer(service.app, timeouts)
@@ -77,7 +92,6 @@ async function start(
   return {
     port,
     metricsPort: metrics?.port ?? null,
-    reloadDirectory: () => applyDirectoryFile(config, service),
     async stop() {
       service.drain()
       http.drain()
@@ -95,11 +109,4 @@ async function start(
 
 async function startMetrics({ host, metricsPort }: Config, { metrics }: Service): Promise<MetricsListener | null> {
   return metrics && serveMetrics(metrics, host, metricsPort ?? 0)
-}
-
-async function applyDirectoryFile({ directoryFile, role, readSecret }: Config, service: Service): Promise<void> {
-  if (!directoryFile) return
-  // A control plane calls no backend, so it need not have their credentials.
-  const directory = await loadDirectoryFile(directoryFile, role === 'control-plane' ? null : readSecret)
-  await service.applyDirectory(directory)
 }

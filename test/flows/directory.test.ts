@@ -1,11 +1,17 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { DirectoryChanges } from '../../src/directory/change-rules.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
 import type { Directory } from '../../src/directory/rules.ts'
 import { toSnapshot } from '../../src/directory/snapshot.ts'
 import { directoryStore } from '../../src/directory/store.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
+import { applyDirectoryFile } from '../../src/server/directory-file.ts'
 import { freshDatabase } from '../support/database.ts'
 import type { TestDatabase } from '../support/database.ts'
+import { directoryOf } from '../support/people.ts'
+import { newFolder } from '../support/process.ts'
 
 const MONDAY = new Date('2026-01-05T09:00:00Z')
 const TUESDAY = new Date('2026-01-06T09:00:00Z')
@@ -264,6 +270,52 @@ it('changes nothing when applying a directory fails in the middle', async () => 
     await database.prisma.$executeRaw`ALTER TABLE audit_events DROP CONSTRAINT broken`
   }
   expect(await allRows(database)).toEqual(before)
+})
+
+describe('a directory file on a running deployment', () => {
+  const lines = { fields: [] as object[] }
+  const log = { debug() {}, info: (fields: object) => void lines.fields.push(fields), warn() {}, error() {} }
+
+  /** Applies a file as the service does, with this many members of one team and one of another. */
+  async function apply(database: TestDatabase, members: number, { head = '', force = false } = {}) {
+    await using folder = await newFolder()
+    const file = path.join(folder.path, 'directory.yaml')
+    const emails = Array.from({ length: members }, (_, index) => `member-${index}@example.com`)
+    await writeFile(file, head + directoryOf(emails))
+    const store = directoryStore(database.prisma)
+    const service = {
+      applyDirectory: (given: Directory, judge?: (changes: DirectoryChanges) => void) =>
+        store.applyDirectory(given, MONDAY, judge),
+    }
+    await applyDirectoryFile({ file, readSecret: null, service, force, log })
+  }
+
+  const activeMembers = ({ prisma }: TestDatabase) => prisma.invitation.count({ where: { revokedAt: null } })
+
+  it('is refused when it is an old copy, and changes nothing', async () => {
+    await using database = await freshDatabase()
+    await apply(database, 10)
+    const before = await allRows(database)
+    await expect(apply(database, 5)).rejects.toThrow(/withdraw 5 of 11 members/)
+    expect(await allRows(database)).toEqual(before)
+  })
+
+  it('is applied with a newer revision, and refused with an older one', async () => {
+    await using database = await freshDatabase()
+    await apply(database, 10, { head: 'revision: 6\n' })
+    await expect(apply(database, 1, { head: 'revision: 6\n' })).rejects.toThrow(/withdraw 9 of 11 members/)
+    await apply(database, 1, { head: 'revision: 7\n' })
+    expect(await activeMembers(database)).toBe(2)
+    await expect(apply(database, 1, { head: 'revision: 6\n' })).rejects.toThrow(/older than revision 7/)
+    expect(lines.fields.at(-1)).toMatchObject({ members: 11, withdrawn: 9, revision: 7 })
+  })
+
+  it('is applied with --force', async () => {
+    await using database = await freshDatabase()
+    await apply(database, 10)
+    await apply(database, 1, { force: true })
+    expect(await activeMembers(database)).toBe(2)
+  })
 })
 
 describe('the snapshot', () => {

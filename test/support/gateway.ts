@@ -72,7 +72,7 @@ export async function startGateway({
       onDirectory(directoryOf(backends))
     },
     recordEvent: (event) => void events.push(event),
-    applyDirectory: async () => {},
+    applyDirectory: async () => null,
     close: async () => {},
   }
   const contract = readContract()
