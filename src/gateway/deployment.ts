@@ -33,8 +33,8 @@ export type Deployment = {
   /** Takes an event and returns at once. */
   readonly recordEvent: (event: CallEvent) => void
   /**
-   * Replaces the directory, for the next call. `judge` sees how many members change, and nothing changes when it throws.
-   * Resolves with these changes; null without a database, which alone knows the members before.
+   * Replaces the directory, for the next call. `judge` sees how many members change, and nothing changes when it
+   * throws. Resolves with these changes; null without a database, which alone knows the members before.
    */
   applyDirectory(directory: Directory, judge?: (changes: DirectoryChanges) => void): Promise<DirectoryChanges | null>
   close(): Promise<void>

@@ -45,10 +45,11 @@ beforeAll(async () => {
   gateway = await serve(config, { clock: services[0].clock, log })
 })
 afterAll(async () => {
+  // A stop measures how long it waits for idle connections.
+  vi.useRealTimers()
   await gateway.stop()
   for (const service of services) await service[Symbol.asyncDispose]()
   await folder[Symbol.asyncDispose]()
-  vi.useRealTimers()
 })
 
 /** Moves the time of all services. Periodic work is started, not awaited. */

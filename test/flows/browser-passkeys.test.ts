@@ -98,7 +98,11 @@ describe('passkeys in a browser', () => {
     await addAuthenticator(page)
     await page.goto(`${fixture.baseUrl}/device`)
     await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.locator('.row').filter({ hasText: 'Passkey of' }).waitFor()
+    await page
+      .getByRole('region', { name: /Passkeys/ })
+      .locator('.row')
+      .filter({ hasText: 'Passkey of' })
+      .waitFor()
     await page.getByRole('button', { name: 'Sign out here' }).click()
 
     const { verificationUri, poll } = await fixture.startLogin('waits')
