@@ -22,10 +22,30 @@ export function closeHttpServer(server: HttpServer): Promise<void> {
   })
 }
 
-/** A port on which nothing listens. */
+/**
+ * Ports for `freePort` begin here and end below the range from which the kernel takes the ports of outgoing connections
+ * (32768 to 60999 on Linux): a connection of another test would otherwise take the port before its server listens.
+ */
+const FIRST_PORT = 10_000
+const PORTS_OF_A_WORKER = 2_000
+const firstPortOfWorker = FIRST_PORT + (Number(process.env.VITEST_POOL_ID ?? 0) % 10) * PORTS_OF_A_WORKER
+let nextOffset = process.pid % PORTS_OF_A_WORKER
+
+/** A port on which nothing listens. No two calls return the same, unless a process has asked for thousands. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = firstPortOfWorker + nextOffset
+    nextOffset = (nextOffset + 1) % PORTS_OF_A_WORKER
+    if (await isFree(port)) return port
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
   const probe = createServer()
-  const port = await listenOnLoopback(probe)
-  await new Promise((resolve) => probe.close(resolve))
-  return port
+  const isListening = await new Promise<boolean>((resolve) => {
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => resolve(true))
+  })
+  if (isListening) await new Promise((resolve) => probe.close(resolve))
+  return isListening
 }
