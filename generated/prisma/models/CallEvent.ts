@@ -59,6 +59,7 @@ export type CallEventMinAggregateOutputType = {
   style: string | null
   model: string | null
   servedBy: string | null
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -80,6 +81,7 @@ export type CallEventMaxAggregateOutputType = {
   style: string | null
   model: string | null
   servedBy: string | null
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -101,6 +103,7 @@ export type CallEventCountAggregateOutputType = {
   style: number
   model: number
   servedBy: number
+  attempts: number
   outcome: number
   status: number
   firstByteMs: number
@@ -144,6 +147,7 @@ export type CallEventMinAggregateInputType = {
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -165,6 +169,7 @@ export type CallEventMaxAggregateInputType = {
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -186,6 +191,7 @@ export type CallEventCountAggregateInputType = {
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -294,6 +300,7 @@ export type CallEventGroupByOutputType = {
   style: string
   model: string
   servedBy: string
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -338,6 +345,7 @@ export type CallEventWhereInput = {
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
   servedBy?: Prisma.StringFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableFilter<"CallEvent"> | number | null
@@ -359,6 +367,7 @@ export type CallEventOrderByWithRelationInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrderInput | Prisma.SortOrder
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrderInput | Prisma.SortOrder
   firstByteMs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -383,6 +392,7 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
   servedBy?: Prisma.StringFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableFilter<"CallEvent"> | number | null
@@ -404,6 +414,7 @@ export type CallEventOrderByWithAggregationInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrderInput | Prisma.SortOrder
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrderInput | Prisma.SortOrder
   firstByteMs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -433,6 +444,7 @@ export type CallEventScalarWhereWithAggregatesInput = {
   style?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   model?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   servedBy?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
@@ -454,6 +466,7 @@ export type CallEventCreateInput = {
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -475,6 +488,7 @@ export type CallEventUncheckedCreateInput = {
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -496,6 +510,7 @@ export type CallEventUpdateInput = {
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -517,6 +532,7 @@ export type CallEventUncheckedUpdateInput = {
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -538,6 +554,7 @@ export type CallEventCreateManyInput = {
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -559,6 +576,7 @@ export type CallEventUpdateManyMutationInput = {
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -580,6 +598,7 @@ export type CallEventUncheckedUpdateManyInput = {
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -601,6 +620,7 @@ export type CallEventCountOrderByAggregateInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -632,6 +652,7 @@ export type CallEventMaxOrderByAggregateInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -653,6 +674,7 @@ export type CallEventMinOrderByAggregateInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -690,6 +712,7 @@ export type CallEventSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -711,6 +734,7 @@ export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -732,6 +756,7 @@ export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -753,6 +778,7 @@ export type CallEventSelectScalar = {
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -762,7 +788,7 @@ export type CallEventSelectScalar = {
   cachedTokens?: boolean
 }
 
-export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "team" | "deviceSessionId" | "sessionId" | "style" | "model" | "servedBy" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
+export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "team" | "deviceSessionId" | "sessionId" | "style" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
 
 export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "CallEvent"
@@ -789,8 +815,10 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     model: string
     servedBy: string
     /**
-     * This and the following columns are null while the call runs.
+     * This and the following columns are null while the call runs. The backends that were tried, with the answer of
+     * each: `vendorb=529,vendorb-eu=200`.
      */
+    attempts: string | null
     outcome: string | null
     status: number | null
     firstByteMs: number | null
@@ -1232,6 +1260,7 @@ export interface CallEventFieldRefs {
   readonly style: Prisma.FieldRef<"CallEvent", 'String'>
   readonly model: Prisma.FieldRef<"CallEvent", 'String'>
   readonly servedBy: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly attempts: Prisma.FieldRef<"CallEvent", 'String'>
   readonly outcome: Prisma.FieldRef<"CallEvent", 'String'>
   readonly status: Prisma.FieldRef<"CallEvent", 'Int'>
   readonly firstByteMs: Prisma.FieldRef<"CallEvent", 'Int'>
