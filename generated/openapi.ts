@@ -2428,10 +2428,13 @@ export interface components {
              */
             database: "ok" | "disabled" | "unavailable";
         };
-        /** @description This operation needs a sign-in that is at most 15 minutes old. Sign in again, then repeat the request. */
+        /**
+         * @description This operation needs a sign-in that is at most 15 minutes old, so that a stolen token cannot make itself permanent.
+         *     Sign in again: on a device with a new device login, in a browser by email or with a passkey. Then repeat the request.
+         */
         Reauthenticate: {
             /**
-             * @description Always `error`. Clients of the messages dialect recognize an error by it.
+             * @description Always `error`.
              * @enum {string}
              */
             type: "error";
@@ -2453,6 +2456,8 @@ export interface components {
                  */
                 message: string;
             };
+            /** @description Where to sign in again. */
+            auth: components["schemas"]["LoginRoutes"];
         };
         RefreshTokens: {
             /** @description The email address of the account that the token belongs to. */

@@ -47,7 +47,9 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   reauthenticate: {
     status: 403,
     type: 'permission_error',
-    message: 'This needs a sign-in that is at most 15 minutes old. Sign in again, then repeat the request.',
+    message:
+      'This needs a sign-in that is at most 15 minutes old. Sign in again (svc login, or in a browser the page in ' +
+      'auth.page), then repeat the request.',
     permanent: true,
   },
   not_invited: {
