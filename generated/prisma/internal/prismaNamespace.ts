@@ -1858,6 +1858,7 @@ export const ModelScalarFieldEnum = {
   id: 'id',
   displayName: 'displayName',
   owner: 'owner',
+  aliases: 'aliases',
   backendModel: 'backendModel',
   upstreamModel: 'upstreamModel',
   certified: 'certified',
