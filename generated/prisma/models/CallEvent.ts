@@ -53,8 +53,10 @@ export type CallEventMinAggregateOutputType = {
   at: Date | null
   requestId: string | null
   accountId: string | null
+  serviceAccount: string | null
   team: string | null
   deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string | null
   model: string | null
@@ -75,8 +77,10 @@ export type CallEventMaxAggregateOutputType = {
   at: Date | null
   requestId: string | null
   accountId: string | null
+  serviceAccount: string | null
   team: string | null
   deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string | null
   model: string | null
@@ -97,8 +101,10 @@ export type CallEventCountAggregateOutputType = {
   at: number
   requestId: number
   accountId: number
+  serviceAccount: number
   team: number
   deviceSessionId: number
+  keyId: number
   sessionId: number
   style: number
   model: number
@@ -141,8 +147,10 @@ export type CallEventMinAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
@@ -163,8 +171,10 @@ export type CallEventMaxAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
@@ -185,8 +195,10 @@ export type CallEventCountAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
@@ -294,8 +306,10 @@ export type CallEventGroupByOutputType = {
   at: Date
   requestId: string
   accountId: string
+  serviceAccount: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string
   model: string
@@ -339,8 +353,10 @@ export type CallEventWhereInput = {
   at?: Prisma.DateTimeFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringFilter<"CallEvent"> | string
   accountId?: Prisma.UuidFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   team?: Prisma.StringFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
@@ -361,8 +377,10 @@ export type CallEventOrderByWithRelationInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   team?: Prisma.SortOrder
-  deviceSessionId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
+  keyId?: Prisma.SortOrderInput | Prisma.SortOrder
   sessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -386,8 +404,10 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   at?: Prisma.DateTimeFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringFilter<"CallEvent"> | string
   accountId?: Prisma.UuidFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   team?: Prisma.StringFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
@@ -408,8 +428,10 @@ export type CallEventOrderByWithAggregationInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   team?: Prisma.SortOrder
-  deviceSessionId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
+  keyId?: Prisma.SortOrderInput | Prisma.SortOrder
   sessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -438,8 +460,10 @@ export type CallEventScalarWhereWithAggregatesInput = {
   at?: Prisma.DateTimeWithAggregatesFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   accountId?: Prisma.UuidWithAggregatesFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   team?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidWithAggregatesFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableWithAggregatesFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableWithAggregatesFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   style?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   model?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
@@ -460,8 +484,10 @@ export type CallEventCreateInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
@@ -482,8 +508,10 @@ export type CallEventUncheckedCreateInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
@@ -504,8 +532,10 @@ export type CallEventUpdateInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -526,8 +556,10 @@ export type CallEventUncheckedUpdateInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -548,8 +580,10 @@ export type CallEventCreateManyInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
@@ -570,8 +604,10 @@ export type CallEventUpdateManyMutationInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -592,8 +628,10 @@ export type CallEventUncheckedUpdateManyInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -614,8 +652,10 @@ export type CallEventCountOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -646,8 +686,10 @@ export type CallEventMaxOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -668,8 +710,10 @@ export type CallEventMinOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -706,8 +750,10 @@ export type CallEventSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
@@ -728,8 +774,10 @@ export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
@@ -750,8 +798,10 @@ export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
@@ -772,8 +822,10 @@ export type CallEventSelectScalar = {
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
@@ -788,7 +840,7 @@ export type CallEventSelectScalar = {
   cachedTokens?: boolean
 }
 
-export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "team" | "deviceSessionId" | "sessionId" | "style" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
+export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "style" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
 
 export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "CallEvent"
@@ -801,12 +853,26 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
      * The id of the call, also in the log.
      */
     requestId: string
+    /**
+     * The account of a person, or a service account.
+     */
     accountId: string
+    /**
+     * `service:NAME` for a service account; null for a person.
+     */
+    serviceAccount: string | null
     /**
      * `@organization/name`.
      */
     team: string
-    deviceSessionId: string
+    /**
+     * Null for a call with an API key.
+     */
+    deviceSessionId: string | null
+    /**
+     * The API key of the call; null for a call with an access token.
+     */
+    keyId: string | null
     /**
      * The client's id of one run of an agent.
      */
@@ -1254,8 +1320,10 @@ export interface CallEventFieldRefs {
   readonly at: Prisma.FieldRef<"CallEvent", 'DateTime'>
   readonly requestId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly accountId: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly serviceAccount: Prisma.FieldRef<"CallEvent", 'String'>
   readonly team: Prisma.FieldRef<"CallEvent", 'String'>
   readonly deviceSessionId: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly keyId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly sessionId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly style: Prisma.FieldRef<"CallEvent", 'String'>
   readonly model: Prisma.FieldRef<"CallEvent", 'String'>
