@@ -73,6 +73,7 @@ export async function startGateway({
     },
     recordEvent: (event) => void events.push(event),
     applyDirectory: async () => null,
+    countDirectory: async () => null,
     close: async () => {},
   }
   const contract = readContract()
