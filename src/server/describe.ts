@@ -27,7 +27,8 @@ export function findDirectoryWarnings(config: Config, counts: DirectoryCounts | 
     config.role !== 'control-plane' &&
       countBackends(config, counts) === 0 &&
       'No backend is configured: every model call is refused. Set SVC_VENDORA_UPSTREAM_URL, ' +
-        'SVC_VENDORB_UPSTREAM_URL, SVC_VENDORC_UPSTREAM_URL or SVC_LOCAL_ENGINE_URL, or list backends in the directory file.',
+        'SVC_VENDORB_UPSTREAM_URL, SVC_VENDORC_UPSTREAM_URL or SVC_LOCAL_ENGINE_URL, or list ' +
+        'backends in the directory file.',
   ]
   return warnings.filter((warning) => warning !== false)
 }

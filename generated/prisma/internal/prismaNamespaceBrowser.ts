@@ -138,6 +138,7 @@ export const ModelScalarFieldEnum = {
   id: 'id',
   displayName: 'displayName',
   owner: 'owner',
+  aliases: 'aliases',
   backendModel: 'backendModel',
   upstreamModel: 'upstreamModel',
   certified: 'certified',
