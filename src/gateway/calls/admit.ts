@@ -2,7 +2,7 @@ import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import type { StreamLimit, StreamSlot } from '../limits.ts'
+import type { StreamLimit, StreamSlot } from '../limits/streams.ts'
 import { pickModel } from '../models/rules.ts'
 import type { FindTeam, ModelTeam } from '../models/rules.ts'
 import { judgeAlternatives } from './alternatives.ts'
@@ -44,7 +44,7 @@ export async function admit(
   const refusal = team && judgeAlternatives(team, req.body)
   if (refusal) return refusal
   const wantsStream = req.body.stream === true
-  const slot = wantsStream ? streamLimit.take(ipOf(req)) : null
+  const slot = wantsStream ? await streamLimit.take(caller, ipOf(req)) : null
   if (slot instanceof ApiError) return slot
   return { operation, requestId: req.id, caller, sessionId: sessionIdOf(req.headers), model, wantsStream, slot }
 }
