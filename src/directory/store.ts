@@ -53,7 +53,8 @@ export function directoryStore(db: PrismaClient) {
         return { organization: organization.name, name, defaultModel, models: own }
       })
       const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
-      return withTeams(teams, backends.map(toBackend))
+      const named = await db.model.findMany({ select: { id: true, aliases: true } })
+      return withTeams(teams, named, backends.map(toBackend))
     },
   }
 }

@@ -11,7 +11,7 @@ type Needs = {
   readonly log: Logger
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   readonly writeErrorPage: WriteErrorPage
-  /** The addresses of sign-in, which an `authenticate_first` error names. */
+  /** The addresses of sign-in, which the errors `authenticate_first` and `reauthenticate` name. */
   readonly loginRoutes: { readonly deviceStart: string; readonly page: string }
 }
 
@@ -37,11 +37,13 @@ export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, login
   }
 }
 
-/** The error envelope; an `authenticate_first` error also says where to sign in. */
+/** The error envelope; an error that a sign-in solves also says where to sign in. */
 function toBody({ code, message }: ApiError, loginRoutes: Needs['loginRoutes']) {
   const body = { type: 'error', error: { type: ERRORS[code].type, code, message } }
-  return code === 'authenticate_first' ? { ...body, auth: loginRoutes } : body
+  return SOLVED_BY_SIGN_IN.has(code) ? { ...body, auth: loginRoutes } : body
 }
+
+const SOLVED_BY_SIGN_IN: ReadonlySet<string> = new Set(['authenticate_first', 'reauthenticate'])
 
 function writeHeaders(res: Response, error: ApiError): void {
   const { status, permanent } = ERRORS[error.code]

@@ -37,6 +37,15 @@ describe('a stream limit', () => {
     expect(isTaken(await limit.take(ADA, OFFICE))).toBe(true)
   })
 
+  it('counts each API key for itself, apart from the account that owns it', async () => {
+    const limit = makeStreamLimit({ perCaller: 1, perAddress: 0, leases: null })
+    const withKey = (id: string): Caller => ({ ...ADA, key: { id, models: null, serviceAccount: null } })
+    for (const caller of [ADA, withKey('1'), withKey('2')]) expect(isTaken(await limit.take(caller, OFFICE))).toBe(true)
+    expect(await limit.take(withKey('1'), OFFICE)).toMatchObject({
+      message: expect.stringContaining('of your API key'),
+    })
+  })
+
   it('of 0 refuses nothing', async () => {
     const limit = makeStreamLimit({ perCaller: 0, perAddress: 0, leases: null })
     for (let stream = 0; stream < 100; stream += 1) expect(isTaken(await limit.take(ADA, OFFICE))).toBe(true)

@@ -23,8 +23,9 @@ export function limitCallers(callers: RateLimit, addresses: RateLimit): RequestH
     const waitSeconds = caller ? await callers.tryTake(limitKeyOf(caller)) : 0
     if (waitSeconds > 0) {
       await addresses.refund(networkKey(ipOf(req)))
+      const holder = caller?.key ? 'API key' : 'account'
       throw new ApiError('rate_limited', {
-        message: 'Your account has made too many requests. Wait for the seconds in Retry-After.',
+        message: `Your ${holder} has made too many requests. Wait for the seconds in Retry-After.`,
         retryAfterSeconds: waitSeconds,
       })
     }
@@ -32,7 +33,7 @@ export function limitCallers(callers: RateLimit, addresses: RateLimit): RequestH
   }
 }
 
-/** The key under which the requests and streams of a caller are counted. */
-export function limitKeyOf({ accountId }: Caller): string {
-  return `account:${accountId}`
+/** The key under which the requests and streams of a caller are counted: its API key, else its account. */
+export function limitKeyOf({ accountId, key }: Caller): string {
+  return key ? `key:${key.id}` : `account:${accountId}`
 }

@@ -63,7 +63,7 @@ export function makeStreamLimit({ perCaller, perAddress, leases }: Needs): Strea
   return {
     async take(caller, ip) {
       const counters = [
-        { key: limitKeyOf(caller), max: perCaller, ofWhom: 'of your account' },
+        { key: limitKeyOf(caller), max: perCaller, ofWhom: caller.key ? 'of your API key' : 'of your account' },
         { key: `address:${networkKey(ip)}`, max: perAddress, ofWhom: 'from your address' },
       ]
       const taken = await take(counters.filter(({ max }) => max > 0))

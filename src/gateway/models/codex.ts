@@ -1,16 +1,19 @@
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { WORKER_NAME } from '../../kernel/backend-name.ts'
 
+/** A model under one of its names. */
+type Entry = { readonly name: string; readonly model: SnapshotModel }
+
 /**
  * Writes `ModelInfo` of Codex's protocol crate: every required member, and no capability that is not known. `position`
  * is the place of the model in the list.
  */
-export function toCodexModel(model: SnapshotModel, position: number) {
-  const { id, displayName, contextWindow, caps } = model
+export function toCodexModel({ name, model }: Entry, position: number) {
+  const { displayName, contextWindow, caps } = model
   const levels = EFFORTS.filter(({ effort }) => caps.efforts?.includes(effort))
   const defaultLevel = levels.find(({ effort }) => effort === 'medium') ?? levels[0]
   return {
-    slug: id,
+    slug: name,
     display_name: displayName,
     description: null,
     ...(defaultLevel && { default_reasoning_level: defaultLevel.effort }),
