@@ -1028,6 +1028,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/backends": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List backends
+         * @description Lists the backends of this gateway process, with their states. Only for admins of a team.
+         */
+        get: operations["listBackends"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1289,8 +1309,37 @@ export interface components {
             /** @description `none`, as for the token endpoint. */
             revocation_endpoint_auth_methods_supported: string[];
         };
+        /** @description A server that model calls go to, as this gateway process knows it. */
+        Backend: {
+            name: components["schemas"]["ServedBy"];
+            /**
+             * @description `vendor`: a service with models of its own. `engine`: an inference server of the operator.
+             * @enum {string}
+             */
+            kind: "vendor" | "engine";
+            /** @description The dialects in which it can be called. Calls in others are translated. */
+            dialects: ("chat" | "responses" | "messages")[];
+            state: components["schemas"]["BackendState"];
+            breaker: components["schemas"]["BreakerState"];
+            /** @description Null: none since this process has started. */
+            lastError: components["schemas"]["BackendError"] | null;
+        };
+        /** @description The last failure of a backend. */
+        BackendError: {
+            /** Format: date-time */
+            at: string;
+            /** @description The backend's status, or `unreachable`, `timeout`, `failed` (the connection broke) or `cut` (the answer broke off). */
+            result: string;
+        };
+        BackendList: {
+            backends: components["schemas"]["Backend"][];
+        };
+        /** @enum {string} */
+        BackendState: "not_configured" | "unavailable" | "unhealthy" | "ready";
         /** @description Bytes as base64url (RFC 4648, section 5). */
         Base64Url: string;
+        /** @enum {string} */
+        BreakerState: "closed" | "open" | "half_open";
         /** @description A whole chat completion. */
         ChatCompletion: {
             id: string;
@@ -2926,7 +2975,12 @@ export type AuthenticatorSelection = components['schemas']['AuthenticatorSelecti
 export type AuthenticatorTransport = components['schemas']['AuthenticatorTransport'];
 export type AuthorizationPending = components['schemas']['AuthorizationPending'];
 export type AuthorizationServer = components['schemas']['AuthorizationServer'];
+export type Backend = components['schemas']['Backend'];
+export type BackendError = components['schemas']['BackendError'];
+export type BackendList = components['schemas']['BackendList'];
+export type BackendState = components['schemas']['BackendState'];
 export type Base64Url = components['schemas']['Base64Url'];
+export type BreakerState = components['schemas']['BreakerState'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatCompletionChoice = components['schemas']['ChatCompletionChoice'];
 export type ChatCompletionChunk = components['schemas']['ChatCompletionChunk'];
@@ -7423,6 +7477,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -7626,6 +7685,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -7836,6 +7900,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -8050,6 +8119,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -8248,6 +8322,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -8446,6 +8525,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -8655,6 +8739,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -8859,6 +8948,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -9062,6 +9156,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
@@ -9268,6 +9367,11 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
+                    /**
+                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
+                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
+                     */
+                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
@@ -9605,6 +9709,109 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listBackends: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backends with their current state. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "backends": [
+                     *         {
+                     *           "name": "vendorb",
+                     *           "kind": "vendor",
+                     *           "dialects": [
+                     *             "messages"
+                     *           ],
+                     *           "state": "ready",
+                     *           "breaker": "open",
+                     *           "lastError": {
+                     *             "at": "2026-11-21T10:00:00Z",
+                     *             "result": "529"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BackendList"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */

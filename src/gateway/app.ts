@@ -6,6 +6,8 @@ import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { openBackends } from './backends/backends.ts'
+import { backendHandlers } from './backends/routes.ts'
+import { openSessionAffinity } from './calls/affinity.ts'
 import { callHandlers } from './calls/handle.ts'
 import type { Deployment } from './deployment.ts'
 import { makeEdge } from './edge.ts'
@@ -72,12 +74,14 @@ export function openGateway(needs: Needs): Gateway {
   const findTeam = ({ team }: Caller) => deployment.findTeam(team)
   const handlers = {
     ...modelHandlers({ findTeam }),
+    ...backendHandlers({ backends }),
     ...workerHandlers({ findTeam, worker: backends.worker }),
     ...callHandlers({
       findTeam,
       streamLimit,
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
+      affinity: openSessionAffinity(),
       watchSession: deployment.watchSession,
       recordEvent(event) {
         countCall?.(event)

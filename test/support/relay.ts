@@ -73,6 +73,9 @@ export async function startRelay(
       res,
       {
         dialect: DIALECTS[dialect],
+        backendDialect: DIALECTS[dialect],
+        keepsErrors: false,
+        onAnswer: () => {},
         wantsStream: true,
         rewrite: null,
         keepAlive: makeStreamKeepAlive(15_000),

@@ -1,8 +1,11 @@
+import type { Clock } from '../../kernel/clock.ts'
+import { random } from '../../kernel/random.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { openBackendPool } from './backend.ts'
 import type { Backend, BackendDialects, BackendHealth, Timeouts } from './backend.ts'
+import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 
 export type UpstreamSettings = {
@@ -13,8 +16,11 @@ export type UpstreamSettings = {
 
 type Service = Pick<Backend, 'name' | 'credential'> & { readonly url: URL; readonly dialects: readonly Dialect[] }
 
+export type UpstreamNeeds = Timeouts & { readonly clock: Clock }
+
 /** A vendor's service. */
-export function openUpstream({ name, url, credential, dialects }: Service, timeouts: Timeouts): Backend {
+export function openUpstream({ name, url, credential, dialects }: Service, needs: UpstreamNeeds): Backend {
+  const { canConnect, ...connections } = openBackendPool(url, needs)
   return {
     name,
     kind: 'vendor',
@@ -22,14 +28,15 @@ export function openUpstream({ name, url, credential, dialects }: Service, timeo
     credential,
     dialects: fixedDialects(dialects),
     health: ASSUMED_READY,
+    condition: openCondition({ canConnect, random, clock: needs.clock }),
     maxTokens: null,
-    ...openBackendPool(url, timeouts),
+    ...connections,
   }
 }
 
 /** Dialects that are known from the configuration. */
 export function fixedDialects(dialects: readonly Dialect[]): BackendDialects {
-  return { certain: dialects, speaks: (dialect) => dialects.includes(dialect), forget: () => {} }
+  return { certain: dialects, known: () => dialects, speaks: (dialect) => dialects.includes(dialect), forget: () => {} }
 }
 
 /** Vendors have nothing to ask that costs nothing. */

@@ -1,12 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { planCall, planServed } from '../plan/plan.ts'
+import { planCall } from '../plan/plan.ts'
+import { planServed } from '../plan/served.ts'
 import { admit } from './admit.ts'
 import type { Admission, AdmitNeeds } from './admit.ts'
 import { tryInOrder } from './attempts.ts'
 import type { AttemptNeeds } from './attempts.ts'
 import { findCandidates } from './candidates.ts'
+import { chooseEnding, sendEnding } from './ending.ts'
 import { sendEstimate } from './estimate.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
@@ -30,12 +32,15 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
     const hasServe = admission.model.serve.length > 0
-    const plan = hasServe ? planServed(operation, candidates) : planCall(operation, candidates)
+    const plan = hasServe
+      ? planServed(operation, candidates, needs.affinity.find(admission))
+      : planCall(operation, candidates)
     if (plan === 'not_supported' && hasServe && operation.isCount) return sendEstimate(req.body, res)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
-    const { attempts, refusal } = await tryInOrder(needs, admission, plan, req, res)
-    recordEnd(needs, admission, attempts)
-    if (refusal) throw refusal
+    const tried = await tryInOrder(needs, admission, plan, req, res)
+    const ending = chooseEnding(tried, needs.clock.now())
+    recordEnd(needs, admission, tried.attempts, ending.by)
+    sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()
   }

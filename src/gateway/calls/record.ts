@@ -1,6 +1,8 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import { isFailure, resultOf } from '../exchange/outcome.ts'
+import { isFailure } from '../exchange/outcome.ts'
+import type { Outcome } from '../exchange/outcome.ts'
+import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
 
@@ -11,39 +13,52 @@ export type RecordNeeds = {
   readonly log: Logger
 }
 
-/** Reports that a request of a call is about to be sent; returns the time. Only calls of a session have this event. */
-export function recordStart({ recordEvent, clock }: RecordNeeds, admission: Admission, backend: string): Date {
-  const at = clock.now()
-  if (admission.sessionId !== null) {
-    recordEvent({ kind: 'started', at, call: toFacts(admission, backend), result: null })
-  }
-  return at
+/** Reports that the first request of a call is sent to this backend. Only calls of a session have this event. */
+export function recordStart({ recordEvent }: RecordNeeds, admission: Admission, backend: string, at: Date): void {
+  if (admission.sessionId === null) return
+  recordEvent({ kind: 'started', at, call: toFacts(admission, backend), result: null })
 }
 
-/** Reports how a call ended: its last attempt in an event, every failure of a backend in the log. */
+/**
+ * Reports how a call ended: an event with the attempt that the caller's answer is from, and every failure of a backend
+ * in the log.
+ */
 export function recordEnd(
   { recordEvent, clock, log }: RecordNeeds,
   admission: Admission,
   attempts: readonly Attempt[],
+  by: Attempt | null,
 ): void {
-  for (const { backend, outcome } of attempts) {
-    const facts = { requestId: admission.requestId, model: admission.model.id, servedBy: backend }
-    if (isFailure(outcome)) log.warn({ ...facts, ...outcome }, 'call.upstream_failed')
-    if (outcome.refusal?.code === 'upstream_refused_credential') {
-      log.warn({ ...facts, status: outcome.status }, 'call.credential_refused')
-    }
-  }
+  const { requestId, model } = admission
+  for (const { backend, outcome } of attempts)
+    logAttempt(log, { requestId, model: model.id, servedBy: backend }, outcome)
+  const tried = attempts.map(toTried)
+  if (tried.length > 1) log.info({ requestId, model: model.id, attempts: writeAttempts(tried) }, 'call.retried')
   const [first] = attempts
-  const last = attempts.at(-1)
+  const answering = by ?? attempts.at(-1)
   // A call that no backend could be asked has no events.
-  if (!first || !last) return
-  const { kind, status, firstByteMs } = last.outcome
+  if (!first || !answering) return
+  const { kind, status, firstByteMs } = answering.outcome
   const at = clock.now()
   const durationMs = at.getTime() - first.sentAt.getTime()
-  const tried = attempts.map(({ backend, outcome }) => ({ backend, result: resultOf(outcome) }))
-  const result = { attempts: tried, outcome: kind, status, firstByteMs, durationMs, usage: last.usage }
+  const result = { attempts: tried, outcome: kind, status, firstByteMs, durationMs, usage: answering.usage }
   const isFinished = kind === 'whole' && status !== null && status < 400
-  recordEvent({ kind: isFinished ? 'finished' : 'failed', at, call: toFacts(admission, last.backend), result })
+  recordEvent({ kind: isFinished ? 'finished' : 'failed', at, call: toFacts(admission, answering.backend), result })
+}
+
+function logAttempt(log: Logger, facts: object, outcome: Outcome): void {
+  const { kept, ...ending } = outcome
+  if (isFailure(outcome)) log.warn({ ...facts, ...ending }, 'call.upstream_failed')
+  if (outcome.refusal?.code === 'upstream_refused_credential') {
+    log.warn({ ...facts, status: outcome.status }, 'call.credential_refused')
+  } else if (isOperatorsFault(outcome)) {
+    log.warn({ ...facts, status: outcome.status }, 'call.backend_refused')
+  }
+}
+
+/** The backend refused the service's account or does not know the model, and the next one was tried. */
+function isOperatorsFault({ kept }: Outcome): boolean {
+  return kept !== null && [402, 403, 404].includes(kept.answer.status)
 }
 
 function toFacts(admission: Admission, servedBy: string): CallFacts {

@@ -74,6 +74,12 @@ export function toNoAnswer(error: Error): NoAnswer {
   return UNREACHABLE.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_') ? 'unreachable' : 'failed'
 }
 
+/** Classifies an error of the HTTP client after a request has been written: the backend may have got it. */
+export function toNoAnswerAfterSending(error: Error): NoAnswer {
+  const kind = toNoAnswer(error)
+  return kind === 'unreachable' ? 'failed' : kind
+}
+
 /** Returns one word about an error for the log. Its message could contain addresses and bytes of the other side. */
 export function reasonOf(error: Error): string {
   return codeOf(error) || error.name

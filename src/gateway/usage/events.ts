@@ -3,9 +3,11 @@
  * that was refused before it was sent has no event; the request log has it. Calls of a session also have an event for
  * their start, so that people who watch the session see a call while it runs.
  */
+import type { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Usage } from '../dialects/usage-scanner.ts'
+import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 
 /** What is known of a call when it is sent. */
@@ -21,12 +23,18 @@ export type CallFacts = {
   readonly servedBy: string
 }
 
-/** One backend that a call was sent to. */
+/** One backend that a call was sent to. `refusal`: what the caller gets where there is no answer. */
 export type Attempt = {
   readonly backend: string
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage
+  readonly refusal: ApiError | null
+}
+
+/** An attempt as events and headers name it. */
+export function toTried({ backend, outcome }: Attempt): TriedBackend {
+  return { backend, result: resultOf(outcome) }
 }
 
 /** A backend that was tried, and its answer in one word: a status, or why there was none. */

@@ -1,0 +1,101 @@
+import type { Clock } from '../../kernel/clock.ts'
+import { isFailure, resultOf } from '../exchange/outcome.ts'
+import type { Outcome } from '../exchange/outcome.ts'
+import { afterFailure, afterStart, afterSuccess, CLOSED, isTripped } from './breaker.ts'
+import type { Breaker } from './breaker.ts'
+
+/** What calls have found out about a backend, in this process. */
+export type Condition = {
+  /** False after a failure to connect, until a connection works. */
+  isReachable(): boolean
+  /** Its circuit breaker is open, so the other backends of a plan are asked first. */
+  isTripped(): boolean
+  /** A call is about to be sent. */
+  noteStart(): void
+  /** The answer that the caller gets has begun. */
+  noteAnswer(): void
+  /** A call has ended. */
+  noteEnd(outcome: Outcome): void
+  show(): ShownCondition
+  /** Stops the probes. */
+  close(): void
+}
+
+export type ShownCondition = {
+  readonly breaker: Breaker['kind']
+  /** The last failure: the backend's status, or why there was no answer. Null: none since the start. */
+  readonly lastError: { readonly at: Date; readonly result: string } | null
+}
+
+type Needs = {
+  /** Whether a connection can be made. Null: nothing is remembered, because the backend has probes of its own. */
+  readonly canConnect: (() => Promise<boolean>) | null
+  /** A random number from 0 to 1. */
+  readonly random: () => number
+  readonly clock: Clock
+}
+
+/** How long a failure to connect is remembered before a probe. */
+const PROBE_EVERY_MS = 15_000
+
+/**
+ * Watches a backend through its calls. A failure to connect is remembered, so that the next call does not wait for the
+ * same timeout, and probes in the background find out when it is over.
+ */
+export function openCondition({ canConnect, random, clock }: Needs): Condition {
+  let breaker = CLOSED
+  let isReachable = true
+  let timer: NodeJS.Timeout | null = null
+  let lastError: ShownCondition['lastError'] = null
+
+  function noteUnreachable(): void {
+    if (!canConnect) return
+    isReachable = false
+    timer ??= setTimeout(() => void probe(canConnect), PROBE_EVERY_MS).unref()
+  }
+
+  async function probe(connect: () => Promise<boolean>): Promise<void> {
+    const works = await connect()
+    if (timer === null) return
+    timer = null
+    if (works) isReachable = true
+    else noteUnreachable()
+  }
+
+  function noteReached(): void {
+    isReachable = true
+    if (timer) clearTimeout(timer)
+    timer = null
+  }
+
+  return {
+    isReachable: () => isReachable,
+    isTripped: () => isTripped(breaker, performance.now()),
+    noteStart: () => void (breaker = afterStart(breaker, performance.now())),
+    noteAnswer() {
+      breaker = afterSuccess(breaker)
+      if (!isReachable) noteReached()
+    },
+    noteEnd(outcome) {
+      if (outcome.kind === 'unreachable') noteUnreachable()
+      else if (outcome.status !== null && !isReachable) noteReached()
+      if (!isBad(outcome)) return
+      breaker = afterFailure(breaker, performance.now(), random())
+      lastError = { at: clock.now(), result: resultOf(outcome) }
+    },
+    show: () => ({ breaker: breaker.kind, lastError }),
+    close() {
+      if (timer) clearTimeout(timer)
+      timer = null
+    },
+  }
+}
+
+/** Whether the backend failed or was busy. Errors about one request or one model say nothing about the next call. */
+function isBad(outcome: Outcome): boolean {
+  const { status, refusal } = outcome
+  if (isFailure(outcome) || refusal?.code === 'upstream_refused_credential') return true
+  return status === 429 || (status !== null && status >= 500 && status !== NOT_IMPLEMENTED)
+}
+
+const NOT_IMPLEMENTED = 501

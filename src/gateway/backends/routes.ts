@@ -1,0 +1,57 @@
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf } from '../../http/request.ts'
+import type { Backend } from './backend.ts'
+import type { Backends } from './backends.ts'
+
+/** The handler of the list of backends, which shows nothing of their addresses and credentials. */
+export function backendHandlers({ backends }: { readonly backends: Backends }): Handlers<'listBackends'> {
+  return {
+    async listBackends(req, res) {
+      if (callerOf(req).role !== 'admin') {
+        throw new ApiError('forbidden', { message: 'Only admins of a team can list the backends.' })
+      }
+      const workerState = await findWorkerState(backends)
+      const shown = backends.list().map((backend) => {
+        return toShown(backend, backend.name === backends.worker?.name ? workerState : stateOf(backend))
+      })
+      const unusable = backends.listUnusable().map(({ name, dialects }) => {
+        return { ...NEVER_CALLED, name, dialects: [...dialects] }
+      })
+      res.status(200).json({ backends: [...shown, ...unusable].toSorted((a, b) => (a.name < b.name ? -1 : 1)) })
+    },
+  }
+}
+
+type State = 'not_configured' | 'unavailable' | 'unhealthy' | 'ready'
+
+/** The worker is asked, because its state may be older than the last call. */
+async function findWorkerState({ worker }: Backends): Promise<State> {
+  const found = await worker?.checkModels()
+  if (!found) return 'not_configured'
+  return found.kind === 'listed' ? 'ready' : found.kind
+}
+
+function stateOf({ condition }: Backend): State {
+  return condition.isReachable() ? 'ready' : 'unavailable'
+}
+
+function toShown({ name, kind, dialects, condition }: Backend, state: State) {
+  const { breaker, lastError } = condition.show()
+  return {
+    name,
+    kind,
+    dialects: [...dialects.known()],
+    state,
+    breaker,
+    lastError: lastError && { at: lastError.at.toISOString(), result: lastError.result },
+  }
+}
+
+/** A backend of the directory whose credential is missing on this gateway. */
+const NEVER_CALLED = {
+  kind: 'vendor' as const,
+  state: 'not_configured' as const,
+  breaker: 'closed' as const,
+  lastError: null,
+}

@@ -1,0 +1,70 @@
+import type { ServerResponse } from 'node:http'
+import { ApiError, ERRORS } from '../../http/errors.ts'
+import { headersOf, writeWhole } from '../exchange/answer.ts'
+import type { KeptAnswer } from '../exchange/answer.ts'
+import { judgedStatusOf } from '../exchange/outcome.ts'
+import { chooseAnswer, findRetryAfter, readRetryAfter } from '../plan/best-answer.ts'
+import type { FailedAnswer } from '../plan/best-answer.ts'
+import { toTried, writeAttempts } from '../usage/events.ts'
+import type { Attempt } from '../usage/events.ts'
+import type { TriedSteps } from './attempts.ts'
+
+/** How a call ends. */
+export type Ending = {
+  /** The attempt whose answer the caller gets; null: it gets none of a backend. */
+  readonly by: Attempt | null
+  /** What the caller still has to get; null: it has got its answer, or has left. */
+  readonly answer: KeptAnswer | ApiError | null
+}
+
+/** Chooses what the caller gets: the answer that it already has, or the most useful one of the backends that failed. */
+export function chooseEnding({ attempts, refusals }: TriedSteps, now: Date): Ending {
+  const last = attempts.at(-1)
+  if (last && (last.outcome.answered || last.outcome.kind === 'left')) return { by: last, answer: null }
+  if (last?.outcome.kind === 'ended') return { by: last, answer: last.refusal }
+  const failed = [...attempts.flatMap((attempt) => toFailed(attempt, now)), ...refusals.map(toRefused)]
+  const chosen = chooseAnswer(failed)
+  if (!chosen) return { by: null, answer: new ApiError('model_unavailable') }
+  const { by, answer } = chosen
+  return { by, answer: answer instanceof ApiError ? answer : withRetryAfter(answer, findRetryAfter(failed)) }
+}
+
+type Failed = FailedAnswer & { readonly by: Attempt | null; readonly answer: KeptAnswer | ApiError }
+
+function toFailed(by: Attempt, now: Date): readonly Failed[] {
+  const { outcome, refusal } = by
+  const status = judgedStatusOf(outcome)
+  if (refusal) {
+    const isError = status !== null && status >= 400
+    return [{ by, answer: refusal, status: isError ? status : ERRORS[refusal.code].status, retryAfterSeconds: null }]
+  }
+  const { kept } = outcome
+  if (!kept) return []
+  const retryAfterSeconds = readRetryAfter(headersOf(kept)['retry-after'], now)
+  return [{ by, answer: kept, status: kept.answer.status, retryAfterSeconds }]
+}
+
+function toRefused(answer: ApiError): Failed {
+  return { by: null, answer, status: ERRORS[answer.code].status, retryAfterSeconds: null }
+}
+
+function withRetryAfter(kept: KeptAnswer, seconds: number | null): KeptAnswer {
+  const { status } = kept.answer
+  const headers = headersOf(kept)
+  if (seconds === null || (status !== 429 && status < 500) || headers['retry-after'] === String(seconds)) return kept
+  const { 'retry-after-ms': _dropped, ...others } = headers
+  return { ...kept, head: { ...kept.head, headers: { ...others, 'retry-after': String(seconds) } } }
+}
+
+/** A caller that does not read an error for this long is disconnected. */
+const MAX_UNREAD_MS = 60_000
+
+/** Gives the caller what it still has to get. A refusal is thrown. */
+export function sendEnding(res: ServerResponse, { by, answer }: Ending, attempts: readonly Attempt[]): void {
+  if (!answer) return
+  if (by) res.setHeader('x-svc-served-by', by.backend)
+  else res.removeHeader('x-svc-served-by')
+  if (attempts.length > 1) res.setHeader('x-svc-attempts', writeAttempts(attempts.map(toTried)))
+  if (answer instanceof ApiError) throw answer
+  writeWhole(res, answer, MAX_UNREAD_MS)
+}

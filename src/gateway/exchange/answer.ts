@@ -1,0 +1,58 @@
+/** Answers of a backend, and how they are written to the caller. */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { toCallerHeaders } from './headers.ts'
+import type { HeaderOptions } from './headers.ts'
+
+/** The head of a backend's answer; header names in lower case. */
+export type AnswerHead = { readonly status: number; readonly headers: IncomingHttpHeaders }
+
+/** An answer that is not a stream. */
+export type WholeAnswer = {
+  readonly status: number
+  readonly body: Buffer
+  /** The content type, where it differs from the backend's. */
+  readonly contentType?: string
+  /** Headers where the backend sent none. */
+  readonly defaults?: Readonly<Record<string, string>>
+}
+
+/** A whole answer as the caller would get it. */
+export type KeptAnswer = {
+  readonly head: AnswerHead
+  readonly answer: WholeAnswer
+  readonly headerOptions: HeaderOptions | null
+}
+
+/** An answer up to this size fits into the buffers of a connection, whether the caller reads it or not. */
+const MAX_BUFFERED_BYTES = 16 * 1024
+
+/** Writes the head of the caller's answer: what may cross of the backend's head, and `more`. */
+export function writeHead(
+  res: ServerResponse,
+  { status, headers }: AnswerHead,
+  more: OutgoingHttpHeaders,
+  options: HeaderOptions | null,
+): void {
+  res.writeHead(status, { ...toCallerHeaders(headers, res, options ?? undefined), ...more })
+}
+
+/** The headers of a kept answer, with its defaults. */
+export function headersOf({ head, answer }: KeptAnswer): IncomingHttpHeaders {
+  const { contentType, defaults } = answer
+  return contentType === undefined ? head.headers : { ...defaults, ...head.headers, 'content-type': contentType }
+}
+
+/** Writes a whole answer. A caller that does not read it for the idle timeout is disconnected. */
+export function writeWhole(res: ServerResponse, kept: KeptAnswer, idleTimeoutMs: number): void {
+  const { status, body } = kept.answer
+  const length = status === 204 || status === 304 ? {} : { 'content-length': body.length }
+  writeHead(res, { status, headers: headersOf(kept) }, length, kept.headerOptions)
+  if (body.length > MAX_BUFFERED_BYTES) {
+    res.end(body)
+    // Node closes the connection when the caller does not read for this long.
+    res.setTimeout(idleTimeoutMs)
+  } else {
+    // Node sends the head and a string in one write, but the head and a buffer in two. Latin-1 keeps every byte.
+    res.end(body.toString('latin1'), 'latin1')
+  }
+}

@@ -1,0 +1,101 @@
+import { ApiError } from '../../http/errors.ts'
+import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
+import type { Failure } from '../dialects/failure.ts'
+import { sseDecoder } from '../dialects/sse/decode.ts'
+import type { AnswerHead } from './answer.ts'
+import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
+import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
+import { startStreamRelay } from './stream-relay.ts'
+
+type Needs = {
+  /** The caller's dialect. */
+  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureAnswer'>
+  /** The backend's dialect. */
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent'>
+  readonly rewrite: AnswerRewrite | null
+  readonly keepAlive: StreamKeepAlive
+  readonly keepsErrors: boolean
+}
+
+/** A first event that is larger than this is content and not an error. */
+const MAX_HELD_BYTES = 64 * 1024
+
+/**
+ * Holds a stream back until its first event is there, because vendors report errors in it after a status of 200. The
+ * head is sent with the first event, or when a keep-alive is due.
+ */
+export class StreamOpening implements Relay, SilentStream {
+  readonly #exchange: RelayedExchange
+  readonly #head: AnswerHead
+  readonly #needs: Needs
+  readonly #decoder = sseDecoder()
+  #held: Buffer[] = []
+  #heldBytes = 0
+  #ticks = 0
+
+  constructor(exchange: RelayedExchange, head: AnswerHead, needs: Needs) {
+    this.#exchange = exchange
+    this.#head = head
+    this.#needs = needs
+    needs.keepAlive.add(this)
+  }
+
+  take(chunk: Buffer): void {
+    this.#held.push(chunk)
+    this.#heldBytes += chunk.length
+    if (this.#heldBytes > MAX_HELD_BYTES) return void this.#start()
+    const [first] = this.#decoder.push(chunk)
+    if (!first) return
+    const failure = this.#needs.backendDialect.readErrorEvent(first)
+    if (!failure || !this.#stopsAt(failure)) this.#start()
+  }
+
+  end(): void {
+    this.#start().end()
+  }
+
+  isComplete(): boolean {
+    return false
+  }
+
+  cut(kind: 'cut' | 'ended', failure: StreamFailure, reason: string): void {
+    this.#start().cut(kind, failure, reason)
+  }
+
+  stop(): void {
+    this.#held = []
+    this.#needs.keepAlive.remove(this)
+  }
+
+  tick(): void {
+    if (++this.#ticks >= TICKS_OF_SILENCE) this.#start()
+  }
+
+  #start(): Relay {
+    const held = this.#held
+    this.stop()
+    const relay = startStreamRelay(this.#exchange, this.#head, this.#needs)
+    this.#exchange.relayWith(relay)
+    for (const chunk of held) if (!this.#exchange.isOver) relay.take(chunk)
+    return relay
+  }
+
+  /** Whether the caller does not get this failure as a stream. */
+  #stopsAt(failure: Failure): boolean {
+    const { dialect, keepsErrors, rewrite } = this.#needs
+    if (failure.kind === 'account') {
+      this.#exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
+    } else if (keepsErrors) {
+      const { status, body } = dialect.failureAnswer(failure)
+      const defaults = failure.kind === 'rateLimit' ? { 'retry-after': '1' } : {}
+      const answer = { status, body: Buffer.from(JSON.stringify(body)), contentType: 'application/json', defaults }
+      this.#exchange.keep({ head: this.#head, answer, headerOptions: rewrite })
+    } else return false
+    this.#exchange.abort()
+    return true
+  }
+}
+
+/** The status for which such an event stands. */
+const UNAUTHORIZED = 401

@@ -1,0 +1,37 @@
+/** An error answer that a call could end with. */
+export type FailedAnswer = {
+  readonly status: number
+  /** When the backend says that it may be asked again; null: it does not say. */
+  readonly retryAfterSeconds: number | null
+}
+
+/**
+ * The answer that tells the caller most, when all backends have failed: one that says when to come back, then one about
+ * the request, then those about the operator's settings, then those about the backend. Null without an answer.
+ */
+export function chooseAnswer<Answer extends FailedAnswer>(failed: readonly Answer[]): Answer | null {
+  return failed.toSorted((a, b) => rankOf(a.status) - rankOf(b.status))[0] ?? null
+}
+
+/** The earliest time at which one of the backends may be asked again; null: none says. */
+export function findRetryAfter(failed: readonly FailedAnswer[]): number | null {
+  const seconds = failed.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? [])
+  return seconds.length === 0 ? null : Math.min(...seconds)
+}
+
+function rankOf(status: number): number {
+  if (status === 429) return 0
+  if (OPERATORS_FAULT.has(status)) return 2
+  if (status === 404) return 3
+  return status < 500 ? 1 : 4
+}
+
+const OPERATORS_FAULT: ReadonlySet<number> = new Set([401, 402, 403, 407])
+
+/** Reads the value of `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date. Null when it is neither. */
+export function readRetryAfter(value: string | undefined, now: Date): number | null {
+  if (value === undefined) return null
+  if (/^\d{1,9}$/.test(value)) return Number(value)
+  const at = /[a-z]/i.test(value) ? Date.parse(value) : Number.NaN
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now.getTime()) / 1000))
+}

@@ -1,0 +1,42 @@
+import type { Step } from './plan.ts'
+
+/** A step that was tried. `refused`: the backend cannot be asked, so nothing was sent. `answered`: it was reached. */
+export type Tried = { readonly step: Step; readonly result: 'refused' | 'unreachable' | 'answered' }
+
+/** The maximum number of backends that a call is sent to. */
+export const MAX_ATTEMPTS = 3
+
+/**
+ * The step to try next; null: none. The steps for the time without a network come first while no other backend can be
+ * reached, and are left out otherwise. The last attempt goes to one of them when no attempt before it reached anything.
+ */
+export function chooseNext(steps: readonly Step[], tried: readonly Tried[]): Step | null {
+  const sent = tried.filter(({ result }) => result !== 'refused')
+  if (sent.length >= MAX_ATTEMPTS) return null
+  const resultOf = (step: Step) => tried.find((one) => one.step === step)?.result
+  const left = steps.filter((step) => resultOf(step) === undefined)
+  const forOffline = left.find(({ isOfflineOnly }) => isOfflineOnly)
+  const usual = left.find(({ isOfflineOnly }) => !isOfflineOnly)
+
+  const mayBeReached = (step: Step) =>
+    (resultOf(step) ?? (step.isReachable ? 'answered' : 'unreachable')) !== 'unreachable'
+  const isOffline = steps.every((step) => step.isOfflineOnly || !mayBeReached(step))
+  const isLastChance = tried.length === MAX_ATTEMPTS - 1 && tried.every(({ result }) => result === 'unreachable')
+  return (isOffline || isLastChance ? (forOffline ?? usual) : usual) ?? null
+}
+
+/** The statuses after which the next backend is tried. */
+const NEXT_AFTER: ReadonlySet<number> = new Set([
+  // It is busy or does not work.
+  ...[429, 500, 502, 503, 504, 529],
+  // The operator's fault: the credential, the account or the model's name there.
+  ...[401, 402, 403, 404, 407],
+])
+
+/**
+ * Whether the next backend is tried after an error of this status. Every backend would repeat the others, such as 400,
+ * 413 and 422.
+ */
+export function isTriedElsewhere(status: number): boolean {
+  return NEXT_AFTER.has(status)
+}

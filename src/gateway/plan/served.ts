@@ -1,0 +1,60 @@
+/**
+ * The plan of a model whose backends the directory names. A session stays with the backend that served it, because
+ * prompt caches live there. New sessions are spread over backends of equal rank by their weights.
+ */
+import { chooseDialect, toStep } from './plan.ts'
+import type { Candidate, Placement, Plan, PlannedOperation } from './plan.ts'
+import { scoreOf } from './spread.ts'
+
+/** A backend that the directory names for a model. */
+type Served = Pick<Placement, 'backend' | 'model' | 'rank' | 'weight'> & { readonly when: 'always' | 'offline' }
+
+/** The backends that the directory names for a model, in its order. */
+export function listServed(serve: readonly Served[]): readonly Placement[] {
+  return serve.map(({ when, ...placement }) => ({ ...placement, isOfflineOnly: when === 'offline' }))
+}
+
+/** What decides between backends of equal rank. */
+export type Affinity = {
+  /** The same text gives the same order. */
+  readonly spreadBy: string
+  /** The backend that served the session last; null: none, or there is no session. */
+  readonly servedBy: string | null
+}
+
+/**
+ * The steps of a call: each backend that can do the operation. Those that do not seem to work come last, because what
+ * is known of them may be old. Those for the time without a network come after these.
+ */
+export function planServed(operation: PlannedOperation, candidates: readonly Candidate[], affinity: Affinity): Plan {
+  if (candidates.length === 0) return 'model_unavailable'
+  const able = candidates.flatMap((candidate) => {
+    const dialect = chooseDialect(operation, candidate)
+    // An engine that is not known to do the operation is not tried: the plan may have a backend that can.
+    const isKnown = dialect !== null && (operation.reach !== 'own_dialect' || candidate.dialects.includes(dialect))
+    return isKnown ? [{ ...candidate, dialect }] : []
+  })
+  if (able.length === 0) return 'not_supported'
+  return (able.length === 1 ? able : order(able, affinity)).map(toStep)
+}
+
+type Able = Candidate & { readonly score: number }
+
+function order<Given extends Candidate>(given: readonly Given[], { spreadBy, servedBy }: Affinity): readonly Given[] {
+  const scored = given.map((one) => ({ ...one, score: scoreOf(spreadBy, one) }))
+  const ordered = scored.toSorted((a, b) => tierOf(a) - tierOf(b) || a.rank - b.rank || compareScores(a, b))
+  const kept = ordered.find((one) => one.backend === servedBy && tierOf(one) === 0)
+  return kept ? [kept, ...ordered.filter((one) => one !== kept)] : ordered
+}
+
+function compareScores(a: Able, b: Able): number {
+  return b.score - a.score
+}
+
+/** The higher, the later. */
+function tierOf({ isOfflineOnly, isReachable, isTripped, isReady }: Candidate): number {
+  if (isOfflineOnly) return 4
+  if (!isReachable) return 3
+  if (isTripped) return 2
+  return isReady ? 0 : 1
+}

@@ -1,0 +1,314 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { ServeEntry } from '../../src/directory/backends.ts'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { greeting, saysHello } from '../support/dialect-servers.ts'
+import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { freePort } from '../support/loopback.ts'
+import { outcomeOf } from '../support/requests.ts'
+import { answersJson, neverAnswers, startUpstream, streams } from '../support/upstream.ts'
+import type { Script, TestUpstream } from '../support/upstream.ts'
+
+const COMPLETION = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'large',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+}
+const answers = answersJson(COMPLETION)
+const fails = (status: number, headers: Record<string, string> = {}): Script =>
+  answersJson({ error: { message: `status ${status}`, type: 'test' } }, { status, headers })
+
+const CHUNK = 'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n'
+
+let a: TestUpstream
+let b: TestUpstream
+let c: TestUpstream
+let deadUrl: URL
+let gateway: TestGateway
+
+beforeAll(async () => {
+  ;[a, b, c] = await Promise.all([startUpstream(), startUpstream(), startUpstream()])
+  deadUrl = new URL(`http://127.0.0.1:${await freePort()}`)
+  gateway = await startGateway({ vendora: a.url, vendorb: a.url, idleTimeoutMs: 300, keepAliveMs: 150 })
+})
+afterAll(async () => {
+  for (const one of [gateway, a, b, c]) await one[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  for (const one of [a, b, c]) one.restart(answers)
+  gateway.events.length = 0
+  gateway.log.length = 0
+})
+
+type Place = { readonly to: string; readonly more?: Partial<ServeEntry> }
+
+let made = 0
+
+/** A model with these backends, which no earlier test has used. Returns the names of the backends. */
+function serve(places: readonly Place[], dialect: Dialect = 'chat', others: Record<string, URL> = {}): string[] {
+  made += 1
+  const nameOf = (at: number) => `t${made}-${places[at]?.to ?? ''}`
+  const urls: Record<string, URL> = { a: a.url, b: b.url, c: c.url, dead: deadUrl, ...others }
+  gateway.applyBackends(
+    places.map(({ to }, at) => ({
+      name: nameOf(at),
+      dialects: [dialect],
+      url: urls[to]?.href ?? null,
+      credential: null,
+    })),
+  )
+  const entries = places.map(({ more }, at) => serveEntry(nameOf(at), 'large', { rank: at, ...more }))
+  const models = [
+    servedModel('any/model', { serve: entries }),
+    servedModel('vendora/plain'),
+    servedModel('vendorb/plain'),
+  ]
+  gateway.known.team = { defaultModel: null, models }
+  return places.map((_, at) => nameOf(at))
+}
+
+const body = { model: 'any/model', messages: [{ role: 'user', content: 'hi' }] }
+const post = (more: object = {}, headers: Record<string, string> = {}) =>
+  gateway.post('/v1/chat/completions', { ...body, ...more }, { headers })
+
+/** The header of attempts, with `a` for the name of the backend at `a`. */
+const attemptsOf = (response: Response) => response.headers.get('x-svc-attempts')?.replaceAll(/t\d+-/g, '') ?? null
+const servedBy = (response: Response) => response.headers.get('x-svc-served-by')?.replace(/t\d+-/, '') ?? null
+
+describe('the next backend is asked', () => {
+  it.each([401, 402, 403, 404, 429, 500, 502, 503, 504, 529])('after status %i', async (status) => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(status))
+    const response = await post()
+    expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([200, 'b', `a=${status},b=200`])
+    expect(await response.json()).toEqual(COMPLETION)
+    expect([a.calls.length, b.calls.length]).toEqual([1, 1])
+  })
+
+  it('when no connection can be made', async () => {
+    serve([{ to: 'dead' }, { to: 'b' }])
+    const response = await post()
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'dead=unreachable,b=200'])
+  })
+
+  it('when a stream begins with an error, and the caller sees nothing of it', async () => {
+    serve([{ to: 'a' }, { to: 'b' }], 'messages')
+    a.restart(streams(['event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"no"}}\n\n']))
+    b.restart(saysHello('messages'))
+    const response = await gateway.post('/vendorb/v1/messages', greeting('messages', 'any/model', true))
+    expect([response.status, attemptsOf(response)]).toEqual([200, 'a=529,b=200'])
+    expect(await response.text()).toMatch(/^event: message_start\n/)
+  })
+
+  it('at most twice', async () => {
+    serve([{ to: 'a' }, { to: 'b' }, { to: 'c' }, { to: 'a' }])
+    for (const one of [a, b, c]) one.restart(fails(503))
+    const response = await post()
+    expect([response.status, attemptsOf(response)]).toEqual([503, 'a=503,b=503,c=503'])
+    expect(a.calls.length).toBe(1)
+  })
+})
+
+describe('no other backend is asked', () => {
+  it.each([400, 413, 422])('after status %i, which passes unchanged', async (status) => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(status))
+    const response = await post()
+    expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([status, 'a', null])
+    expect(await response.json()).toEqual({ error: { message: `status ${status}`, type: 'test' } })
+    expect(b.calls.length).toBe(0)
+  })
+
+  it('when a backend accepts the call and is silent, and the caller gets 504', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(neverAnswers)
+    expect(await outcomeOf(await post())).toBe('504 upstream_timeout')
+    expect([a.calls.length, b.calls.length]).toEqual([1, 0])
+  })
+
+  it('when a backend accepts the call and closes the connection', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(({ socket }) => void socket.destroy())
+    expect(await outcomeOf(await post())).toBe('502 upstream_failed')
+    expect([a.calls.length, b.calls.length]).toEqual([1, 0])
+  })
+
+  it('after the first event of a stream', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(streams([CHUNK, 'data: {"error":{"message":"overloaded"}}\n\n']))
+    const response = await post({ stream: true })
+    expect([response.status, servedBy(response)]).toEqual([200, 'a'])
+    expect(await response.text()).toContain('overloaded')
+    expect(b.calls.length).toBe(0)
+  })
+
+  it('when a stream is silent before its first event: its head is sent when a keep-alive is due', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(streams([': processing\n\n'], { end: 'stalls' }))
+    const response = await post({ stream: true })
+    expect([response.status, servedBy(response)]).toEqual([200, 'a'])
+    await expect(response.text()).rejects.toThrow()
+    expect(b.calls.length).toBe(0)
+  })
+})
+
+describe('when all backends fail', () => {
+  it('the caller gets the most useful answer, with the earliest time to come back', async () => {
+    serve([{ to: 'a' }, { to: 'b' }, { to: 'c' }])
+    a.restart(fails(503, { 'retry-after': '2' }))
+    b.restart(fails(429, { 'retry-after': '30' }))
+    c.restart(fails(404))
+    const response = await post()
+    expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([429, 'b', 'a=503,b=429,c=404'])
+    expect(response.headers.get('retry-after')).toBe('2')
+    expect(await response.json()).toEqual({ error: { message: 'status 429', type: 'test' } })
+  })
+
+  it('a refused credential of the service is 502, and its text stays here', async () => {
+    serve([{ to: 'a' }, { to: 'dead' }])
+    a.restart(answersJson({ error: { message: 'Incorrect API key sk-123' } }, { status: 401 }))
+    const response = await post()
+    expect([response.status, attemptsOf(response)]).toEqual([502, 'a=401,dead=unreachable'])
+    const text = await response.text()
+    expect(text).toContain('upstream_refused_credential')
+    expect(text).not.toContain('sk-123')
+  })
+
+  it('an error at the start of the last stream is an error answer', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(500))
+    b.restart(streams(['data: {"error":{"message":"slow down","code":"rate_limit_exceeded"}}\n\n']))
+    const response = await post({ stream: true })
+    expect([response.status, servedBy(response), attemptsOf(response)]).toEqual([429, 'b', 'a=500,b=429'])
+    expect(await response.json()).toMatchObject({ error: { message: 'slow down' } })
+    expect(response.headers.get('retry-after')).toBe('1')
+  })
+
+  it('the call has one event with its attempts, and the log names them', async () => {
+    const [first, second] = serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(404))
+    b.restart(fails(500))
+    await (await post({}, { 'x-svc-session-id': 'run-1' })).text()
+    await expect.poll(() => gateway.events.map(({ kind }) => kind)).toEqual(['started', 'failed'])
+    expect(gateway.events.at(-1)).toMatchObject({
+      call: { servedBy: first },
+      result: {
+        status: 404,
+        attempts: [
+          { backend: first, result: '404' },
+          { backend: second, result: '500' },
+        ],
+      },
+    })
+    expect(gateway.log).toContainEqual({
+      event: 'call.retried',
+      fields: expect.objectContaining({ attempts: `${first}=404,${second}=500` }),
+    })
+    expect(gateway.log).toContainEqual({
+      event: 'call.backend_refused',
+      fields: expect.objectContaining({ servedBy: first, status: 404 }),
+    })
+  })
+})
+
+describe('a model without a list of backends', () => {
+  it('passes a stream that begins with an error byte for byte', async () => {
+    const bytes = 'data: {"error":{"message":"overloaded"}}\n\n'
+    serve([])
+    a.restart(streams([bytes]))
+    const response = await post({ model: 'vendora/plain', stream: true })
+    expect([response.status, attemptsOf(response), await response.text()]).toEqual([200, null, bytes])
+  })
+
+  it('does not show an error about the credential at the start of a stream', async () => {
+    serve([])
+    const refusal = '{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key sk-123"}}'
+    a.restart(streams([`event: error\ndata: ${refusal}\n\n`]))
+    const response = await gateway.post('/vendorb/v1/messages', greeting('messages', 'vendorb/plain', true))
+    const text = await response.text()
+    expect(response.status).toBe(502)
+    expect(text).toContain('upstream_refused_credential')
+    expect(text).not.toContain('sk-123')
+  })
+})
+
+describe('a session', () => {
+  const turn = async (run: string) => servedBy(await post({}, { 'x-svc-session-id': run }))
+
+  it('has all of its 100 turns at one of three equal backends', async () => {
+    const equal = { rank: 0 }
+    serve([
+      { to: 'a', more: equal },
+      { to: 'b', more: equal },
+      { to: 'c', more: equal },
+    ])
+    const reached = new Set<string | null>()
+    for (let at = 0; at < 100; at++) reached.add(await turn('run-1'))
+    expect(reached.size).toBe(1)
+    const others = await Promise.all(Array.from({ length: 30 }, (_, at) => turn(`other-${at}`)))
+    expect(new Set(others).size).toBe(3)
+  })
+
+  it('stays with the backend that took over', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(529))
+    expect(await turn('run-2')).toBe('b')
+    a.restart(answers)
+    expect(await turn('run-2')).toBe('b')
+    expect(await turn('run-3')).toBe('a')
+  })
+})
+
+describe('a backend that fails repeatedly', () => {
+  it('is asked last after its fifth failure', async () => {
+    serve([{ to: 'a' }, { to: 'b' }])
+    a.restart(fails(500))
+    for (let at = 0; at < 5; at++) expect(attemptsOf(await post())).toBe('a=500,b=200')
+    const response = await post()
+    expect([servedBy(response), attemptsOf(response)]).toEqual(['b', null])
+    b.restart(fails(500))
+    a.restart(answers)
+    expect(attemptsOf(await post())).toBe('b=500,a=200')
+  })
+})
+
+describe('without a network', () => {
+  const offline = { when: 'offline' } as const
+
+  it('the backend for this time takes over, and later calls do not try the others', async () => {
+    serve([{ to: 'dead' }, { to: 'b', more: offline }])
+    const first = await post()
+    expect([first.status, attemptsOf(first)]).toEqual([200, 'dead=unreachable,b=200'])
+    const second = await post()
+    expect([second.status, servedBy(second), attemptsOf(second)]).toEqual([200, 'b', null])
+  })
+
+  it('it does not take over while another backend can be reached', async () => {
+    serve([{ to: 'a' }, { to: 'b', more: offline }])
+    a.restart(fails(503))
+    expect((await post()).status).toBe(503)
+    expect(b.calls.length).toBe(0)
+  })
+})
+
+describe('200 calls in flight while their backend is killed', () => {
+  it('are sent to one backend each, or again where nothing of them had arrived', async () => {
+    await using first = await startUpstream(neverAnswers)
+    serve([{ to: 'first' }, { to: 'b' }], 'chat', { first: first.url })
+    const send = (at: number) => post({ user: `call-${at}` })
+    const before = Array.from({ length: 100 }, (_, at) => send(at))
+    await expect.poll(() => first.calls.length).toBe(100)
+    await first[Symbol.asyncDispose]()
+    const after = Array.from({ length: 100 }, (_, at) => send(100 + at))
+    const statuses = (await Promise.all([...before, ...after])).map(({ status }) => status)
+    const idsAt = (upstream: TestUpstream) =>
+      upstream.calls.map((call) => (JSON.parse(call.body.toString()) as { user: string }).user)
+    const atFirst = new Set(idsAt(first))
+    expect(idsAt(b).filter((id) => atFirst.has(id))).toEqual([])
+    expect(new Set(idsAt(b)).size).toBe(idsAt(b).length)
+    statuses.forEach((status, at) => expect(status).toBe(atFirst.has(`call-${at}`) ? 502 : 200))
+    expect(idsAt(b).length).toBe(100)
+  })
+})
