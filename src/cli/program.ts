@@ -4,6 +4,7 @@ import { DatabaseOpenError } from '../database/client.ts'
 import { DirectoryInUseError } from '../database/lock.ts'
 import { MigrationError } from '../database/migrations.ts'
 import { DirectoryFileError } from '../server/directory-file.ts'
+import { PricesFileError } from '../server/prices-file.ts'
 import { AddressError } from '../server/listener.ts'
 import type { MakeCommand } from './command-line.ts'
 import { runDemo } from './demo/demo.ts'
@@ -16,6 +17,7 @@ import { runService } from './serve.ts'
 const PLAIN_ERRORS = [
   ConfigError,
   DirectoryFileError,
+  PricesFileError,
   AddressError,
   DatabaseOpenError,
   DirectoryInUseError,

@@ -4,7 +4,7 @@ import { openLog } from '../log.ts'
 import { serve } from '../server/serve.ts'
 import { interrupted } from './interrupt.ts'
 
-/** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file again. */
+/** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. */
 export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
   const log = openLog(config.logLevel)
@@ -14,6 +14,8 @@ export async function runService({ force }: { readonly force: boolean }): Promis
   process.on('SIGHUP', () => {
     const reloaded = starting.then((running) => running.reloadDirectory())
     reloaded.catch((err: unknown) => log.error({ err }, 'directory.rejected'))
+    const repriced = starting.then((running) => running.reloadPrices())
+    repriced.catch((err: unknown) => log.error({ err }, 'prices.rejected'))
   })
   const running = await starting
   const signal = await interrupted()

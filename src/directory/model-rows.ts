@@ -1,7 +1,8 @@
 /** The rows of models and backends. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Prisma } from '../../generated/prisma/client.ts'
+import { Prisma } from '../../generated/prisma/client.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
+import type { GivenPrice } from './prices.ts'
 import type { DirectoryModel } from './rules.ts'
 import type { SnapshotModel } from './snapshot.ts'
 
@@ -9,7 +10,12 @@ type Transaction = Prisma.TransactionClient
 
 /** The columns of JSON hold what was read from a directory file, so their types are known. */
 export function toModel(row: Prisma.ModelGetPayload<object>): SnapshotModel {
-  return { ...row, serve: row.serve as ServeEntry[], caps: row.caps as GivenCaps }
+  return {
+    ...row,
+    serve: row.serve as ServeEntry[],
+    caps: row.caps as GivenCaps,
+    price: row.price as GivenPrice | null,
+  }
 }
 
 export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
@@ -40,12 +46,17 @@ export async function applyModels(tx: Transaction, models: readonly DirectoryMod
   const wanted = models.map((model) => ({ ...model, serve: [...model.serve] }))
   await tx.model.deleteMany({ where: { id: { notIn: models.map(({ id }) => id) } } })
   await tx.model.createMany({
-    data: wanted.filter(({ id }) => !kept.has(id)).map((model) => ({ ...model, createdAt: now })),
+    data: wanted.filter(({ id }) => !kept.has(id)).map((model) => ({ ...toData(model), createdAt: now })),
   })
   for (const model of wanted) {
     const row = kept.get(model.id)
-    if (row && differs(row, model)) await tx.model.update({ where: { id: model.id }, data: model })
+    if (row && differs(row, model)) await tx.model.update({ where: { id: model.id }, data: toData(model) })
   }
+}
+
+/** Prisma has a value of its own for a column of JSON that is null. */
+function toData<Model extends { readonly price: GivenPrice | null }>(model: Model) {
+  return { ...model, price: model.price ?? Prisma.DbNull }
 }
 
 /** Whether a row lacks one of these values. JSON counts by its content. */

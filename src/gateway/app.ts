@@ -12,6 +12,7 @@ import type { EdgeNeeds } from './edge.ts'
 import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
 import { makeStreamLimit } from './limits.ts'
 import { modelHandlers } from './models/routes.ts'
+import type { CostOf } from './prices/cost.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
 import { workerHandlers } from './workers/routes.ts'
 
@@ -20,6 +21,7 @@ type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleT
 type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
   readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings>
   readonly deployment: Deployment
+  readonly costOf: CostOf
   /** Null: metrics are off. */
   readonly metrics: Registry | null
   /** How long a rewritten stream may be silent before it is kept alive. */
@@ -40,7 +42,17 @@ const KEEP_ALIVE_MS = 15_000
 
 /** Opens the gateway: its backends and the handlers of its operations. Nothing connects before a call needs it. */
 export function openGateway(needs: Needs): Gateway {
-  const { settings, contract, deployment, openRateLimit, metrics, keepAliveMs = KEEP_ALIVE_MS, clock, log } = needs
+  const {
+    settings,
+    contract,
+    deployment,
+    costOf,
+    openRateLimit,
+    metrics,
+    keepAliveMs = KEEP_ALIVE_MS,
+    clock,
+    log,
+  } = needs
   const backends = openBackends({
     upstreams: settings.upstreams,
     worker: settings.engine,
@@ -63,6 +75,7 @@ export function openGateway(needs: Needs): Gateway {
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchSession: deployment.watchSession,
+      costOf,
       recordEvent(event) {
         countCall?.(event)
         deployment.recordEvent(event)

@@ -11,6 +11,7 @@ import type { Resources } from './roles.ts'
 import { openHttpServer } from './http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
+import { loadPricesFile } from './prices-file.ts'
 import { serveMetrics } from './metrics.ts'
 import type { MetricsListener } from './metrics.ts'
 
@@ -24,6 +25,8 @@ export type Running = {
    * `DirectoryFileError`.
    */
   reloadDirectory(): Promise<void>
+  /** Reads the price file again. An invalid file changes nothing, and the promise rejects with a `PricesFileError`. */
+  reloadPrices(): Promise<void>
   /**
    * Drains for SVC_DRAIN_SECONDS, during which `/readyz` says 503 and all requests are served. Then closes the
    * listener, lets running calls end within SVC_STOP_SECONDS, and closes everything.
@@ -65,10 +68,17 @@ export async function listen(
   const applyDirectory = async (force: boolean) => {
     if (file) await applyDirectoryFile({ file, readSecret, service, force, log: resources.log })
   }
+  const applyPrices = async () => {
+    if (config.pricesFile === null || config.role === 'control-plane') return
+    const { prices } = await loadPricesFile(config.pricesFile)
+    service.applyPrices(prices)
+    resources.log.info({ file: config.pricesFile, models: prices.size }, 'prices.applied')
+  }
   try {
+    await applyPrices()
     await applyDirectory(forceDirectory)
     const running = await start(config, resources, service, timeouts)
-    return { ...running, reloadDirectory: () => applyDirectory(false) }
+    return { ...running, reloadDirectory: () => applyDirectory(false), reloadPrices: applyPrices }
   } catch (error) {
     await service.close()
     throw error
@@ -80,7 +90,7 @@ async function start(
   { database, mailer, log }: Resources,
   service: Service,
   timeouts: ServerTimeouts,
-): Promise<Omit<Running, 'reloadDirectory'>> {
+): Promise<Omit<Running, 'reloadDirectory' | 'reloadPrices'>> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service)
   const http = openHttpServer(service.app, timeouts)

@@ -7,6 +7,7 @@ import { openGateway } from '../../src/gateway/app.ts'
 import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
+import { makePrices } from '../../src/gateway/prices/cost.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { createApp } from '../../src/http/app.ts'
 import { healthRoutes } from '../../src/http/health.ts'
@@ -76,6 +77,7 @@ export async function startGateway({
     close: async () => {},
   }
   const contract = readContract()
+  const prices = makePrices()
   const gateway = openGateway({
     settings: {
       upstreams: toSettings(upstreams),
@@ -90,6 +92,7 @@ export async function startGateway({
     },
     contract,
     deployment,
+    costOf: prices.costOf,
     openRateLimit: rateLimits(null),
     metrics: null,
     keepAliveMs,
@@ -117,6 +120,7 @@ export async function startGateway({
   return {
     url,
     log: lines,
+    prices,
     /** The events of calls. */
     events,
     /** The caller's team; null: it no longer exists. May be replaced. */
@@ -177,6 +181,7 @@ export function servedModel(id: string, given: Partial<SnapshotModel> = {}): Sna
     serve: [],
     contextWindow: null,
     caps: {},
+    price: null,
     certified: true,
     published: true,
     verificationState: 'trusted',

@@ -66,7 +66,8 @@ export const ModelName = {
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
-  CallEventBatch: 'CallEventBatch'
+  CallEventBatch: 'CallEventBatch',
+  UsageDay: 'UsageDay'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -146,6 +147,7 @@ export const ModelScalarFieldEnum = {
   serve: 'serve',
   contextWindow: 'contextWindow',
   caps: 'caps',
+  price: 'price',
   createdAt: 'createdAt'
 } as const
 
@@ -313,7 +315,13 @@ export const CallEventScalarFieldEnum = {
   durationMs: 'durationMs',
   inputTokens: 'inputTokens',
   outputTokens: 'outputTokens',
-  cachedTokens: 'cachedTokens'
+  cachedTokens: 'cachedTokens',
+  uncachedTokens: 'uncachedTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  reasoningTokens: 'reasoningTokens',
+  isEstimated: 'isEstimated',
+  costNanoUsd: 'costNanoUsd'
 } as const
 
 export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
@@ -325,6 +333,32 @@ export const CallEventBatchScalarFieldEnum = {
 } as const
 
 export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
+
+
+export const UsageDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  model: 'model',
+  backend: 'backend',
+  dialect: 'dialect',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -340,6 +374,14 @@ export const JsonNullValueInput = {
 } as const
 
 export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
+
+
+export const NullableJsonNullValueInput = {
+  DbNull: DbNull,
+  JsonNull: JsonNull
+} as const
+
+export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
 
 
 export const QueryMode = {

@@ -35,6 +35,11 @@ export type CallEventAvgAggregateOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  costNanoUsd: number | null
 }
 
 export type CallEventSumAggregateOutputType = {
@@ -45,6 +50,11 @@ export type CallEventSumAggregateOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  costNanoUsd: bigint | null
 }
 
 export type CallEventMinAggregateOutputType = {
@@ -66,6 +76,12 @@ export type CallEventMinAggregateOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  isEstimated: boolean | null
+  costNanoUsd: bigint | null
 }
 
 export type CallEventMaxAggregateOutputType = {
@@ -87,6 +103,12 @@ export type CallEventMaxAggregateOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  isEstimated: boolean | null
+  costNanoUsd: bigint | null
 }
 
 export type CallEventCountAggregateOutputType = {
@@ -108,6 +130,12 @@ export type CallEventCountAggregateOutputType = {
   inputTokens: number
   outputTokens: number
   cachedTokens: number
+  uncachedTokens: number
+  cacheWriteTokens: number
+  cacheWriteLongTokens: number
+  reasoningTokens: number
+  isEstimated: number
+  costNanoUsd: number
   _all: number
 }
 
@@ -120,6 +148,11 @@ export type CallEventAvgAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  costNanoUsd?: true
 }
 
 export type CallEventSumAggregateInputType = {
@@ -130,6 +163,11 @@ export type CallEventSumAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  costNanoUsd?: true
 }
 
 export type CallEventMinAggregateInputType = {
@@ -151,6 +189,12 @@ export type CallEventMinAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  isEstimated?: true
+  costNanoUsd?: true
 }
 
 export type CallEventMaxAggregateInputType = {
@@ -172,6 +216,12 @@ export type CallEventMaxAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  isEstimated?: true
+  costNanoUsd?: true
 }
 
 export type CallEventCountAggregateInputType = {
@@ -193,6 +243,12 @@ export type CallEventCountAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  isEstimated?: true
+  costNanoUsd?: true
   _all?: true
 }
 
@@ -301,6 +357,12 @@ export type CallEventGroupByOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  isEstimated: boolean | null
+  costNanoUsd: bigint | null
   _count: CallEventCountAggregateOutputType | null
   _avg: CallEventAvgAggregateOutputType | null
   _sum: CallEventSumAggregateOutputType | null
@@ -345,6 +407,12 @@ export type CallEventWhereInput = {
   inputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   outputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   cachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  uncachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  cacheWriteTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  cacheWriteLongTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  reasoningTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  isEstimated?: Prisma.BoolNullableFilter<"CallEvent"> | boolean | null
+  costNanoUsd?: Prisma.BigIntNullableFilter<"CallEvent"> | bigint | number | null
 }
 
 export type CallEventOrderByWithRelationInput = {
@@ -366,6 +434,12 @@ export type CallEventOrderByWithRelationInput = {
   inputTokens?: Prisma.SortOrderInput | Prisma.SortOrder
   outputTokens?: Prisma.SortOrderInput | Prisma.SortOrder
   cachedTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  isEstimated?: Prisma.SortOrderInput | Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type CallEventWhereUniqueInput = Prisma.AtLeast<{
@@ -390,6 +464,12 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   inputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   outputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   cachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  uncachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  cacheWriteTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  cacheWriteLongTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  reasoningTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  isEstimated?: Prisma.BoolNullableFilter<"CallEvent"> | boolean | null
+  costNanoUsd?: Prisma.BigIntNullableFilter<"CallEvent"> | bigint | number | null
 }, "id">
 
 export type CallEventOrderByWithAggregationInput = {
@@ -411,6 +491,12 @@ export type CallEventOrderByWithAggregationInput = {
   inputTokens?: Prisma.SortOrderInput | Prisma.SortOrder
   outputTokens?: Prisma.SortOrderInput | Prisma.SortOrder
   cachedTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  isEstimated?: Prisma.SortOrderInput | Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.CallEventCountOrderByAggregateInput
   _avg?: Prisma.CallEventAvgOrderByAggregateInput
   _max?: Prisma.CallEventMaxOrderByAggregateInput
@@ -440,6 +526,12 @@ export type CallEventScalarWhereWithAggregatesInput = {
   inputTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
   outputTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
   cachedTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  uncachedTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  cacheWriteTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  cacheWriteLongTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  reasoningTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  isEstimated?: Prisma.BoolNullableWithAggregatesFilter<"CallEvent"> | boolean | null
+  costNanoUsd?: Prisma.BigIntNullableWithAggregatesFilter<"CallEvent"> | bigint | number | null
 }
 
 export type CallEventCreateInput = {
@@ -461,6 +553,12 @@ export type CallEventCreateInput = {
   inputTokens?: number | null
   outputTokens?: number | null
   cachedTokens?: number | null
+  uncachedTokens?: number | null
+  cacheWriteTokens?: number | null
+  cacheWriteLongTokens?: number | null
+  reasoningTokens?: number | null
+  isEstimated?: boolean | null
+  costNanoUsd?: bigint | number | null
 }
 
 export type CallEventUncheckedCreateInput = {
@@ -482,6 +580,12 @@ export type CallEventUncheckedCreateInput = {
   inputTokens?: number | null
   outputTokens?: number | null
   cachedTokens?: number | null
+  uncachedTokens?: number | null
+  cacheWriteTokens?: number | null
+  cacheWriteLongTokens?: number | null
+  reasoningTokens?: number | null
+  isEstimated?: boolean | null
+  costNanoUsd?: bigint | number | null
 }
 
 export type CallEventUpdateInput = {
@@ -503,6 +607,12 @@ export type CallEventUpdateInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  uncachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteLongTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  reasoningTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  isEstimated?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  costNanoUsd?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type CallEventUncheckedUpdateInput = {
@@ -524,6 +634,12 @@ export type CallEventUncheckedUpdateInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  uncachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteLongTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  reasoningTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  isEstimated?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  costNanoUsd?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type CallEventCreateManyInput = {
@@ -545,6 +661,12 @@ export type CallEventCreateManyInput = {
   inputTokens?: number | null
   outputTokens?: number | null
   cachedTokens?: number | null
+  uncachedTokens?: number | null
+  cacheWriteTokens?: number | null
+  cacheWriteLongTokens?: number | null
+  reasoningTokens?: number | null
+  isEstimated?: boolean | null
+  costNanoUsd?: bigint | number | null
 }
 
 export type CallEventUpdateManyMutationInput = {
@@ -566,6 +688,12 @@ export type CallEventUpdateManyMutationInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  uncachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteLongTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  reasoningTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  isEstimated?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  costNanoUsd?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type CallEventUncheckedUpdateManyInput = {
@@ -587,6 +715,12 @@ export type CallEventUncheckedUpdateManyInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  uncachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteLongTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  reasoningTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  isEstimated?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  costNanoUsd?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type CallEventCountOrderByAggregateInput = {
@@ -608,6 +742,12 @@ export type CallEventCountOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  isEstimated?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type CallEventAvgOrderByAggregateInput = {
@@ -618,6 +758,11 @@ export type CallEventAvgOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type CallEventMaxOrderByAggregateInput = {
@@ -639,6 +784,12 @@ export type CallEventMaxOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  isEstimated?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type CallEventMinOrderByAggregateInput = {
@@ -660,6 +811,12 @@ export type CallEventMinOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  isEstimated?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type CallEventSumOrderByAggregateInput = {
@@ -670,10 +827,27 @@ export type CallEventSumOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type EnumCallEventKindFieldUpdateOperationsInput = {
   set?: $Enums.CallEventKind
+}
+
+export type NullableBoolFieldUpdateOperationsInput = {
+  set?: boolean | null
+}
+
+export type NullableBigIntFieldUpdateOperationsInput = {
+  set?: bigint | number | null
+  increment?: bigint | number
+  decrement?: bigint | number
+  multiply?: bigint | number
+  divide?: bigint | number
 }
 
 
@@ -697,6 +871,12 @@ export type CallEventSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   inputTokens?: boolean
   outputTokens?: boolean
   cachedTokens?: boolean
+  uncachedTokens?: boolean
+  cacheWriteTokens?: boolean
+  cacheWriteLongTokens?: boolean
+  reasoningTokens?: boolean
+  isEstimated?: boolean
+  costNanoUsd?: boolean
 }, ExtArgs["result"]["callEvent"]>
 
 export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -718,6 +898,12 @@ export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   inputTokens?: boolean
   outputTokens?: boolean
   cachedTokens?: boolean
+  uncachedTokens?: boolean
+  cacheWriteTokens?: boolean
+  cacheWriteLongTokens?: boolean
+  reasoningTokens?: boolean
+  isEstimated?: boolean
+  costNanoUsd?: boolean
 }, ExtArgs["result"]["callEvent"]>
 
 export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -739,6 +925,12 @@ export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   inputTokens?: boolean
   outputTokens?: boolean
   cachedTokens?: boolean
+  uncachedTokens?: boolean
+  cacheWriteTokens?: boolean
+  cacheWriteLongTokens?: boolean
+  reasoningTokens?: boolean
+  isEstimated?: boolean
+  costNanoUsd?: boolean
 }, ExtArgs["result"]["callEvent"]>
 
 export type CallEventSelectScalar = {
@@ -760,9 +952,15 @@ export type CallEventSelectScalar = {
   inputTokens?: boolean
   outputTokens?: boolean
   cachedTokens?: boolean
+  uncachedTokens?: boolean
+  cacheWriteTokens?: boolean
+  cacheWriteLongTokens?: boolean
+  reasoningTokens?: boolean
+  isEstimated?: boolean
+  costNanoUsd?: boolean
 }
 
-export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "team" | "deviceSessionId" | "sessionId" | "style" | "model" | "servedBy" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
+export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "team" | "deviceSessionId" | "sessionId" | "style" | "model" | "servedBy" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens" | "uncachedTokens" | "cacheWriteTokens" | "cacheWriteLongTokens" | "reasoningTokens" | "isEstimated" | "costNanoUsd", ExtArgs["result"]["callEvent"]>
 
 export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "CallEvent"
@@ -795,9 +993,39 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     status: number | null
     firstByteMs: number | null
     durationMs: number | null
+    /**
+     * With the cached input. Only in rows of versions before 0.2.0.
+     */
     inputTokens: number | null
+    /**
+     * With the reasoning.
+     */
     outputTokens: number | null
+    /**
+     * Input that was read from a cache. The classes of input do not overlap.
+     */
     cachedTokens: number | null
+    /**
+     * Input that was neither read from a cache nor written to one.
+     */
+    uncachedTokens: number | null
+    /**
+     * Input that was written to a cache for a short time.
+     */
+    cacheWriteTokens: number | null
+    /**
+     * Input that was written to a cache for an hour or longer.
+     */
+    cacheWriteLongTokens: number | null
+    reasoningTokens: number | null
+    /**
+     * True when the answer was not complete, so that its tokens are what the backend reported last; otherwise null.
+     */
+    isEstimated: boolean | null
+    /**
+     * In 10^-9 USD. Null when the usage is unknown or the model had no price.
+     */
+    costNanoUsd: bigint | null
   }, ExtArgs["result"]["callEvent"]>
   composites: {}
 }
@@ -1239,6 +1467,12 @@ export interface CallEventFieldRefs {
   readonly inputTokens: Prisma.FieldRef<"CallEvent", 'Int'>
   readonly outputTokens: Prisma.FieldRef<"CallEvent", 'Int'>
   readonly cachedTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly uncachedTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly cacheWriteTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly cacheWriteLongTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly reasoningTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly isEstimated: Prisma.FieldRef<"CallEvent", 'Boolean'>
+  readonly costNanoUsd: Prisma.FieldRef<"CallEvent", 'BigInt'>
 }
     
 

@@ -72,6 +72,7 @@ export type ModelCountAggregateOutputType = {
   serve: number
   contextWindow: number
   caps: number
+  price: number
   createdAt: number
   _all: number
 }
@@ -123,6 +124,7 @@ export type ModelCountAggregateInputType = {
   serve?: true
   contextWindow?: true
   caps?: true
+  price?: true
   createdAt?: true
   _all?: true
 }
@@ -225,6 +227,7 @@ export type ModelGroupByOutputType = {
   serve: runtime.JsonValue
   contextWindow: number | null
   caps: runtime.JsonValue
+  price: runtime.JsonValue | null
   createdAt: Date
   _count: ModelCountAggregateOutputType | null
   _avg: ModelAvgAggregateOutputType | null
@@ -263,6 +266,7 @@ export type ModelWhereInput = {
   serve?: Prisma.JsonFilter<"Model">
   contextWindow?: Prisma.IntNullableFilter<"Model"> | number | null
   caps?: Prisma.JsonFilter<"Model">
+  price?: Prisma.JsonNullableFilter<"Model">
   createdAt?: Prisma.DateTimeFilter<"Model"> | Date | string
   teams?: Prisma.TeamModelListRelationFilter
 }
@@ -279,6 +283,7 @@ export type ModelOrderByWithRelationInput = {
   serve?: Prisma.SortOrder
   contextWindow?: Prisma.SortOrderInput | Prisma.SortOrder
   caps?: Prisma.SortOrder
+  price?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   teams?: Prisma.TeamModelOrderByRelationAggregateInput
 }
@@ -298,6 +303,7 @@ export type ModelWhereUniqueInput = Prisma.AtLeast<{
   serve?: Prisma.JsonFilter<"Model">
   contextWindow?: Prisma.IntNullableFilter<"Model"> | number | null
   caps?: Prisma.JsonFilter<"Model">
+  price?: Prisma.JsonNullableFilter<"Model">
   createdAt?: Prisma.DateTimeFilter<"Model"> | Date | string
   teams?: Prisma.TeamModelListRelationFilter
 }, "id">
@@ -314,6 +320,7 @@ export type ModelOrderByWithAggregationInput = {
   serve?: Prisma.SortOrder
   contextWindow?: Prisma.SortOrderInput | Prisma.SortOrder
   caps?: Prisma.SortOrder
+  price?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.ModelCountOrderByAggregateInput
   _avg?: Prisma.ModelAvgOrderByAggregateInput
@@ -337,6 +344,7 @@ export type ModelScalarWhereWithAggregatesInput = {
   serve?: Prisma.JsonWithAggregatesFilter<"Model">
   contextWindow?: Prisma.IntNullableWithAggregatesFilter<"Model"> | number | null
   caps?: Prisma.JsonWithAggregatesFilter<"Model">
+  price?: Prisma.JsonNullableWithAggregatesFilter<"Model">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Model"> | Date | string
 }
 
@@ -352,6 +360,7 @@ export type ModelCreateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   teams?: Prisma.TeamModelCreateNestedManyWithoutModelInput
 }
@@ -368,6 +377,7 @@ export type ModelUncheckedCreateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   teams?: Prisma.TeamModelUncheckedCreateNestedManyWithoutModelInput
 }
@@ -384,6 +394,7 @@ export type ModelUpdateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   teams?: Prisma.TeamModelUpdateManyWithoutModelNestedInput
 }
@@ -400,6 +411,7 @@ export type ModelUncheckedUpdateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   teams?: Prisma.TeamModelUncheckedUpdateManyWithoutModelNestedInput
 }
@@ -416,6 +428,7 @@ export type ModelCreateManyInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -431,6 +444,7 @@ export type ModelUpdateManyMutationInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -446,6 +460,7 @@ export type ModelUncheckedUpdateManyInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -461,6 +476,7 @@ export type ModelCountOrderByAggregateInput = {
   serve?: Prisma.SortOrder
   contextWindow?: Prisma.SortOrder
   caps?: Prisma.SortOrder
+  price?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -541,6 +557,7 @@ export type ModelCreateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -556,6 +573,7 @@ export type ModelUncheckedCreateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -587,6 +605,7 @@ export type ModelUpdateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -602,6 +621,7 @@ export type ModelUncheckedUpdateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -648,6 +668,7 @@ export type ModelSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   serve?: boolean
   contextWindow?: boolean
   caps?: boolean
+  price?: boolean
   createdAt?: boolean
   teams?: boolean | Prisma.Model$teamsArgs<ExtArgs>
   _count?: boolean | Prisma.ModelCountOutputTypeDefaultArgs<ExtArgs>
@@ -665,6 +686,7 @@ export type ModelSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   serve?: boolean
   contextWindow?: boolean
   caps?: boolean
+  price?: boolean
   createdAt?: boolean
 }, ExtArgs["result"]["model"]>
 
@@ -680,6 +702,7 @@ export type ModelSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   serve?: boolean
   contextWindow?: boolean
   caps?: boolean
+  price?: boolean
   createdAt?: boolean
 }, ExtArgs["result"]["model"]>
 
@@ -695,10 +718,11 @@ export type ModelSelectScalar = {
   serve?: boolean
   contextWindow?: boolean
   caps?: boolean
+  price?: boolean
   createdAt?: boolean
 }
 
-export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "createdAt", ExtArgs["result"]["model"]>
+export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "price" | "createdAt", ExtArgs["result"]["model"]>
 export type ModelInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   teams?: boolean | Prisma.Model$teamsArgs<ExtArgs>
   _count?: boolean | Prisma.ModelCountOutputTypeDefaultArgs<ExtArgs>
@@ -732,6 +756,10 @@ export type $ModelPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      * What the model can be asked, as far as the directory file says.
      */
     caps: runtime.JsonValue
+    /**
+     * Its own price, or the name of its price in the price file; null: the price file's by the model's name.
+     */
+    price: runtime.JsonValue | null
     createdAt: Date
   }, ExtArgs["result"]["model"]>
   composites: {}
@@ -1168,6 +1196,7 @@ export interface ModelFieldRefs {
   readonly serve: Prisma.FieldRef<"Model", 'Json'>
   readonly contextWindow: Prisma.FieldRef<"Model", 'Int'>
   readonly caps: Prisma.FieldRef<"Model", 'Json'>
+  readonly price: Prisma.FieldRef<"Model", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Model", 'DateTime'>
 }
     

@@ -6,6 +6,7 @@ import type { Backend } from '../backends/backend.ts'
 import { toBackendPath } from '../backends/table.ts'
 import { clampTokens } from '../backends/token-limits.ts'
 import { DEFAULT_CAPS } from '../dialects/caps.ts'
+import type { StreamFilter } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
@@ -26,6 +27,8 @@ export type PreparedCall = {
   readonly request: BackendRequest
   /** Null: the answer passes untouched. */
   readonly rewrite: AnswerRewrite | null
+  /** Removes events of a stream that passes otherwise untouched; null: all of them pass. */
+  readonly filter: (() => StreamFilter) | null
 }
 
 export type StepNeeds = {
@@ -49,23 +52,33 @@ export function prepareCall(needs: StepNeeds, req: CallRequest): PreparedCall | 
   return step.dialect === operation.dialect ? asItIs(needs, req) : translated(needs, req)
 }
 
-/** In the caller's dialect: the caller's bytes but for the model's name and token limits. */
+/** In the caller's dialect: the caller's bytes but for the model's name, token limits, and a wish for usage. */
 function asItIs({ operation, model, step, backend, mayBeTranslated }: StepNeeds, req: CallRequest): PreparedCall {
   const { isRenamed, refusesLocalReasoning } = backend.traits
+  const answered = { operation, backend, model: model.id, backendModel: step.model }
   const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[operation.dialect]
   const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
   const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
-  const isChanged = req.body.model !== step.model || Object.keys(limits).length > 0
+  const wish = wishForUsage(operation, model, req)
+  const changes = { model: step.model, ...limits, ...wish }
+  const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
   return {
     request: {
       method: 'POST',
       path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
       headers: toHeaders(backend, req, { isTranslated: false }),
-      body: isChanged ? withChanges(bytes, req.body, { model: step.model, ...limits }) : bytes,
+      body: isChanged ? withChanges(bytes, req.body, changes) : bytes,
     },
-    rewrite: isRenamed ? renameAnswers({ operation, backend, model: model.id, backendModel: step.model }) : null,
+    rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: wish !== null }) : null,
+    filter: wish && !isRenamed ? (DIALECTS[operation.dialect].streamUsage?.makeFilter ?? null) : null,
   }
+}
+
+/** What makes a stream report its usage, where the caller does not ask for it; null: nothing has to be added. */
+function wishForUsage({ dialect }: Operation, { caps }: SnapshotModel, { body }: CallRequest): Json | null {
+  const { streamUsage } = { ...DEFAULT_CAPS[dialect], ...caps }
+  return body.stream === true && streamUsage ? (DIALECTS[dialect].streamUsage?.ask(body) ?? null) : null
 }
 
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
@@ -92,6 +105,7 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
       headers: [...toHeaders(backend, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
       body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
     },
+    filter: null,
     rewrite: translateAnswers({ operation, backend, model: model.id, backendModel: step.model }, translation.answer),
   }
 }

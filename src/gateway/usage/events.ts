@@ -4,8 +4,9 @@
  * their start, so that people who watch the session see a call while it runs.
  */
 import type { Caller } from '../../kernel/caller.ts'
+import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import type { Usage } from '../dialects/usage-scanner.ts'
+import type { Usage } from '../dialects/usage.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 
 /** What is known of a call when it is sent. */
@@ -24,12 +25,15 @@ export type CallFacts = {
 /** One backend that a call was sent to. */
 export type Attempt = {
   readonly backend: string
+  readonly backendKind: BackendKind
+  /** The model's name there. */
+  readonly model: string
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage
 }
 
-/** How a call ended. */
+/** How a call ended, or one request of it to a backend. */
 export type CallResult = {
   readonly outcome: Outcome['kind']
   /** The backend's status; null when it did not answer. */
@@ -37,15 +41,25 @@ export type CallResult = {
   readonly firstByteMs: number | null
   readonly durationMs: number
   readonly usage: Usage
+  /** The answer was not complete, so `usage` is what the backend reported last. */
+  readonly isEstimated: boolean
+  /** In 10^-9 USD; null when the usage is unknown or the model has no price. */
+  readonly costNanoUsd: number | null
 }
 
 /**
  * `finished`: the caller received a whole answer that is not an error. `failed`: every other end, for example a caller
- * that disconnected; `outcome` and `status` have the cause.
+ * that disconnected; `outcome` and `status` have the cause. `retried`: a backend counted tokens, but the call went on
+ * to the next backend, whose event follows.
  */
 export type CallEvent =
   | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }
-  | { readonly kind: 'finished' | 'failed'; readonly at: Date; readonly call: CallFacts; readonly result: CallResult }
+  | {
+      readonly kind: 'finished' | 'failed' | 'retried'
+      readonly at: Date
+      readonly call: CallFacts
+      readonly result: CallResult
+    }
 
 /** Events that are saved together. With the id, saving a batch is idempotent, so it can be repeated after a failure. */
 export type EventBatch = { readonly id: string; readonly events: readonly CallEvent[] }
