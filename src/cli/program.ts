@@ -11,6 +11,7 @@ import { runDemo } from './demo/demo.ts'
 import { TourError } from './demo/tour.ts'
 import { interrupted } from './interrupt.ts'
 import { migrateDatabase } from './migrate.ts'
+import { updatePrices } from './prices.ts'
 import { runService } from './serve.ts'
 
 /** Errors that the operator can resolve. Their messages say how. */
@@ -44,6 +45,17 @@ export const makeMigrate: MakeCommand = () =>
     .helpGroup('For operators:')
     .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
     .action(() => migrateDatabase().catch(fail))
+
+export const makePrices: MakeCommand = () =>
+  new Command('prices')
+    .helpGroup('For operators:')
+    .description('Update the prices of models.')
+    .addCommand(
+      new Command('update')
+        .description('Check a price list of models.dev or LiteLLM, and put it in the place of SVC_PRICES_FILE.')
+        .argument('<file>', 'the downloaded list')
+        .action((file: string) => updatePrices(file).catch(fail)),
+    )
 
 function print(text: string): void {
   process.stdout.write(text)

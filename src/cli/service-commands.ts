@@ -5,4 +5,5 @@ export const serviceCommands: CommandTable = {
   serve: async () => (await import('./program.ts')).makeServe,
   demo: async () => (await import('./program.ts')).makeDemo,
   migrate: async () => (await import('./program.ts')).makeMigrate,
+  prices: async () => (await import('./program.ts')).makePrices,
 }

@@ -1,6 +1,6 @@
 /** The rows of models and backends. */
 import { isDeepStrictEqual } from 'node:util'
-import { Prisma } from '../../generated/prisma/client.ts'
+import type { Prisma } from '../../generated/prisma/client.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
 import type { GivenPrice } from './prices.ts'
 import type { DirectoryModel } from './rules.ts'
@@ -14,8 +14,15 @@ export function toModel(row: Prisma.ModelGetPayload<object>): SnapshotModel {
     ...row,
     serve: row.serve as ServeEntry[],
     caps: row.caps as GivenCaps,
-    price: row.price as GivenPrice | null,
+    price: toPrice(row.price),
   }
+}
+
+/** What the column holds for a model without a price of its own. */
+const NO_PRICE = {}
+
+function toPrice(column: Prisma.JsonValue): GivenPrice | null {
+  return isDeepStrictEqual(column, NO_PRICE) ? null : (column as GivenPrice)
 }
 
 export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
@@ -43,20 +50,15 @@ export async function applyBackends(tx: Transaction, backends: readonly Director
 /** Makes the rows of models equal to the directory's. */
 export async function applyModels(tx: Transaction, models: readonly DirectoryModel[], now: Date): Promise<void> {
   const kept = new Map((await tx.model.findMany()).map((row) => [row.id, row]))
-  const wanted = models.map((model) => ({ ...model, serve: [...model.serve] }))
+  const wanted = models.map((model) => ({ ...model, serve: [...model.serve], price: model.price ?? NO_PRICE }))
   await tx.model.deleteMany({ where: { id: { notIn: models.map(({ id }) => id) } } })
   await tx.model.createMany({
-    data: wanted.filter(({ id }) => !kept.has(id)).map((model) => ({ ...toData(model), createdAt: now })),
+    data: wanted.filter(({ id }) => !kept.has(id)).map((model) => ({ ...model, createdAt: now })),
   })
   for (const model of wanted) {
     const row = kept.get(model.id)
-    if (row && differs(row, model)) await tx.model.update({ where: { id: model.id }, data: toData(model) })
+    if (row && differs(row, model)) await tx.model.update({ where: { id: model.id }, data: model })
   }
-}
-
-/** Prisma has a value of its own for a column of JSON that is null. */
-function toData<Model extends { readonly price: GivenPrice | null }>(model: Model) {
-  return { ...model, price: model.price ?? Prisma.DbNull }
 }
 
 /** Whether a row lacks one of these values. JSON counts by its content. */

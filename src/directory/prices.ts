@@ -34,7 +34,10 @@ const members = object({
 
 /** The field of a model, and of an entry of its `serve`. */
 export const price = members
-  .refine(isComplete, 'must have either input and output, in USD for a million tokens, or as, a name of the price file')
+  .refine(
+    isComplete,
+    'must have either input and output, in USD for a million tokens, or as, the name of a model in the price file',
+  )
   // Cast: `isComplete` holds, and a file has no undefined values, which the type of the schema allows.
   .transform((given) => given as GivenPrice)
 

@@ -1,4 +1,6 @@
-import { readFile } from 'node:fs/promises'
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { readPrices } from '../gateway/prices/read-prices.ts'
 import type { PriceList } from '../gateway/prices/read-prices.ts'
 
@@ -23,4 +25,30 @@ export async function loadPricesFile(file: string): Promise<{ readonly text: str
   const read = readPrices(text)
   if ('mistakes' in read) throw new PricesFileError(file, read.mistakes)
   return { text, prices: read.prices }
+}
+
+/**
+ * Checks the list in `source` and puts it in the place of `file`. Resolves with the number of its models, and of those
+ * whose price is new or changed. Rejects with a `PricesFileError`, and then `file` stays as it was.
+ */
+export async function replacePricesFile(source: string, file: string): Promise<{ models: number; changed: number }> {
+  const { text, prices } = await loadPricesFile(source)
+  const before = await loadPricesFile(file).catch(() => null)
+  await writeWhole(file, text)
+  const changed = [...prices].filter(([name, price]) => !isDeepStrictEqual(before?.prices.get(name), price))
+  return { models: prices.size, changed: changed.length }
+}
+
+/** Writes a file completely or not at all, also when the machine stops. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true })
+  const temporary = `${file}.${process.pid}`
+  const handle = await open(temporary, 'w', 0o644)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(temporary, file)
 }

@@ -227,7 +227,7 @@ export type ModelGroupByOutputType = {
   serve: runtime.JsonValue
   contextWindow: number | null
   caps: runtime.JsonValue
-  price: runtime.JsonValue | null
+  price: runtime.JsonValue
   createdAt: Date
   _count: ModelCountAggregateOutputType | null
   _avg: ModelAvgAggregateOutputType | null
@@ -266,7 +266,7 @@ export type ModelWhereInput = {
   serve?: Prisma.JsonFilter<"Model">
   contextWindow?: Prisma.IntNullableFilter<"Model"> | number | null
   caps?: Prisma.JsonFilter<"Model">
-  price?: Prisma.JsonNullableFilter<"Model">
+  price?: Prisma.JsonFilter<"Model">
   createdAt?: Prisma.DateTimeFilter<"Model"> | Date | string
   teams?: Prisma.TeamModelListRelationFilter
 }
@@ -283,7 +283,7 @@ export type ModelOrderByWithRelationInput = {
   serve?: Prisma.SortOrder
   contextWindow?: Prisma.SortOrderInput | Prisma.SortOrder
   caps?: Prisma.SortOrder
-  price?: Prisma.SortOrderInput | Prisma.SortOrder
+  price?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   teams?: Prisma.TeamModelOrderByRelationAggregateInput
 }
@@ -303,7 +303,7 @@ export type ModelWhereUniqueInput = Prisma.AtLeast<{
   serve?: Prisma.JsonFilter<"Model">
   contextWindow?: Prisma.IntNullableFilter<"Model"> | number | null
   caps?: Prisma.JsonFilter<"Model">
-  price?: Prisma.JsonNullableFilter<"Model">
+  price?: Prisma.JsonFilter<"Model">
   createdAt?: Prisma.DateTimeFilter<"Model"> | Date | string
   teams?: Prisma.TeamModelListRelationFilter
 }, "id">
@@ -320,7 +320,7 @@ export type ModelOrderByWithAggregationInput = {
   serve?: Prisma.SortOrder
   contextWindow?: Prisma.SortOrderInput | Prisma.SortOrder
   caps?: Prisma.SortOrder
-  price?: Prisma.SortOrderInput | Prisma.SortOrder
+  price?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.ModelCountOrderByAggregateInput
   _avg?: Prisma.ModelAvgOrderByAggregateInput
@@ -344,7 +344,7 @@ export type ModelScalarWhereWithAggregatesInput = {
   serve?: Prisma.JsonWithAggregatesFilter<"Model">
   contextWindow?: Prisma.IntNullableWithAggregatesFilter<"Model"> | number | null
   caps?: Prisma.JsonWithAggregatesFilter<"Model">
-  price?: Prisma.JsonNullableWithAggregatesFilter<"Model">
+  price?: Prisma.JsonWithAggregatesFilter<"Model">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Model"> | Date | string
 }
 
@@ -360,7 +360,7 @@ export type ModelCreateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   teams?: Prisma.TeamModelCreateNestedManyWithoutModelInput
 }
@@ -377,7 +377,7 @@ export type ModelUncheckedCreateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   teams?: Prisma.TeamModelUncheckedCreateNestedManyWithoutModelInput
 }
@@ -394,7 +394,7 @@ export type ModelUpdateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   teams?: Prisma.TeamModelUpdateManyWithoutModelNestedInput
 }
@@ -411,7 +411,7 @@ export type ModelUncheckedUpdateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   teams?: Prisma.TeamModelUncheckedUpdateManyWithoutModelNestedInput
 }
@@ -428,7 +428,7 @@ export type ModelCreateManyInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -444,7 +444,7 @@ export type ModelUpdateManyMutationInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -460,7 +460,7 @@ export type ModelUncheckedUpdateManyInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -557,7 +557,7 @@ export type ModelCreateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -573,7 +573,7 @@ export type ModelUncheckedCreateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -605,7 +605,7 @@ export type ModelUpdateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -621,7 +621,7 @@ export type ModelUncheckedUpdateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  price?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -757,9 +757,9 @@ export type $ModelPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      */
     caps: runtime.JsonValue
     /**
-     * Its own price, or the name of its price in the price file; null: the price file's by the model's name.
+     * Its own price, or the name of its price in the price file. Empty: the price file's, by the model's name.
      */
-    price: runtime.JsonValue | null
+    price: runtime.JsonValue
     createdAt: Date
   }, ExtArgs["result"]["model"]>
   composites: {}

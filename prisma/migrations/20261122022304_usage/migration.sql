@@ -10,7 +10,7 @@ ADD COLUMN     "reasoning_tokens" INTEGER,
 ADD COLUMN     "uncached_tokens" INTEGER;
 
 -- AlterTable
-ALTER TABLE "models" ADD COLUMN     "price" JSONB;
+ALTER TABLE "models" ADD COLUMN     "price" JSONB NOT NULL DEFAULT '{}';
 
 -- CreateTable
 CREATE TABLE "usage_days" (

@@ -6,14 +6,13 @@ import type { Backend } from '../backends/backend.ts'
 import { toBackendPath } from '../backends/table.ts'
 import { clampTokens } from '../backends/token-limits.ts'
 import { DEFAULT_CAPS } from '../dialects/caps.ts'
-import type { StreamFilter } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { translateCall } from '../dialects/translate.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
 import type { HeaderList, HeaderOptions } from '../exchange/headers.ts'
-import type { AnswerRewrite } from '../exchange/relay.ts'
+import type { AnswerRewrite, MakeStreamFilter } from '../exchange/relay.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import type { Step } from '../plan/plan.ts'
 import { renameAnswers, translateAnswers } from './answer-rewrite.ts'
@@ -22,13 +21,14 @@ import type { Operation } from './operations.ts'
 import { bytesOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { sealsFor } from './seals.ts'
+import { askForUsage } from './stream-usage.ts'
 
 export type PreparedCall = {
   readonly request: BackendRequest
   /** Null: the answer passes untouched. */
   readonly rewrite: AnswerRewrite | null
   /** Removes events of a stream that passes otherwise untouched; null: all of them pass. */
-  readonly filter: (() => StreamFilter) | null
+  readonly filter: MakeStreamFilter | null
 }
 
 export type StepNeeds = {
@@ -60,8 +60,8 @@ function asItIs({ operation, model, step, backend, mayBeTranslated }: StepNeeds,
   const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
   const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
-  const wish = wishForUsage(operation, model, req)
-  const changes = { model: step.model, ...limits, ...wish }
+  const wish = askForUsage(operation, model, req.body)
+  const changes = { model: step.model, ...limits, ...wish?.changes }
   const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
   return {
     request: {
@@ -71,14 +71,8 @@ function asItIs({ operation, model, step, backend, mayBeTranslated }: StepNeeds,
       body: isChanged ? withChanges(bytes, req.body, changes) : bytes,
     },
     rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: wish !== null }) : null,
-    filter: wish && !isRenamed ? (DIALECTS[operation.dialect].streamUsage?.makeFilter ?? null) : null,
+    filter: isRenamed ? null : (wish?.makeFilter ?? null),
   }
-}
-
-/** What makes a stream report its usage, where the caller does not ask for it; null: nothing has to be added. */
-function wishForUsage({ dialect }: Operation, { caps }: SnapshotModel, { body }: CallRequest): Json | null {
-  const { streamUsage } = { ...DEFAULT_CAPS[dialect], ...caps }
-  return body.stream === true && streamUsage ? (DIALECTS[dialect].streamUsage?.ask(body) ?? null) : null
 }
 
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */

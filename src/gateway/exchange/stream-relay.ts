@@ -2,7 +2,7 @@ import type { DialectTraits, StreamFailure, StreamFilter, StreamMonitor } from '
 import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
 import { ChunkWriter, hasUnread } from './chunk-writer.ts'
 import { BACKEND_BROKE_OFF, breakConnection, writeHead } from './relay.ts'
-import type { AnswerHead, AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import type { AnswerHead, AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
 
@@ -10,7 +10,7 @@ type Needs = {
   /** The caller's dialect. */
   readonly dialect: Pick<DialectTraits, 'monitorStream'>
   readonly rewrite: AnswerRewrite | null
-  readonly filter: (() => StreamFilter) | null
+  readonly filter: MakeStreamFilter | null
   readonly keepAlive: StreamKeepAlive
 }
 

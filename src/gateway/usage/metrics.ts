@@ -33,7 +33,7 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   })
   const countTokens = makeCounter(registry, {
     name: 'svc_tokens_total',
-    help: 'Tokens of model calls, as their answers reported them. Reasoning is part of the output; other kinds do not overlap.',
+    help: 'Tokens of model calls, as their answers reported them. Reasoning is a part of the output.',
     labelNames: ['model', 'served_by', 'kind'],
   })
   const countCost = makeCounter(registry, {
