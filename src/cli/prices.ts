@@ -7,5 +7,5 @@ export async function updatePrices(source: string): Promise<void> {
   if (pricesFile === null) throw new ConfigError(['SVC_PRICES_FILE: names no file to update'])
   const { models, changed } = await replacePricesFile(source, pricesFile)
   process.stdout.write(`${pricesFile} has prices of ${models} models, ${changed} of them new or changed.\n`)
-  process.stdout.write('Send SIGHUP to running services to apply them.\n')
+  process.stdout.write('Send SIGHUP to running services, or run svc reload, to apply them.\n')
 }

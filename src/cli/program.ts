@@ -6,12 +6,14 @@ import { MigrationError } from '../database/migrations.ts'
 import { DirectoryFileError } from '../server/directory-file.ts'
 import { PricesFileError } from '../server/prices-file.ts'
 import { AddressError } from '../server/listener.ts'
+import { ManagementError } from '../server/management.ts'
 import type { MakeCommand } from './command-line.ts'
 import { runDemo } from './demo/demo.ts'
 import { TourError } from './demo/tour.ts'
 import { interrupted } from './interrupt.ts'
 import { migrateDatabase } from './migrate.ts'
 import { updatePrices } from './prices.ts'
+import { reloadService } from './reload.ts'
 import { runService } from './serve.ts'
 
 /** Errors that the operator can resolve. Their messages say how. */
@@ -23,6 +25,7 @@ const PLAIN_ERRORS = [
   DatabaseOpenError,
   DirectoryInUseError,
   MigrationError,
+  ManagementError,
   TourError,
 ]
 
@@ -56,6 +59,15 @@ export const makePrices: MakeCommand = () =>
         .argument('<file>', 'the downloaded list')
         .action((file: string) => updatePrices(file).catch(fail)),
     )
+
+export const makeReload: MakeCommand = () =>
+  new Command('reload')
+    .helpGroup('For operators:')
+    .description(
+      'Make the running service apply its directory file and its price file again, and say what has changed.',
+    )
+    .option('--force', 'apply the directory file even when it withdraws most of the members', false)
+    .action((options: { force: boolean }) => reloadService(options).catch(fail))
 
 function print(text: string): void {
   process.stdout.write(text)

@@ -12,10 +12,8 @@ export async function runService({ force }: { readonly force: boolean }): Promis
   const starting = serve(config, { clock: systemClock, log, forceDirectory: force })
   // From the start, because the default action of the signal ends the process.
   process.on('SIGHUP', () => {
-    const reloaded = starting.then((running) => running.reloadDirectory())
-    reloaded.catch((err: unknown) => log.error({ err }, 'directory.rejected'))
-    const repriced = starting.then((running) => running.reloadPrices())
-    repriced.catch((err: unknown) => log.error({ err }, 'prices.rejected'))
+    // The log says what became of it.
+    starting.then((running) => running.reload()).catch(() => undefined)
   })
   const running = await starting
   const signal = await interrupted()

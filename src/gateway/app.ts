@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
@@ -10,7 +11,8 @@ import type { Deployment } from './deployment.ts'
 import { makeEdge } from './edge.ts'
 import type { EdgeNeeds } from './edge.ts'
 import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
-import { makeStreamLimit } from './limits.ts'
+import { openStreamLeases } from './limits/stream-leases.ts'
+import { makeStreamLimit } from './limits/streams.ts'
 import { modelHandlers } from './models/routes.ts'
 import type { CostOf } from './prices/cost.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
@@ -22,6 +24,8 @@ type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
   readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings>
   readonly deployment: Deployment
   readonly costOf: CostOf
+  /** Counts streams for all processes. Null: each process counts its own. */
+  readonly redis: Redis | null
   /** Null: metrics are off. */
   readonly metrics: Registry | null
   /** How long a rewritten stream may be silent before it is kept alive. */
@@ -48,6 +52,7 @@ export function openGateway(needs: Needs): Gateway {
     deployment,
     costOf,
     openRateLimit,
+    redis,
     metrics,
     keepAliveMs = KEEP_ALIVE_MS,
     clock,
@@ -63,7 +68,9 @@ export function openGateway(needs: Needs): Gateway {
     log,
   })
   deployment.watchDirectory(backends.apply)
-  const streamLimit = makeStreamLimit(settings.callLimits.streams)
+  const leases = redis && openStreamLeases(redis)
+  const { streams, accountStreams } = settings.callLimits
+  const streamLimit = makeStreamLimit({ perCaller: accountStreams, perAddress: streams, leases })
   const countCall = metrics && makeCallMetrics(metrics, streamLimit.open)
   const findTeam = ({ team }: Caller) => deployment.findTeam(team)
   const handlers = {
@@ -85,5 +92,11 @@ export function openGateway(needs: Needs): Gateway {
     }),
   }
   const edge = makeEdge({ settings, contract, identify: deployment.identify, openRateLimit })
-  return { routes: { ...edge, handlers }, close: backends.close }
+  return {
+    routes: { ...edge, handlers },
+    async close() {
+      await backends.close()
+      leases?.close()
+    },
+  }
 }

@@ -29,6 +29,7 @@ export type Service = {
   applyDirectory: Deployment['applyDirectory']
   /** Replaces the price list, for the next call. */
   applyPrices: Prices['replaceList']
+  countDirectory: Deployment['countDirectory']
   close(): Promise<void>
 }
 
@@ -72,6 +73,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
     endCalls: roles.endCalls,
     applyDirectory: roles.applyDirectory,
     applyPrices: prices.replaceList,
+    countDirectory: roles.countDirectory,
     async close() {
       await roles.close()
       redis?.disconnect()

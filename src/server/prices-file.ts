@@ -3,6 +3,8 @@ import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { readPrices } from '../gateway/prices/read-prices.ts'
 import type { PriceList } from '../gateway/prices/read-prices.ts'
+import type { Logger } from '../log.ts'
+import type { Service } from './compose.ts'
 
 /** The most mistakes that a message names. */
 const MAX_MISTAKES = 20
@@ -15,6 +17,16 @@ export class PricesFileError extends Error {
     super(`The price file ${file} was not applied:\n${lines.join('\n')}`)
     this.name = 'PricesFileError'
   }
+}
+
+type Needs = { readonly file: string; readonly service: Pick<Service, 'applyPrices'>; readonly log: Logger }
+
+/** Applies a price file, and resolves with a sentence. Rejects with a `PricesFileError`; then nothing changes. */
+export async function applyPricesFile({ file, service, log }: Needs): Promise<string> {
+  const { prices } = await loadPricesFile(file)
+  service.applyPrices(prices)
+  log.info({ file, models: prices.size }, 'prices.applied')
+  return `The price file ${file} was applied: it has prices of ${prices.size} models.`
 }
 
 /** Reads a price file. Rejects with a `PricesFileError`. */

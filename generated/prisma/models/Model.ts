@@ -64,6 +64,7 @@ export type ModelCountAggregateOutputType = {
   id: number
   displayName: number
   owner: number
+  aliases: number
   backendModel: number
   upstreamModel: number
   certified: number
@@ -116,6 +117,7 @@ export type ModelCountAggregateInputType = {
   id?: true
   displayName?: true
   owner?: true
+  aliases?: true
   backendModel?: true
   upstreamModel?: true
   certified?: true
@@ -219,6 +221,7 @@ export type ModelGroupByOutputType = {
   id: string
   displayName: string
   owner: string
+  aliases: string[]
   backendModel: string | null
   upstreamModel: string | null
   certified: boolean
@@ -258,6 +261,7 @@ export type ModelWhereInput = {
   id?: Prisma.StringFilter<"Model"> | string
   displayName?: Prisma.StringFilter<"Model"> | string
   owner?: Prisma.StringFilter<"Model"> | string
+  aliases?: Prisma.StringNullableListFilter<"Model">
   backendModel?: Prisma.StringNullableFilter<"Model"> | string | null
   upstreamModel?: Prisma.StringNullableFilter<"Model"> | string | null
   certified?: Prisma.BoolFilter<"Model"> | boolean
@@ -275,6 +279,7 @@ export type ModelOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   displayName?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  aliases?: Prisma.SortOrder
   backendModel?: Prisma.SortOrderInput | Prisma.SortOrder
   upstreamModel?: Prisma.SortOrderInput | Prisma.SortOrder
   certified?: Prisma.SortOrder
@@ -295,6 +300,7 @@ export type ModelWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.ModelWhereInput | Prisma.ModelWhereInput[]
   displayName?: Prisma.StringFilter<"Model"> | string
   owner?: Prisma.StringFilter<"Model"> | string
+  aliases?: Prisma.StringNullableListFilter<"Model">
   backendModel?: Prisma.StringNullableFilter<"Model"> | string | null
   upstreamModel?: Prisma.StringNullableFilter<"Model"> | string | null
   certified?: Prisma.BoolFilter<"Model"> | boolean
@@ -312,6 +318,7 @@ export type ModelOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   displayName?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  aliases?: Prisma.SortOrder
   backendModel?: Prisma.SortOrderInput | Prisma.SortOrder
   upstreamModel?: Prisma.SortOrderInput | Prisma.SortOrder
   certified?: Prisma.SortOrder
@@ -336,6 +343,7 @@ export type ModelScalarWhereWithAggregatesInput = {
   id?: Prisma.StringWithAggregatesFilter<"Model"> | string
   displayName?: Prisma.StringWithAggregatesFilter<"Model"> | string
   owner?: Prisma.StringWithAggregatesFilter<"Model"> | string
+  aliases?: Prisma.StringNullableListFilter<"Model">
   backendModel?: Prisma.StringNullableWithAggregatesFilter<"Model"> | string | null
   upstreamModel?: Prisma.StringNullableWithAggregatesFilter<"Model"> | string | null
   certified?: Prisma.BoolWithAggregatesFilter<"Model"> | boolean
@@ -352,6 +360,7 @@ export type ModelCreateInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -369,6 +378,7 @@ export type ModelUncheckedCreateInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -386,6 +396,7 @@ export type ModelUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -403,6 +414,7 @@ export type ModelUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -420,6 +432,7 @@ export type ModelCreateManyInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -436,6 +449,7 @@ export type ModelUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -452,6 +466,7 @@ export type ModelUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -464,10 +479,19 @@ export type ModelUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
+export type StringNullableListFilter<$PrismaModel = never> = {
+  equals?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel> | null
+  has?: string | Prisma.StringFieldRefInput<$PrismaModel> | null
+  hasEvery?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
+  hasSome?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
+}
+
 export type ModelCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   displayName?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  aliases?: Prisma.SortOrder
   backendModel?: Prisma.SortOrder
   upstreamModel?: Prisma.SortOrder
   certified?: Prisma.SortOrder
@@ -519,6 +543,15 @@ export type ModelScalarRelationFilter = {
   isNot?: Prisma.ModelWhereInput
 }
 
+export type ModelCreatealiasesInput = {
+  set: string[]
+}
+
+export type ModelUpdatealiasesInput = {
+  set?: string[]
+  push?: string | string[]
+}
+
 export type BoolFieldUpdateOperationsInput = {
   set?: boolean
 }
@@ -549,6 +582,7 @@ export type ModelCreateWithoutTeamsInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -565,6 +599,7 @@ export type ModelUncheckedCreateWithoutTeamsInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -597,6 +632,7 @@ export type ModelUpdateWithoutTeamsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -613,6 +649,7 @@ export type ModelUncheckedUpdateWithoutTeamsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -660,6 +697,7 @@ export type ModelSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   id?: boolean
   displayName?: boolean
   owner?: boolean
+  aliases?: boolean
   backendModel?: boolean
   upstreamModel?: boolean
   certified?: boolean
@@ -678,6 +716,7 @@ export type ModelSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   id?: boolean
   displayName?: boolean
   owner?: boolean
+  aliases?: boolean
   backendModel?: boolean
   upstreamModel?: boolean
   certified?: boolean
@@ -694,6 +733,7 @@ export type ModelSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   id?: boolean
   displayName?: boolean
   owner?: boolean
+  aliases?: boolean
   backendModel?: boolean
   upstreamModel?: boolean
   certified?: boolean
@@ -710,6 +750,7 @@ export type ModelSelectScalar = {
   id?: boolean
   displayName?: boolean
   owner?: boolean
+  aliases?: boolean
   backendModel?: boolean
   upstreamModel?: boolean
   certified?: boolean
@@ -722,7 +763,7 @@ export type ModelSelectScalar = {
   createdAt?: boolean
 }
 
-export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "price" | "createdAt", ExtArgs["result"]["model"]>
+export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "aliases" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "price" | "createdAt", ExtArgs["result"]["model"]>
 export type ModelInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   teams?: boolean | Prisma.Model$teamsArgs<ExtArgs>
   _count?: boolean | Prisma.ModelCountOutputTypeDefaultArgs<ExtArgs>
@@ -739,6 +780,10 @@ export type $ModelPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     id: string
     displayName: string
     owner: string
+    /**
+     * Further names, and beginnings of names that end in `*`.
+     */
+    aliases: string[]
     backendModel: string | null
     upstreamModel: string | null
     certified: boolean
@@ -1188,6 +1233,7 @@ export interface ModelFieldRefs {
   readonly id: Prisma.FieldRef<"Model", 'String'>
   readonly displayName: Prisma.FieldRef<"Model", 'String'>
   readonly owner: Prisma.FieldRef<"Model", 'String'>
+  readonly aliases: Prisma.FieldRef<"Model", 'String[]'>
   readonly backendModel: Prisma.FieldRef<"Model", 'String'>
   readonly upstreamModel: Prisma.FieldRef<"Model", 'String'>
   readonly certified: Prisma.FieldRef<"Model", 'Boolean'>

@@ -34,6 +34,8 @@ export type PreparedCall = {
 export type StepNeeds = {
   readonly operation: Operation
   readonly model: SnapshotModel
+  /** The name that answers give the model. */
+  readonly calledAs: string
   /** The caller's. */
   readonly team: string
   readonly step: Step
@@ -53,9 +55,10 @@ export function prepareCall(needs: StepNeeds, req: CallRequest): PreparedCall | 
 }
 
 /** In the caller's dialect: the caller's bytes but for the model's name, token limits, and a wish for usage. */
-function asItIs({ operation, model, step, backend, mayBeTranslated }: StepNeeds, req: CallRequest): PreparedCall {
+function asItIs(needs: StepNeeds, req: CallRequest): PreparedCall {
+  const { operation, model, calledAs, step, backend, mayBeTranslated } = needs
   const { isRenamed, refusesLocalReasoning } = backend.traits
-  const answered = { operation, backend, model: model.id, backendModel: step.model }
+  const answered = { operation, backend, model: calledAs, backendModel: step.model }
   const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[operation.dialect]
   const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
   const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
@@ -77,11 +80,11 @@ function asItIs({ operation, model, step, backend, mayBeTranslated }: StepNeeds,
 
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
 function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
-  const { operation, model, team, step, backend, clock } = needs
+  const { operation, model, calledAs, team, step, backend, clock } = needs
   // Parsed again, because Express's parser loses digits of large numbers.
   const body = parseExactly(bytesOf(req).toString('utf8')) ?? req.body
   const translation = translateCall(operation.dialect, step.dialect, body, {
-    model: model.id,
+    model: calledAs,
     backendModel: step.model,
     newId: newIdentifier,
     createdAt: Math.floor(clock.now().getTime() / 1000),
@@ -100,7 +103,7 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
       body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
     },
     filter: null,
-    rewrite: translateAnswers({ operation, backend, model: model.id, backendModel: step.model }, translation.answer),
+    rewrite: translateAnswers({ operation, backend, model: calledAs, backendModel: step.model }, translation.answer),
   }
 }
 

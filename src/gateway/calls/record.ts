@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { isKnown } from '../dialects/usage.ts'
-import { isFailure } from '../exchange/outcome.ts'
+import { isFailure, resultOf } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
@@ -33,7 +33,13 @@ export function recordEnd(needs: RecordNeeds, admission: Admission, attempts: re
   for (const [at, attempt] of attempts.entries()) {
     logFailure(needs.log, admission, attempt)
     const next = attempts[at + 1]
-    if (next && isKnown(attempt.usage)) recordAttempt(needs, admission, attempt, 'retried', attempt.sentAt, next.sentAt)
+    if (!next || !isKnown(attempt.usage)) continue
+    recordAttempt(needs, admission, attempt, {
+      kind: 'retried',
+      from: attempt.sentAt,
+      at: next.sentAt,
+      tried: [attempt],
+    })
   }
   const [first] = attempts
   const last = attempts.at(-1)
@@ -41,7 +47,8 @@ export function recordEnd(needs: RecordNeeds, admission: Admission, attempts: re
   if (!first || !last) return
   const { kind, status } = last.outcome
   const isFinished = kind === 'whole' && status !== null && status < 400
-  recordAttempt(needs, admission, last, isFinished ? 'finished' : 'failed', first.sentAt, endedAt)
+  const ending = isFinished ? 'finished' : 'failed'
+  recordAttempt(needs, admission, last, { kind: ending, from: first.sentAt, at: endedAt, tried: attempts })
 }
 
 function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
@@ -52,22 +59,27 @@ function logFailure(log: Logger, { requestId, model }: Admission, { backend, out
   }
 }
 
+type Ending = {
+  readonly kind: 'finished' | 'failed' | 'retried'
+  readonly from: Date
+  readonly at: Date
+  readonly tried: readonly Attempt[]
+}
+
 function recordAttempt(
   { recordEvent, costOf }: RecordNeeds,
   admission: Admission,
   { backend, backendKind, model, outcome, usage }: Attempt,
-  kind: 'finished' | 'failed' | 'retried',
-  from: Date,
-  at: Date,
+  { kind, from, at, tried }: Ending,
 ): void {
-  const { kind: ending, status, firstByteMs } = outcome
   const result = {
-    outcome: ending,
-    status,
-    firstByteMs,
+    attempts: tried.map((attempt) => ({ backend: attempt.backend, result: resultOf(attempt.outcome) })),
+    outcome: outcome.kind,
+    status: outcome.status,
+    firstByteMs: outcome.firstByteMs,
     durationMs: at.getTime() - from.getTime(),
     usage,
-    isEstimated: ending !== 'whole' && isKnown(usage),
+    isEstimated: outcome.kind !== 'whole' && isKnown(usage),
     costNanoUsd: costOf(admission.model, { backend, kind: backendKind, model }, usage),
   }
   recordEvent({ kind, at, call: toFacts(admission, backend), result })
