@@ -5,7 +5,6 @@ import { newIdentifier } from '../../kernel/identifier.ts'
 import type { Backend } from '../backends/backend.ts'
 import { toBackendPath } from '../backends/table.ts'
 import { clampTokens } from '../backends/token-limits.ts'
-import { DEFAULT_CAPS } from '../dialects/caps.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
@@ -88,7 +87,7 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
     backendModel: step.model,
     newId: newIdentifier,
     createdAt: Math.floor(clock.now().getTime() / 1000),
-    caps: { ...DEFAULT_CAPS[step.dialect], ...model.caps },
+    caps: model.caps,
     ...(backend.traits.isSealed && { seals: sealsFor(backend, step, team) }),
   })
   if ('refused' in translation) {
