@@ -203,6 +203,7 @@ export type InvitationWhereInput = {
   logins?: Prisma.DeviceLoginListRelationFilter
   deviceSessions?: Prisma.DeviceSessionListRelationFilter
   browserSessions?: Prisma.BrowserSessionListRelationFilter
+  signInLinks?: Prisma.SignInLinkListRelationFilter
 }
 
 export type InvitationOrderByWithRelationInput = {
@@ -218,6 +219,7 @@ export type InvitationOrderByWithRelationInput = {
   logins?: Prisma.DeviceLoginOrderByRelationAggregateInput
   deviceSessions?: Prisma.DeviceSessionOrderByRelationAggregateInput
   browserSessions?: Prisma.BrowserSessionOrderByRelationAggregateInput
+  signInLinks?: Prisma.SignInLinkOrderByRelationAggregateInput
 }
 
 export type InvitationWhereUniqueInput = Prisma.AtLeast<{
@@ -237,6 +239,7 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   logins?: Prisma.DeviceLoginListRelationFilter
   deviceSessions?: Prisma.DeviceSessionListRelationFilter
   browserSessions?: Prisma.BrowserSessionListRelationFilter
+  signInLinks?: Prisma.SignInLinkListRelationFilter
 }, "id" | "accountId_teamId">
 
 export type InvitationOrderByWithAggregationInput = {
@@ -276,6 +279,7 @@ export type InvitationCreateInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateInput = {
@@ -289,6 +293,7 @@ export type InvitationUncheckedCreateInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUpdateInput = {
@@ -302,6 +307,7 @@ export type InvitationUpdateInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateInput = {
@@ -315,6 +321,7 @@ export type InvitationUncheckedUpdateInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateManyInput = {
@@ -540,6 +547,20 @@ export type InvitationUpdateOneRequiredWithoutBrowserSessionsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutBrowserSessionsInput, Prisma.InvitationUpdateWithoutBrowserSessionsInput>, Prisma.InvitationUncheckedUpdateWithoutBrowserSessionsInput>
 }
 
+export type InvitationCreateNestedOneWithoutSignInLinksInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutSignInLinksInput, Prisma.InvitationUncheckedCreateWithoutSignInLinksInput>
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutSignInLinksInput
+  connect?: Prisma.InvitationWhereUniqueInput
+}
+
+export type InvitationUpdateOneRequiredWithoutSignInLinksNestedInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutSignInLinksInput, Prisma.InvitationUncheckedCreateWithoutSignInLinksInput>
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutSignInLinksInput
+  upsert?: Prisma.InvitationUpsertWithoutSignInLinksInput
+  connect?: Prisma.InvitationWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutSignInLinksInput, Prisma.InvitationUpdateWithoutSignInLinksInput>, Prisma.InvitationUncheckedUpdateWithoutSignInLinksInput>
+}
+
 export type InvitationCreateWithoutTeamInput = {
   id?: string
   role?: $Enums.Role
@@ -550,6 +571,7 @@ export type InvitationCreateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutTeamInput = {
@@ -562,6 +584,7 @@ export type InvitationUncheckedCreateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutTeamInput = {
@@ -613,6 +636,7 @@ export type InvitationCreateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutAccountInput = {
@@ -625,6 +649,7 @@ export type InvitationUncheckedCreateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutAccountInput = {
@@ -663,6 +688,7 @@ export type InvitationCreateWithoutLoginsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutLoginsInput = {
@@ -675,6 +701,7 @@ export type InvitationUncheckedCreateWithoutLoginsInput = {
   revokedAt?: Date | string | null
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutLoginsInput = {
@@ -703,6 +730,7 @@ export type InvitationUpdateWithoutLoginsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutLoginsInput = {
@@ -715,6 +743,7 @@ export type InvitationUncheckedUpdateWithoutLoginsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateWithoutDeviceSessionsInput = {
@@ -727,6 +756,7 @@ export type InvitationCreateWithoutDeviceSessionsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutDeviceSessionsInput = {
@@ -739,6 +769,7 @@ export type InvitationUncheckedCreateWithoutDeviceSessionsInput = {
   revokedAt?: Date | string | null
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutDeviceSessionsInput = {
@@ -767,6 +798,7 @@ export type InvitationUpdateWithoutDeviceSessionsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutDeviceSessionsInput = {
@@ -779,6 +811,7 @@ export type InvitationUncheckedUpdateWithoutDeviceSessionsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateWithoutBrowserSessionsInput = {
@@ -791,6 +824,7 @@ export type InvitationCreateWithoutBrowserSessionsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutBrowserSessionsInput = {
@@ -803,6 +837,7 @@ export type InvitationUncheckedCreateWithoutBrowserSessionsInput = {
   revokedAt?: Date | string | null
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutBrowserSessionsInput = {
@@ -831,6 +866,7 @@ export type InvitationUpdateWithoutBrowserSessionsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutBrowserSessionsInput = {
@@ -843,6 +879,75 @@ export type InvitationUncheckedUpdateWithoutBrowserSessionsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
+}
+
+export type InvitationCreateWithoutSignInLinksInput = {
+  id?: string
+  role?: $Enums.Role
+  source: $Enums.InvitationSource
+  createdAt: Date | string
+  revokedAt?: Date | string | null
+  account: Prisma.AccountCreateNestedOneWithoutInvitationsInput
+  team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
+  logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
+  deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
+  browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+}
+
+export type InvitationUncheckedCreateWithoutSignInLinksInput = {
+  id?: string
+  accountId: string
+  teamId: string
+  role?: $Enums.Role
+  source: $Enums.InvitationSource
+  createdAt: Date | string
+  revokedAt?: Date | string | null
+  logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
+  deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
+  browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+}
+
+export type InvitationCreateOrConnectWithoutSignInLinksInput = {
+  where: Prisma.InvitationWhereUniqueInput
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutSignInLinksInput, Prisma.InvitationUncheckedCreateWithoutSignInLinksInput>
+}
+
+export type InvitationUpsertWithoutSignInLinksInput = {
+  update: Prisma.XOR<Prisma.InvitationUpdateWithoutSignInLinksInput, Prisma.InvitationUncheckedUpdateWithoutSignInLinksInput>
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutSignInLinksInput, Prisma.InvitationUncheckedCreateWithoutSignInLinksInput>
+  where?: Prisma.InvitationWhereInput
+}
+
+export type InvitationUpdateToOneWithWhereWithoutSignInLinksInput = {
+  where?: Prisma.InvitationWhereInput
+  data: Prisma.XOR<Prisma.InvitationUpdateWithoutSignInLinksInput, Prisma.InvitationUncheckedUpdateWithoutSignInLinksInput>
+}
+
+export type InvitationUpdateWithoutSignInLinksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumRoleFieldUpdateOperationsInput | $Enums.Role
+  source?: Prisma.EnumInvitationSourceFieldUpdateOperationsInput | $Enums.InvitationSource
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  account?: Prisma.AccountUpdateOneRequiredWithoutInvitationsNestedInput
+  team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
+  logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
+  deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
+  browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+}
+
+export type InvitationUncheckedUpdateWithoutSignInLinksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  teamId?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumRoleFieldUpdateOperationsInput | $Enums.Role
+  source?: Prisma.EnumInvitationSourceFieldUpdateOperationsInput | $Enums.InvitationSource
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
+  deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateManyTeamInput = {
@@ -864,6 +969,7 @@ export type InvitationUpdateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutTeamInput = {
@@ -876,6 +982,7 @@ export type InvitationUncheckedUpdateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateManyWithoutTeamInput = {
@@ -906,6 +1013,7 @@ export type InvitationUpdateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutAccountInput = {
@@ -918,6 +1026,7 @@ export type InvitationUncheckedUpdateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateManyWithoutAccountInput = {
@@ -938,12 +1047,14 @@ export type InvitationCountOutputType = {
   logins: number
   deviceSessions: number
   browserSessions: number
+  signInLinks: number
 }
 
 export type InvitationCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   logins?: boolean | InvitationCountOutputTypeCountLoginsArgs
   deviceSessions?: boolean | InvitationCountOutputTypeCountDeviceSessionsArgs
   browserSessions?: boolean | InvitationCountOutputTypeCountBrowserSessionsArgs
+  signInLinks?: boolean | InvitationCountOutputTypeCountSignInLinksArgs
 }
 
 /**
@@ -977,6 +1088,13 @@ export type InvitationCountOutputTypeCountBrowserSessionsArgs<ExtArgs extends ru
   where?: Prisma.BrowserSessionWhereInput
 }
 
+/**
+ * InvitationCountOutputType without action
+ */
+export type InvitationCountOutputTypeCountSignInLinksArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SignInLinkWhereInput
+}
+
 
 export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -991,6 +1109,7 @@ export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   logins?: boolean | Prisma.Invitation$loginsArgs<ExtArgs>
   deviceSessions?: boolean | Prisma.Invitation$deviceSessionsArgs<ExtArgs>
   browserSessions?: boolean | Prisma.Invitation$browserSessionsArgs<ExtArgs>
+  signInLinks?: boolean | Prisma.Invitation$signInLinksArgs<ExtArgs>
   _count?: boolean | Prisma.InvitationCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
@@ -1035,6 +1154,7 @@ export type InvitationInclude<ExtArgs extends runtime.Types.Extensions.InternalA
   logins?: boolean | Prisma.Invitation$loginsArgs<ExtArgs>
   deviceSessions?: boolean | Prisma.Invitation$deviceSessionsArgs<ExtArgs>
   browserSessions?: boolean | Prisma.Invitation$browserSessionsArgs<ExtArgs>
+  signInLinks?: boolean | Prisma.Invitation$signInLinksArgs<ExtArgs>
   _count?: boolean | Prisma.InvitationCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type InvitationIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1054,6 +1174,7 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
     logins: Prisma.$DeviceLoginPayload<ExtArgs>[]
     deviceSessions: Prisma.$DeviceSessionPayload<ExtArgs>[]
     browserSessions: Prisma.$BrowserSessionPayload<ExtArgs>[]
+    signInLinks: Prisma.$SignInLinkPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1462,6 +1583,7 @@ export interface Prisma__InvitationClient<T, Null = never, ExtArgs extends runti
   logins<T extends Prisma.Invitation$loginsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$loginsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DeviceLoginPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   deviceSessions<T extends Prisma.Invitation$deviceSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$deviceSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DeviceSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   browserSessions<T extends Prisma.Invitation$browserSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$browserSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BrowserSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  signInLinks<T extends Prisma.Invitation$signInLinksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$signInLinksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SignInLinkPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1977,6 +2099,30 @@ export type Invitation$browserSessionsArgs<ExtArgs extends runtime.Types.Extensi
   take?: number
   skip?: number
   distinct?: Prisma.BrowserSessionScalarFieldEnum | Prisma.BrowserSessionScalarFieldEnum[]
+}
+
+/**
+ * Invitation.signInLinks
+ */
+export type Invitation$signInLinksArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the SignInLink
+   */
+  select?: Prisma.SignInLinkSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the SignInLink
+   */
+  omit?: Prisma.SignInLinkOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SignInLinkInclude<ExtArgs> | null
+  where?: Prisma.SignInLinkWhereInput
+  orderBy?: Prisma.SignInLinkOrderByWithRelationInput | Prisma.SignInLinkOrderByWithRelationInput[]
+  cursor?: Prisma.SignInLinkWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SignInLinkScalarFieldEnum | Prisma.SignInLinkScalarFieldEnum[]
 }
 
 /**
