@@ -64,18 +64,11 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
     log,
   })
   const signInLinks = makeSignInLinkFlow({
-    db,
+    ...{ db, findInvitation, mailer, baseUrl, secure, onUnknownCredential, clock, log },
     ping: () => database.ping(),
-    findInvitation,
-    mailer,
     limits: limits.signInLinks,
     inBackground: notify.inBackground,
     approvalMode: login.approvalMode,
-    baseUrl,
-    secure,
-    onUnknownCredential,
-    clock,
-    log,
   })
   return { tokens, deviceLogin, passkeys, signInLinks }
 }

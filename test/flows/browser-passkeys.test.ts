@@ -114,9 +114,9 @@ describe('passkeys in a browser', () => {
     const page = await fixture.signedInPage()
     await addAuthenticator(page)
     await page.goto(`${fixture.baseUrl}/device`)
-    await page.getByLabel('Name of a new passkey').fill('First')
+    await page.getByLabel('Name of a new passkey').fill('Confirming')
     await page.getByRole('button', { name: 'Add a passkey' }).click()
-    await page.locator('.row').filter({ hasText: 'First' }).waitFor()
+    await page.locator('.row-name').filter({ hasText: 'Confirming' }).waitFor()
     fixture.service.clock.advance({ seconds: 901 })
 
     // The page was opened before: its script says what to do.

@@ -105,7 +105,9 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     if (form.action === 'sign-out' || form.action === 'sign-out-everywhere')
       return leave(req, res, form.action === 'sign-out-everywhere')
     const { status, waitSeconds, ...content } = await outcomeOf(req, form)
+    // The contract promises these headers for every 429 and 403, whatever their bodies are.
     if (waitSeconds) res.set('Retry-After', String(waitSeconds))
+    if (status === 403) res.set('x-should-retry', 'false')
     sendPage(res, status, await renderDevicePage(req, content), { scripts: true })
   }
 }

@@ -35,8 +35,8 @@ export function signInLinkMail({ link, baseUrl, requestIp, requestedAt, expiresA
     {
       kind: 'paragraph',
       text:
-        'If you did not ask for it, ignore this email: it signs in nobody but the reader of this link. Do not send it ' +
-        'to anybody. Nobody from support will ask for it.',
+        'If you did not ask for it, ignore this email. Nobody is signed in without you. Do not send the link to ' +
+        'anybody. Nobody from support will ask for it.',
     },
   ])
 }

@@ -8,7 +8,7 @@ import type { SignInLinkVerdict } from './rules.ts'
 /** Why a link signs nobody in. `invalid`: the token belongs to no link. */
 export type SignInLinkRefusal = Exclude<SignInLinkVerdict, 'open'> | 'invalid'
 
-/** Answers a link that signs nobody in: with a page for browsers, by throwing the error of the contract for programs. */
+/** Answers a link that signs nobody in: with a page for browsers, by throwing the contract's error for programs. */
 export function refuseSignInLink(req: Request, res: Response, refusal: SignInLinkRefusal): void {
   const code = refusal === 'expired' ? 'expired' : 'unauthorized'
   if (!wantsPage(req)) throw new ApiError(code, { message: MESSAGES[refusal] })
