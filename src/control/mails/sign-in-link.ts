@@ -29,7 +29,7 @@ export function signInLinkMail({ link, baseUrl, requestIp, requestedAt, expiresA
       kind: 'facts',
       facts: [
         { label: 'Place', value: requestIp, note: 'IP address of the browser that asked' },
-        { label: 'Asked', value: toUtcText(requestedAt) },
+        { label: 'Time', value: toUtcText(requestedAt) },
       ],
     },
     {

@@ -77,7 +77,7 @@ function confirmPart(hasEmail: boolean): Html {
       You signed in here more than 15 minutes ago. Adding or deleting a passkey needs a confirmation, so that nobody who
       finds this browser open can do it.
     </p>
-    <div class="buttons">
+    <div class="confirm">
       ${passkeyButton({ then: PATHS.device, label: 'Confirm with a passkey' })}
       ${
         hasEmail &&

@@ -8,12 +8,14 @@ import { ICONS } from './icons.ts'
 export function passkeyButton({
   then,
   label = 'Sign in with a passkey',
+  look = 'primary',
 }: {
   readonly then: string | null
   readonly label?: string
+  readonly look?: 'primary' | ''
 }): Html {
   return html`<div data-passkey-when="supported" hidden>
-      <button type="button" class="button primary" data-passkey="sign-in" data-then="${then ?? ''}">
+      <button type="button" class="button ${look}" data-passkey="sign-in" data-then="${then ?? ''}">
         ${ICONS.key} ${label}
       </button>
       ${PASSKEY_STATUS}

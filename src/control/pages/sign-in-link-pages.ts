@@ -12,12 +12,12 @@ import { answer, type ApprovalMode, ipHint, noticeBar, time, timeOfDay, tokenFie
 export function linkSentPage({ email, isKnown }: { readonly email: string; readonly isKnown: boolean }): Html {
   const address = html`<strong class="name">${email}</strong>`
   return page(
-    { title: 'Look into your email' },
-    html`${answer('wait', 'mail', 'Look into your email', [
+    { title: 'Check your email' },
+    html`${answer('wait', 'mail', 'Check your email', [
         isKnown
           ? html`We sent a link to ${address}.`
           : html`If ${address} is invited, a link is on its way. It arrives within a minute.`,
-        'Open the link in this browser. It works once, for 10 minutes.',
+        'Open the link in the browser that you want to sign in. It works once, for 10 minutes.',
       ])}
       <p class="hint">
         No email? Look in the spam folder, and check the address above. One address gets only a few emails in ten
@@ -87,7 +87,7 @@ function requestFacts({ requestIp, requestedAt, expiresAt, sameIp }: SignInLinkP
         <dd><span class="ip">${requestIp}</span> <small>IP address${ipHint(sameIp)}</small></dd>
       </div>
       <div>
-        <dt>Asked</dt>
+        <dt>Requested</dt>
         <dd>${time(requestedAt)} <small>good until ${timeOfDay(expiresAt)}</small></dd>
       </div>
     </dl>

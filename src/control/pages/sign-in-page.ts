@@ -42,7 +42,7 @@ export function deviceSignInPage(data: SignInPage): Html {
 
 function ways({ userCode, hasEmail }: SignInPage): Interpolation {
   return html`${hasEmail && [emailForm(userCode), html`<div class="or"><span>or</span></div>`]}
-    ${passkeyButton({ then: toDevice(userCode) })}
+    ${passkeyButton({ then: toDevice(userCode), look: hasEmail ? '' : 'primary' })}
     <p class="hint">Only people who are invited can sign in. To be invited, ask an admin of your team.</p>`
 }
 
