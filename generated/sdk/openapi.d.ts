@@ -714,8 +714,8 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the published models of the caller's team. The answer has the fields of vendor A's and of vendor B's format,
-         *     because clients of both use this path.
+         * @description Lists the published models of the caller's team, and each alias that is a whole name as an entry of its own. The
+         *     answer has the fields of vendor A's and of vendor B's format, because clients of both use this path.
          */
         get: operations["listModels"];
         put?: never;
@@ -735,8 +735,8 @@ export interface paths {
         };
         /**
          * Get a model
-         * @description Returns a published model of the caller's team. Percent-encode the id in the path. A model that the team may not use
-         *     is answered with 404, like one that does not exist.
+         * @description Returns a published model of the caller's team by its id or by an alias. Percent-encode it in the path. A model that
+         *     the team may not use is answered with 404, like one that does not exist.
          */
         get: operations["getModel"];
         put?: never;
@@ -1419,7 +1419,14 @@ export interface components {
         CodexModel: {
             slug: string;
             display_name: string;
-            supported_reasoning_levels: unknown[];
+            supported_reasoning_levels: components["schemas"]["CodexReasoningLevel"][];
+            /**
+             * Format: int64
+             * @description The context window in tokens. Without it Codex assumes one of its own.
+             */
+            context_window?: number;
+            /** @description `freeform`: Codex offers its tool for patches. Null: it edits files through the shell. */
+            apply_patch_tool_type: string | null;
             shell_type: string;
             visibility: string;
             supported_in_api: boolean;
@@ -1438,6 +1445,10 @@ export interface components {
             object: "list";
             data: components["schemas"]["ListedModel"][];
             models: components["schemas"]["CodexModel"][];
+        };
+        CodexReasoningLevel: {
+            effort: string;
+            description: string;
         };
         CodexTruncationPolicy: {
             mode: string;
@@ -1869,7 +1880,7 @@ export interface components {
         };
         /** @description A model in the list format of vendor A, with the fields of vendor B's format. */
         ListedModel: {
-            /** @description The name to call it by: `namespace/name`. */
+            /** @description The name to call it by: `namespace/name`, or an alias. */
             id: string;
             /** @enum {string} */
             object: "model";
@@ -1881,6 +1892,10 @@ export interface components {
              * @description The time of `created` as text.
              */
             created_at: string;
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
             /**
              * Format: int64
              * @description When the model was added to the service, in seconds since 1970.
@@ -1897,6 +1912,10 @@ export interface components {
             published: boolean;
             /** @description `trusted`, or another word that the operator chose. */
             verificationState: string;
+            /** @description Further names to call it by. One that ends in `*` stands for all names that begin like it. */
+            aliases: string[];
+            /** @description The id of the model that this alias means; null in the entry of the model itself. */
+            aliasOf: string | null;
         };
         LoggedOut: {
             ok: boolean;
@@ -2016,6 +2035,14 @@ export interface components {
             display_name: string;
             /** Format: date-time */
             created_at: string;
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
+            /** @description As in `ListedModelMetadata`. */
+            aliases: string[];
+            /** @description As `aliasOf` in `ListedModelMetadata`. */
+            alias_of: string | null;
         };
         MessagesModelList: {
             data: components["schemas"]["MessagesModel"][];
@@ -2055,7 +2082,7 @@ export interface components {
                 code: "model_not_allowed";
                 /**
                  * @description For people. The wording may change.
-                 * @example Your team may not call this model. GET /v1/models lists the models that it may call.
+                 * @example Your team may not call the model "svc/large". It may call svc/fast.
                  */
                 message: string;
             };
@@ -2071,6 +2098,13 @@ export interface components {
             usage?: components["schemas"]["ResponseUsage"] | null;
         } & {
             [key: string]: unknown;
+        };
+        /** @description The token limits of a model in the format of vendor B, as the directory has them. Null: not known. */
+        ModelTokenLimits: {
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
         };
         /** @description The team may call this model, but no upstream and no local worker serves it now. */
         ModelUnavailable: {
@@ -2957,6 +2991,7 @@ export type ChatCompletionUsage = components['schemas']['ChatCompletionUsage'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type CodexModel = components['schemas']['CodexModel'];
 export type CodexModelList = components['schemas']['CodexModelList'];
+export type CodexReasoningLevel = components['schemas']['CodexReasoningLevel'];
 export type CodexTruncationPolicy = components['schemas']['CodexTruncationPolicy'];
 export type CompactRequest = components['schemas']['CompactRequest'];
 export type CompactedResponse = components['schemas']['CompactedResponse'];
@@ -3018,6 +3053,7 @@ export type MessagesModelList = components['schemas']['MessagesModelList'];
 export type ModelList = components['schemas']['ModelList'];
 export type ModelNotAllowed = components['schemas']['ModelNotAllowed'];
 export type ModelResponse = components['schemas']['ModelResponse'];
+export type ModelTokenLimits = components['schemas']['ModelTokenLimits'];
 export type ModelUnavailable = components['schemas']['ModelUnavailable'];
 export type NotFound = components['schemas']['NotFound'];
 export type NotInvited = components['schemas']['NotInvited'];
@@ -7353,12 +7389,18 @@ export interface operations {
                      *           "display_name": "Fast",
                      *           "created": 1795251600,
                      *           "created_at": "2026-11-21T09:00:00Z",
+                     *           "max_input_tokens": 200000,
+                     *           "max_tokens": null,
                      *           "owned_by": "svc",
                      *           "metadata": {
                      *             "displayName": "Fast",
                      *             "certified": true,
                      *             "published": true,
-                     *             "verificationState": "trusted"
+                     *             "verificationState": "trusted",
+                     *             "aliases": [
+                     *               "claude-haiku-*"
+                     *             ],
+                     *             "aliasOf": null
                      *           }
                      *         }
                      *       ],
@@ -7423,7 +7465,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The id of the model.
+                 * @description The id of the model, or an alias.
                  * @example svc/fast
                  */
                 id: string;
@@ -7450,12 +7492,18 @@ export interface operations {
                      *       "display_name": "Fast",
                      *       "created": 1795251600,
                      *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "max_input_tokens": 200000,
+                     *       "max_tokens": null,
                      *       "owned_by": "svc",
                      *       "metadata": {
                      *         "displayName": "Fast",
                      *         "certified": true,
                      *         "published": true,
-                     *         "verificationState": "trusted"
+                     *         "verificationState": "trusted",
+                     *         "aliases": [
+                     *           "claude-haiku-*"
+                     *         ],
+                     *         "aliasOf": null
                      *       }
                      *     }
                      */
@@ -7624,7 +7672,13 @@ export interface operations {
                      *           "id": "svc/fast",
                      *           "type": "model",
                      *           "display_name": "Fast",
-                     *           "created_at": "2026-11-21T09:00:00Z"
+                     *           "created_at": "2026-11-21T09:00:00Z",
+                     *           "max_input_tokens": 200000,
+                     *           "max_tokens": null,
+                     *           "aliases": [
+                     *             "claude-haiku-*"
+                     *           ],
+                     *           "alias_of": null
                      *         }
                      *       ],
                      *       "has_more": false,
@@ -7688,7 +7742,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The id of the model.
+                 * @description The id of the model, or an alias.
                  * @example svc/fast
                  */
                 id: string;
@@ -7712,7 +7766,13 @@ export interface operations {
                      *       "id": "svc/fast",
                      *       "type": "model",
                      *       "display_name": "Fast",
-                     *       "created_at": "2026-11-21T09:00:00Z"
+                     *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "max_input_tokens": 200000,
+                     *       "max_tokens": null,
+                     *       "aliases": [
+                     *         "claude-haiku-*"
+                     *       ],
+                     *       "alias_of": null
                      *     }
                      */
                     "application/json": components["schemas"]["MessagesModel"];

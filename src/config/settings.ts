@@ -13,6 +13,7 @@ const SERVER = {
   SVC_ALLOWED_ORIGINS: field.origins.optional(),
   SVC_DRAIN_SECONDS: whole(0, 3600).default(0),
   SVC_STOP_SECONDS: whole(0, 3600).default(25),
+  SVC_MANAGEMENT_SOCKET: field.socketPath.optional(),
   SVC_METRICS_PORT: whole(0, 65_535).optional(),
   SVC_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 }
@@ -56,8 +57,10 @@ const CALLS = {
   SVC_LOCAL_ENGINE_API_KEY: secret.optional(),
   SVC_LOCAL_ENGINE_MAX_TOKENS: whole(1, 100_000_000).default(4096),
   SVC_LOCAL_ENGINE_IDLE_TIMEOUT_SECONDS: whole(1, 86_400).default(600),
-  SVC_LIMIT_REQUESTS_PER_MINUTE: whole(0, 100_000_000).default(600),
-  SVC_LIMIT_STREAMS: whole(0, 100_000_000).default(64),
+  SVC_LIMIT_REQUESTS_PER_MINUTE: whole(0, 100_000_000).default(6000),
+  SVC_LIMIT_STREAMS: whole(0, 100_000_000).default(640),
+  SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: whole(0, 100_000_000).default(600),
+  SVC_LIMIT_ACCOUNT_STREAMS: whole(0, 100_000_000).default(64),
   SVC_MAX_BODY_BYTES: whole(1024, 1_073_741_824).default(33_554_432),
   SVC_CONTROL_PLANE_URL: publicUrl.optional(),
   SVC_GATEWAY_KEYS_FILE: text.default('.data/gateway-keys.json'),
@@ -70,3 +73,8 @@ export type Settings = z.output<typeof SETTINGS>
 
 /** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS.shape)
+
+/** The settings that hold a secret. Each can also be given as NAME_FILE, the path of a file that contains the value. */
+export const SECRET_SETTING_NAMES: readonly string[] = Object.entries(SETTINGS.shape)
+  .filter(([, type]) => field.holdsSecret(type))
+  .map(([name]) => name)

@@ -67,7 +67,7 @@ describe('the events of a call', () => {
         model: 'vendora/large',
         servedBy: 'vendora',
       },
-      result: { outcome: 'whole', status: 200, usage: read },
+      result: { attempts: [{ backend: 'vendora', result: '200' }], outcome: 'whole', status: 200, usage: read },
     })
   })
 
@@ -184,7 +184,14 @@ describe('call events in the database', () => {
     })
     expect(rows.map(({ kind }) => kind)).toEqual(['started', 'finished'])
     expect(rows[0]).toMatchObject({ model: 'vendora/large', servedBy: 'vendora', outcome: null, durationMs: null })
-    expect(rows[1]).toMatchObject({ outcome: 'whole', status: 200, durationMs: 0, firstByteMs: 0, ...read })
+    expect(rows[1]).toMatchObject({
+      attempts: 'vendora=200',
+      outcome: 'whole',
+      status: 200,
+      durationMs: 0,
+      firstByteMs: 0,
+      ...read,
+    })
     expect(new Set(rows.map(({ requestId }) => requestId)).size).toBe(1)
 
     await (await service.fetch('/v1/chat/completions', json(chat, headers))).text()
@@ -211,6 +218,26 @@ describe('call events in the database', () => {
     expect(await service.database.prisma.callEvent.count()).toBe(2)
     await save({ id: 'batch_2', events })
     expect(await service.database.prisma.callEvent.count()).toBe(4)
+  })
+
+  it('name the API key and the service account of a call with a key, which has no device session', async () => {
+    await using service = await startService()
+    const key = { id: ID, models: null, serviceAccount: 'service:builds' }
+    const caller = { accountId: ID, sessionId: ID, sessionKind: 'api_key', team: '@acme/core', key } as const
+    const call = { requestId: 'req_1', sessionId: null, dialect: 'chat', model: 'm', servedBy: 'vendora' } as const
+    const event = {
+      kind: 'started',
+      at: new Date(),
+      call: { ...call, caller: caller as Caller },
+      result: null,
+    } as const
+    const { prisma } = service.database
+    await callEventStore(prisma).save({ id: 'batch_1', events: [event] })
+    expect(await prisma.callEvent.findFirst()).toMatchObject({
+      keyId: ID,
+      serviceAccount: 'service:builds',
+      deviceSessionId: null,
+    })
   })
 
   it('hold every session id unchanged, whatever its characters', async () => {

@@ -64,6 +64,8 @@ export const ModelName = {
   SignInLink: 'SignInLink',
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
+  ServiceAccount: 'ServiceAccount',
+  ApiKey: 'ApiKey',
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
@@ -139,6 +141,7 @@ export const ModelScalarFieldEnum = {
   id: 'id',
   displayName: 'displayName',
   owner: 'owner',
+  aliases: 'aliases',
   backendModel: 'backendModel',
   upstreamModel: 'upstreamModel',
   certified: 'certified',
@@ -282,6 +285,36 @@ export const WebauthnChallengeScalarFieldEnum = {
 export type WebauthnChallengeScalarFieldEnum = (typeof WebauthnChallengeScalarFieldEnum)[keyof typeof WebauthnChallengeScalarFieldEnum]
 
 
+export const ServiceAccountScalarFieldEnum = {
+  id: 'id',
+  teamId: 'teamId',
+  name: 'name',
+  createdAt: 'createdAt',
+  createdById: 'createdById'
+} as const
+
+export type ServiceAccountScalarFieldEnum = (typeof ServiceAccountScalarFieldEnum)[keyof typeof ServiceAccountScalarFieldEnum]
+
+
+export const ApiKeyScalarFieldEnum = {
+  id: 'id',
+  hash: 'hash',
+  prefix: 'prefix',
+  name: 'name',
+  invitationId: 'invitationId',
+  serviceAccountId: 'serviceAccountId',
+  models: 'models',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  lastUsedAt: 'lastUsedAt',
+  replacedById: 'replacedById',
+  revokedAt: 'revokedAt',
+  revokedReason: 'revokedReason'
+} as const
+
+export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
 export const SigningKeyScalarFieldEnum = {
   kid: 'kid',
   purpose: 'purpose',
@@ -314,12 +347,15 @@ export const CallEventScalarFieldEnum = {
   at: 'at',
   requestId: 'requestId',
   accountId: 'accountId',
+  serviceAccount: 'serviceAccount',
   team: 'team',
   deviceSessionId: 'deviceSessionId',
+  keyId: 'keyId',
   sessionId: 'sessionId',
   style: 'style',
   model: 'model',
   servedBy: 'servedBy',
+  attempts: 'attempts',
   outcome: 'outcome',
   status: 'status',
   firstByteMs: 'firstByteMs',

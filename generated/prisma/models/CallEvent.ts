@@ -53,12 +53,15 @@ export type CallEventMinAggregateOutputType = {
   at: Date | null
   requestId: string | null
   accountId: string | null
+  serviceAccount: string | null
   team: string | null
   deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string | null
   model: string | null
   servedBy: string | null
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -74,12 +77,15 @@ export type CallEventMaxAggregateOutputType = {
   at: Date | null
   requestId: string | null
   accountId: string | null
+  serviceAccount: string | null
   team: string | null
   deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string | null
   model: string | null
   servedBy: string | null
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -95,12 +101,15 @@ export type CallEventCountAggregateOutputType = {
   at: number
   requestId: number
   accountId: number
+  serviceAccount: number
   team: number
   deviceSessionId: number
+  keyId: number
   sessionId: number
   style: number
   model: number
   servedBy: number
+  attempts: number
   outcome: number
   status: number
   firstByteMs: number
@@ -138,12 +147,15 @@ export type CallEventMinAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -159,12 +171,15 @@ export type CallEventMaxAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -180,12 +195,15 @@ export type CallEventCountAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -288,12 +306,15 @@ export type CallEventGroupByOutputType = {
   at: Date
   requestId: string
   accountId: string
+  serviceAccount: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string
   model: string
   servedBy: string
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -332,12 +353,15 @@ export type CallEventWhereInput = {
   at?: Prisma.DateTimeFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringFilter<"CallEvent"> | string
   accountId?: Prisma.UuidFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   team?: Prisma.StringFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
   servedBy?: Prisma.StringFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableFilter<"CallEvent"> | number | null
@@ -353,12 +377,15 @@ export type CallEventOrderByWithRelationInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   team?: Prisma.SortOrder
-  deviceSessionId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
+  keyId?: Prisma.SortOrderInput | Prisma.SortOrder
   sessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrderInput | Prisma.SortOrder
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrderInput | Prisma.SortOrder
   firstByteMs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -377,12 +404,15 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   at?: Prisma.DateTimeFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringFilter<"CallEvent"> | string
   accountId?: Prisma.UuidFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   team?: Prisma.StringFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
   servedBy?: Prisma.StringFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableFilter<"CallEvent"> | number | null
@@ -398,12 +428,15 @@ export type CallEventOrderByWithAggregationInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   team?: Prisma.SortOrder
-  deviceSessionId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
+  keyId?: Prisma.SortOrderInput | Prisma.SortOrder
   sessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrderInput | Prisma.SortOrder
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrderInput | Prisma.SortOrder
   firstByteMs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -427,12 +460,15 @@ export type CallEventScalarWhereWithAggregatesInput = {
   at?: Prisma.DateTimeWithAggregatesFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   accountId?: Prisma.UuidWithAggregatesFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   team?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidWithAggregatesFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableWithAggregatesFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableWithAggregatesFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   style?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   model?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   servedBy?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
@@ -448,12 +484,15 @@ export type CallEventCreateInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -469,12 +508,15 @@ export type CallEventUncheckedCreateInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -490,12 +532,15 @@ export type CallEventUpdateInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -511,12 +556,15 @@ export type CallEventUncheckedUpdateInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -532,12 +580,15 @@ export type CallEventCreateManyInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -553,12 +604,15 @@ export type CallEventUpdateManyMutationInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -574,12 +628,15 @@ export type CallEventUncheckedUpdateManyInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -595,12 +652,15 @@ export type CallEventCountOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -626,12 +686,15 @@ export type CallEventMaxOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -647,12 +710,15 @@ export type CallEventMinOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -684,12 +750,15 @@ export type CallEventSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -705,12 +774,15 @@ export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -726,12 +798,15 @@ export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -747,12 +822,15 @@ export type CallEventSelectScalar = {
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -762,7 +840,7 @@ export type CallEventSelectScalar = {
   cachedTokens?: boolean
 }
 
-export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "team" | "deviceSessionId" | "sessionId" | "style" | "model" | "servedBy" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
+export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "style" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
 
 export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "CallEvent"
@@ -775,12 +853,26 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
      * The id of the call, also in the log.
      */
     requestId: string
+    /**
+     * The account of a person, or a service account.
+     */
     accountId: string
+    /**
+     * `service:NAME` for a service account; null for a person.
+     */
+    serviceAccount: string | null
     /**
      * `@organization/name`.
      */
     team: string
-    deviceSessionId: string
+    /**
+     * Null for a call with an API key.
+     */
+    deviceSessionId: string | null
+    /**
+     * The API key of the call; null for a call with an access token.
+     */
+    keyId: string | null
     /**
      * The client's id of one run of an agent.
      */
@@ -789,8 +881,10 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     model: string
     servedBy: string
     /**
-     * This and the following columns are null while the call runs.
+     * This and the following columns are null while the call runs. The backends that were tried, with the answer of
+     * each: `vendorb=529,vendorb-eu=200`.
      */
+    attempts: string | null
     outcome: string | null
     status: number | null
     firstByteMs: number | null
@@ -1226,12 +1320,15 @@ export interface CallEventFieldRefs {
   readonly at: Prisma.FieldRef<"CallEvent", 'DateTime'>
   readonly requestId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly accountId: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly serviceAccount: Prisma.FieldRef<"CallEvent", 'String'>
   readonly team: Prisma.FieldRef<"CallEvent", 'String'>
   readonly deviceSessionId: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly keyId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly sessionId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly style: Prisma.FieldRef<"CallEvent", 'String'>
   readonly model: Prisma.FieldRef<"CallEvent", 'String'>
   readonly servedBy: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly attempts: Prisma.FieldRef<"CallEvent", 'String'>
   readonly outcome: Prisma.FieldRef<"CallEvent", 'String'>
   readonly status: Prisma.FieldRef<"CallEvent", 'Int'>
   readonly firstByteMs: Prisma.FieldRef<"CallEvent", 'Int'>

@@ -204,6 +204,7 @@ export type InvitationWhereInput = {
   deviceSessions?: Prisma.DeviceSessionListRelationFilter
   browserSessions?: Prisma.BrowserSessionListRelationFilter
   signInLinks?: Prisma.SignInLinkListRelationFilter
+  apiKeys?: Prisma.ApiKeyListRelationFilter
 }
 
 export type InvitationOrderByWithRelationInput = {
@@ -220,6 +221,7 @@ export type InvitationOrderByWithRelationInput = {
   deviceSessions?: Prisma.DeviceSessionOrderByRelationAggregateInput
   browserSessions?: Prisma.BrowserSessionOrderByRelationAggregateInput
   signInLinks?: Prisma.SignInLinkOrderByRelationAggregateInput
+  apiKeys?: Prisma.ApiKeyOrderByRelationAggregateInput
 }
 
 export type InvitationWhereUniqueInput = Prisma.AtLeast<{
@@ -240,6 +242,7 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   deviceSessions?: Prisma.DeviceSessionListRelationFilter
   browserSessions?: Prisma.BrowserSessionListRelationFilter
   signInLinks?: Prisma.SignInLinkListRelationFilter
+  apiKeys?: Prisma.ApiKeyListRelationFilter
 }, "id" | "accountId_teamId">
 
 export type InvitationOrderByWithAggregationInput = {
@@ -280,6 +283,7 @@ export type InvitationCreateInput = {
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateInput = {
@@ -294,6 +298,7 @@ export type InvitationUncheckedCreateInput = {
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUpdateInput = {
@@ -308,6 +313,7 @@ export type InvitationUpdateInput = {
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateInput = {
@@ -322,6 +328,7 @@ export type InvitationUncheckedUpdateInput = {
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateManyInput = {
@@ -561,6 +568,22 @@ export type InvitationUpdateOneRequiredWithoutSignInLinksNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutSignInLinksInput, Prisma.InvitationUpdateWithoutSignInLinksInput>, Prisma.InvitationUncheckedUpdateWithoutSignInLinksInput>
 }
 
+export type InvitationCreateNestedOneWithoutApiKeysInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutApiKeysInput
+  connect?: Prisma.InvitationWhereUniqueInput
+}
+
+export type InvitationUpdateOneWithoutApiKeysNestedInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutApiKeysInput
+  upsert?: Prisma.InvitationUpsertWithoutApiKeysInput
+  disconnect?: Prisma.InvitationWhereInput | boolean
+  delete?: Prisma.InvitationWhereInput | boolean
+  connect?: Prisma.InvitationWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutApiKeysInput, Prisma.InvitationUpdateWithoutApiKeysInput>, Prisma.InvitationUncheckedUpdateWithoutApiKeysInput>
+}
+
 export type InvitationCreateWithoutTeamInput = {
   id?: string
   role?: $Enums.Role
@@ -572,6 +595,7 @@ export type InvitationCreateWithoutTeamInput = {
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutTeamInput = {
@@ -585,6 +609,7 @@ export type InvitationUncheckedCreateWithoutTeamInput = {
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutTeamInput = {
@@ -637,6 +662,7 @@ export type InvitationCreateWithoutAccountInput = {
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutAccountInput = {
@@ -650,6 +676,7 @@ export type InvitationUncheckedCreateWithoutAccountInput = {
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutAccountInput = {
@@ -689,6 +716,7 @@ export type InvitationCreateWithoutLoginsInput = {
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutLoginsInput = {
@@ -702,6 +730,7 @@ export type InvitationUncheckedCreateWithoutLoginsInput = {
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutLoginsInput = {
@@ -731,6 +760,7 @@ export type InvitationUpdateWithoutLoginsInput = {
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutLoginsInput = {
@@ -744,6 +774,7 @@ export type InvitationUncheckedUpdateWithoutLoginsInput = {
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateWithoutDeviceSessionsInput = {
@@ -757,6 +788,7 @@ export type InvitationCreateWithoutDeviceSessionsInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutDeviceSessionsInput = {
@@ -770,6 +802,7 @@ export type InvitationUncheckedCreateWithoutDeviceSessionsInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutDeviceSessionsInput = {
@@ -799,6 +832,7 @@ export type InvitationUpdateWithoutDeviceSessionsInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutDeviceSessionsInput = {
@@ -812,6 +846,7 @@ export type InvitationUncheckedUpdateWithoutDeviceSessionsInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateWithoutBrowserSessionsInput = {
@@ -825,6 +860,7 @@ export type InvitationCreateWithoutBrowserSessionsInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutBrowserSessionsInput = {
@@ -838,6 +874,7 @@ export type InvitationUncheckedCreateWithoutBrowserSessionsInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutBrowserSessionsInput = {
@@ -867,6 +904,7 @@ export type InvitationUpdateWithoutBrowserSessionsInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutBrowserSessionsInput = {
@@ -880,6 +918,7 @@ export type InvitationUncheckedUpdateWithoutBrowserSessionsInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateWithoutSignInLinksInput = {
@@ -893,6 +932,7 @@ export type InvitationCreateWithoutSignInLinksInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutSignInLinksInput = {
@@ -906,6 +946,7 @@ export type InvitationUncheckedCreateWithoutSignInLinksInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutSignInLinksInput = {
@@ -935,6 +976,7 @@ export type InvitationUpdateWithoutSignInLinksInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutSignInLinksInput = {
@@ -948,6 +990,79 @@ export type InvitationUncheckedUpdateWithoutSignInLinksInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
+}
+
+export type InvitationCreateWithoutApiKeysInput = {
+  id?: string
+  role?: $Enums.Role
+  source: $Enums.InvitationSource
+  createdAt: Date | string
+  revokedAt?: Date | string | null
+  account: Prisma.AccountCreateNestedOneWithoutInvitationsInput
+  team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
+  logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
+  deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
+  browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
+}
+
+export type InvitationUncheckedCreateWithoutApiKeysInput = {
+  id?: string
+  accountId: string
+  teamId: string
+  role?: $Enums.Role
+  source: $Enums.InvitationSource
+  createdAt: Date | string
+  revokedAt?: Date | string | null
+  logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
+  deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
+  browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
+}
+
+export type InvitationCreateOrConnectWithoutApiKeysInput = {
+  where: Prisma.InvitationWhereUniqueInput
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
+}
+
+export type InvitationUpsertWithoutApiKeysInput = {
+  update: Prisma.XOR<Prisma.InvitationUpdateWithoutApiKeysInput, Prisma.InvitationUncheckedUpdateWithoutApiKeysInput>
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
+  where?: Prisma.InvitationWhereInput
+}
+
+export type InvitationUpdateToOneWithWhereWithoutApiKeysInput = {
+  where?: Prisma.InvitationWhereInput
+  data: Prisma.XOR<Prisma.InvitationUpdateWithoutApiKeysInput, Prisma.InvitationUncheckedUpdateWithoutApiKeysInput>
+}
+
+export type InvitationUpdateWithoutApiKeysInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumRoleFieldUpdateOperationsInput | $Enums.Role
+  source?: Prisma.EnumInvitationSourceFieldUpdateOperationsInput | $Enums.InvitationSource
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  account?: Prisma.AccountUpdateOneRequiredWithoutInvitationsNestedInput
+  team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
+  logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
+  deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
+  browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
+}
+
+export type InvitationUncheckedUpdateWithoutApiKeysInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  teamId?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumRoleFieldUpdateOperationsInput | $Enums.Role
+  source?: Prisma.EnumInvitationSourceFieldUpdateOperationsInput | $Enums.InvitationSource
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
+  deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateManyTeamInput = {
@@ -970,6 +1085,7 @@ export type InvitationUpdateWithoutTeamInput = {
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutTeamInput = {
@@ -983,6 +1099,7 @@ export type InvitationUncheckedUpdateWithoutTeamInput = {
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateManyWithoutTeamInput = {
@@ -1014,6 +1131,7 @@ export type InvitationUpdateWithoutAccountInput = {
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutAccountInput = {
@@ -1027,6 +1145,7 @@ export type InvitationUncheckedUpdateWithoutAccountInput = {
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
   signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateManyWithoutAccountInput = {
@@ -1048,6 +1167,7 @@ export type InvitationCountOutputType = {
   deviceSessions: number
   browserSessions: number
   signInLinks: number
+  apiKeys: number
 }
 
 export type InvitationCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1055,6 +1175,7 @@ export type InvitationCountOutputTypeSelect<ExtArgs extends runtime.Types.Extens
   deviceSessions?: boolean | InvitationCountOutputTypeCountDeviceSessionsArgs
   browserSessions?: boolean | InvitationCountOutputTypeCountBrowserSessionsArgs
   signInLinks?: boolean | InvitationCountOutputTypeCountSignInLinksArgs
+  apiKeys?: boolean | InvitationCountOutputTypeCountApiKeysArgs
 }
 
 /**
@@ -1095,6 +1216,13 @@ export type InvitationCountOutputTypeCountSignInLinksArgs<ExtArgs extends runtim
   where?: Prisma.SignInLinkWhereInput
 }
 
+/**
+ * InvitationCountOutputType without action
+ */
+export type InvitationCountOutputTypeCountApiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ApiKeyWhereInput
+}
+
 
 export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -1110,6 +1238,7 @@ export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   deviceSessions?: boolean | Prisma.Invitation$deviceSessionsArgs<ExtArgs>
   browserSessions?: boolean | Prisma.Invitation$browserSessionsArgs<ExtArgs>
   signInLinks?: boolean | Prisma.Invitation$signInLinksArgs<ExtArgs>
+  apiKeys?: boolean | Prisma.Invitation$apiKeysArgs<ExtArgs>
   _count?: boolean | Prisma.InvitationCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
@@ -1155,6 +1284,7 @@ export type InvitationInclude<ExtArgs extends runtime.Types.Extensions.InternalA
   deviceSessions?: boolean | Prisma.Invitation$deviceSessionsArgs<ExtArgs>
   browserSessions?: boolean | Prisma.Invitation$browserSessionsArgs<ExtArgs>
   signInLinks?: boolean | Prisma.Invitation$signInLinksArgs<ExtArgs>
+  apiKeys?: boolean | Prisma.Invitation$apiKeysArgs<ExtArgs>
   _count?: boolean | Prisma.InvitationCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type InvitationIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1175,6 +1305,7 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
     deviceSessions: Prisma.$DeviceSessionPayload<ExtArgs>[]
     browserSessions: Prisma.$BrowserSessionPayload<ExtArgs>[]
     signInLinks: Prisma.$SignInLinkPayload<ExtArgs>[]
+    apiKeys: Prisma.$ApiKeyPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1584,6 +1715,7 @@ export interface Prisma__InvitationClient<T, Null = never, ExtArgs extends runti
   deviceSessions<T extends Prisma.Invitation$deviceSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$deviceSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DeviceSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   browserSessions<T extends Prisma.Invitation$browserSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$browserSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BrowserSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   signInLinks<T extends Prisma.Invitation$signInLinksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$signInLinksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SignInLinkPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  apiKeys<T extends Prisma.Invitation$apiKeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$apiKeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2123,6 +2255,30 @@ export type Invitation$signInLinksArgs<ExtArgs extends runtime.Types.Extensions.
   take?: number
   skip?: number
   distinct?: Prisma.SignInLinkScalarFieldEnum | Prisma.SignInLinkScalarFieldEnum[]
+}
+
+/**
+ * Invitation.apiKeys
+ */
+export type Invitation$apiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ApiKey
+   */
+  select?: Prisma.ApiKeySelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ApiKey
+   */
+  omit?: Prisma.ApiKeyOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ApiKeyInclude<ExtArgs> | null
+  where?: Prisma.ApiKeyWhereInput
+  orderBy?: Prisma.ApiKeyOrderByWithRelationInput | Prisma.ApiKeyOrderByWithRelationInput[]
+  cursor?: Prisma.ApiKeyWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ApiKeyScalarFieldEnum | Prisma.ApiKeyScalarFieldEnum[]
 }
 
 /**

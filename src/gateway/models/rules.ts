@@ -3,11 +3,13 @@
  * allow-list, and may call those that are also certified. A model that it may not call looks the same as one that does
  * not exist.
  */
+import { findModelId, isPrefix } from '../../directory/aliases.ts'
 import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { toCodexModel } from './codex.ts'
 
 /** The models of a team. */
-export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models'>
+export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names'>
 
 /** Finds the team of a caller; null when it no longer exists. */
 export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
@@ -15,11 +17,14 @@ export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam
 /** The model of a call, or why there is none. */
 export type ModelVerdict = { readonly model: SnapshotModel } | 'model_not_allowed' | 'no_model_named'
 
-/** Picks the model of a request: the one that it names, else the team's default. */
+/**
+ * Picks the model of a request: the one that it names by id or alias, else the team's default. What a name means does
+ * not depend on what the team may call.
+ */
 export function pickModel(team: ModelTeam, requested: string | undefined): ModelVerdict {
-  const id = requested ?? team.defaultModel
-  if (id === null) return 'no_model_named'
-  const model = team.models.find((candidate) => candidate.id === id)
+  const name = requested ?? team.defaultModel
+  if (name === null) return 'no_model_named'
+  const model = findByName(team, name)
   return model && isCallable(model) ? { model } : 'model_not_allowed'
 }
 
@@ -28,27 +33,63 @@ export function visibleModels(team: ModelTeam): readonly SnapshotModel[] {
   return team.models.filter((model) => model.published)
 }
 
+function findByName({ names, models }: ModelTeam, name: string): SnapshotModel | undefined {
+  const id = findModelId(names, name)
+  return models.find((candidate) => candidate.id === id)
+}
+
+/** A name of a model: its id, or an alias. */
+export type ModelEntry = { readonly name: string; readonly model: SnapshotModel }
+
+/** The names that lists show: each visible model by its id, and then by each of its whole aliases. */
+export function listEntries(team: ModelTeam): readonly ModelEntry[] {
+  return visibleModels(team).flatMap((model) =>
+    [model.id, ...model.aliases.filter((alias) => !isPrefix(alias))].map((name) => ({ name, model })),
+  )
+}
+
+/** Finds a visible model by any of its names; null when the team sees none. */
+export function findEntry(team: ModelTeam, name: string): ModelEntry | null {
+  const model = findByName(team, name)
+  return model?.published ? { name, model } : null
+}
+
+/** The most models that a refusal names. */
+const MAX_NAMED = 30
+
+/** Says that a team may not call the model that it asked for, and which ones it may call. */
+export function explainRefusal(team: ModelTeam | null, requested: string): string {
+  const ids = team?.models.filter(isCallable).map(({ id }) => id) ?? []
+  const named = ids.slice(0, MAX_NAMED).join(', ')
+  const rest = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more; GET /v1/models lists them all` : ''
+  const may = ids.length === 0 ? 'It may call no model: ask an admin of the team' : `It may call ${named}${rest}`
+  return `Your team may not call the model ${JSON.stringify(requested.slice(0, MAX_SHOWN))}. ${may}.`
+}
+
+/** The most characters of a requested name that a refusal repeats. */
+const MAX_SHOWN = 128
+
 function isCallable({ published, certified }: SnapshotModel): boolean {
   return published && certified
 }
 
 /** Vendor A's list with the members of vendor B's, because clients of both read it. */
-export function toModelList(models: readonly SnapshotModel[]) {
-  return { object: 'list' as const, ...toOnePage(models.map(toListedModel)) }
+export function toModelList(entries: readonly ModelEntry[]) {
+  return { object: 'list' as const, ...toOnePage(entries.map(toListedModel)) }
 }
 
 /** Writes vendor A's list, and also `models`, the only member that Codex decodes. */
-export function toCodexModelList(models: readonly SnapshotModel[]) {
+export function toCodexModelList(entries: readonly ModelEntry[]) {
   return {
     object: 'list' as const,
-    data: models.map(toListedModel),
-    models: models.filter(isCallable).map(toCodexModel),
+    data: entries.map(toListedModel),
+    models: entries.filter(({ model }) => isCallable(model)).map(toCodexModel),
   }
 }
 
 /** Writes the list in vendor B's format. It always has one page. */
-export function toMessagesModelList(models: readonly SnapshotModel[]) {
-  return toOnePage(models.map(toMessagesModel))
+export function toMessagesModelList(entries: readonly ModelEntry[]) {
+  return toOnePage(entries.map(toMessagesModel))
 }
 
 /** The members of vendor B's lists. A list is never split into pages. */
@@ -57,64 +98,36 @@ function toOnePage<Model extends { readonly id: string }>(data: Model[]) {
 }
 
 /** A model in vendor B's format. */
-export function toMessagesModel({ id, displayName, createdAt }: SnapshotModel) {
-  return { id, type: 'model' as const, display_name: displayName, created_at: createdAt.toISOString() }
+export function toMessagesModel(entry: ModelEntry) {
+  const { aliases, aliasOf } = namesOf(entry)
+  return { ...toVendorB(entry), aliases, alias_of: aliasOf }
+}
+
+/** The token limits are null where the directory does not have them. */
+function toVendorB({ name, model: { displayName, contextWindow, caps, createdAt } }: ModelEntry) {
+  return {
+    id: name,
+    type: 'model' as const,
+    display_name: displayName,
+    created_at: createdAt.toISOString(),
+    max_input_tokens: contextWindow,
+    max_tokens: caps.maxOutput ?? null,
+  }
+}
+
+/** An alias is listed with its model's id, and a model with its aliases. */
+function namesOf({ name, model: { id, aliases } }: ModelEntry) {
+  return name === id ? { aliases: [...aliases], aliasOf: null } : { aliases: [], aliasOf: id }
 }
 
 /** A model in vendor A's format, with the members of vendor B's. */
-export function toListedModel(model: SnapshotModel) {
-  const { owner, displayName, certified, published, verificationState, createdAt } = model
+export function toListedModel(entry: ModelEntry) {
+  const { owner, displayName, certified, published, verificationState, createdAt } = entry.model
   return {
-    ...toMessagesModel(model),
+    ...toVendorB(entry),
     object: 'model' as const,
     created: Math.floor(createdAt.getTime() / 1000),
     owned_by: owner,
-    metadata: { displayName, certified, published, verificationState },
+    metadata: { displayName, certified, published, verificationState, ...namesOf(entry) },
   }
 }
-
-/** Writes `ModelInfo` of Codex's protocol crate: every required member, and no capability that is not verified. */
-function toCodexModel({ id, displayName }: SnapshotModel, position: number) {
-  return {
-    slug: id,
-    display_name: displayName,
-    description: null,
-    supported_reasoning_levels: [],
-    shell_type: 'shell_command',
-    visibility: 'list',
-    supported_in_api: true,
-    priority: position,
-    availability_nux: null,
-    upgrade: null,
-    base_instructions: CODEX_INSTRUCTIONS,
-    supports_reasoning_summaries: false,
-    support_verbosity: false,
-    default_verbosity: null,
-    apply_patch_tool_type: null,
-    truncation_policy: { mode: 'bytes', limit: 10_000 },
-    supports_parallel_tool_calls: false,
-    experimental_supported_tools: [],
-  }
-}
-
-/**
- * Codex uses this instead of its own prompt, so it must contain all instructions for an agent. An indented line
- * continues the line before it.
- */
-const CODEX_INSTRUCTIONS =
-  `You are a coding agent. You work in a person's terminal, in the folder they opened, through the tools you are
-  given.
-
-- Do what is asked and finish it. Look before you change: search and read the files that matter, and follow the
-  conventions you find there, including AGENTS.md files of the folder you work in and of those above it.
-- Keep changes small and to the point. Fix causes rather than symptoms. Do not touch what is not part of the task,
-  and never undo changes that you did not make.
-- Use the shell tool for commands and for editing files. Prefer rg to grep and find. Do not run commands that
-  destroy work or reach beyond the task unless you were asked to.
-- Check your work with the tests, type checks or linters that the project has, and say so when you could not.
-- Before a group of commands, say in a sentence what you are about to do. At the end say briefly what changed,
-  where, and what is left. Give paths and commands in backticks.
-- When a command is refused by the sandbox or needs approval, ask for it through the tool instead of working
-  around it.
-- If you are not sure what is wanted and cannot find out, ask one short question; otherwise make a reasonable
-  choice and name it.`.replaceAll('\n  ', ' ')
