@@ -5,9 +5,9 @@ import type { CallEvent } from './events.ts'
 export function makeEventLog(log: Logger): (event: CallEvent) => void {
   return ({ kind, call, result }) => {
     if (!result) return
-    const { caller, dialect: style, ...facts } = call
+    const { caller, ...facts } = call
     const { accountId, team, sessionId: deviceSessionId } = caller
     const { usage, ...ending } = result
-    log.info({ ...facts, style, accountId, team, deviceSessionId, ...ending, ...usage }, `call.${kind}`)
+    log.info({ ...facts, accountId, team, deviceSessionId, ...ending, ...usage }, `call.${kind}`)
   }
 }
