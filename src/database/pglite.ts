@@ -37,8 +37,8 @@ async function prepareDirectory(directory: string, log: Logger | null): Promise<
 }
 
 /**
- * Opens the data directory, and creates it when there is none. A file beside it exists while it is being created, so that
- * one that is incomplete, because the process was killed meanwhile, is created again and never opened.
+ * Opens the data directory, and creates it when there is none. A file beside it exists while it is being created. When
+ * the process is killed meanwhile, the next start finds that file and creates the directory again.
  */
 async function openDataDirectory(data: string): Promise<PGlite> {
   const unfinished = `${data}.unfinished`
