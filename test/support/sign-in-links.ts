@@ -1,5 +1,5 @@
 import { linkOf, SIGN_IN_SUBJECT } from './mailbox.ts'
-import { cookiesOf, tokenOf } from './people.ts'
+import { tokenOf } from './people.ts'
 import { expectOk, form } from './requests.ts'
 import type { TestService } from './service.ts'
 
@@ -27,11 +27,4 @@ export function consumeSignInLink(
   fields: Record<string, string> = {},
 ): Promise<Response> {
   return service.fetch('/sign-in/email', { ...form({ token, ...fields }, headers), redirect: 'manual' })
-}
-
-/** Signs a browser in by a sign-in link; returns the value of its `Cookie` header. */
-export async function signInByLink(service: TestService, email: string): Promise<string> {
-  const consumed = await consumeSignInLink(service, await requestSignInLink(service, email))
-  if (consumed.status !== 303) throw new Error(`The link was refused: ${consumed.status}`)
-  return cookiesOf(consumed)
 }
