@@ -27,7 +27,7 @@ export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, login
   return (thrown: unknown, req, res, _next) => {
     const error = toApiError(thrown)
     const { status } = ERRORS[error.code]
-    if (status >= 500) log.error({ requestId: req.id, code: error.code, err: thrown }, 'http.request_failed')
+    if (status >= 500) logFailure(log, error, { requestId: req.id, code: error.code })
     // After the first byte, no error body can follow. A broken connection tells the client that the answer is
     // incomplete.
     if (res.headersSent) return void res.destroy()
@@ -35,6 +35,14 @@ export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, login
     if (writeErrorPage(req, res, error)) return
     res.status(status).json(toBody(error, loginRoutes))
   }
+}
+
+/** Logs a refusal by its message, and its cause with the stack. */
+function logFailure(log: Logger, error: ApiError, fields: { requestId: string; code: string }): void {
+  // This service never has what 501 refuses, so nothing failed.
+  if (ERRORS[error.code].status === 501) return log.info({ ...fields, reason: error.message }, 'http.not_supported')
+  const { message: reason, cause: err } = error
+  log.error({ ...fields, reason, ...(err !== undefined && { err }) }, 'http.request_failed')
 }
 
 /** The error envelope; an error that a sign-in solves also says where to sign in. */

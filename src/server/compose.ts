@@ -25,6 +25,7 @@ export type Service = {
   readonly metrics: Registry | null
   /** Replaces the directory, as a whole or not at all. */
   applyDirectory: Deployment['applyDirectory']
+  countDirectory: Deployment['countDirectory']
   close(): Promise<void>
 }
 
@@ -66,6 +67,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
     drain: () => void (state.isDraining = true),
     endCalls: roles.endCalls,
     applyDirectory: roles.applyDirectory,
+    countDirectory: roles.countDirectory,
     async close() {
       await roles.close()
       redis?.disconnect()

@@ -43,6 +43,7 @@ export type Roles = {
   readonly routes: readonly RoleRoutes[]
   /** Replaces the directory, as a whole or not at all. */
   readonly applyDirectory: Deployment['applyDirectory']
+  readonly countDirectory: Deployment['countDirectory']
   /** Breaks off the model calls that are still open. */
   endCalls(): Promise<void>
   close(): Promise<void>
@@ -57,6 +58,7 @@ export async function openRoles(config: Config, resources: Resources, given: Giv
   return {
     routes: gateway ? [gateway.routes] : [],
     applyDirectory: deployment.applyDirectory,
+    countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
     async close() {
       await gateway?.close()
@@ -84,6 +86,7 @@ async function openWithDatabase(
   return {
     routes: [...(gateway ? [gateway.routes] : []), ...control],
     applyDirectory: deployment.applyDirectory,
+    countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
     async close() {
       // Ends all calls first, so that their events are recorded.

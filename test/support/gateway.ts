@@ -77,6 +77,7 @@ export async function startGateway({
     },
     recordEvent: (event) => void events.push(event),
     applyDirectory: async () => null,
+    countDirectory: async () => null,
     close: async () => {},
   }
   const contract = readContract()

@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
 /** The key of the advisory lock that makes gateways write one after the other. */
@@ -16,7 +17,9 @@ const COLUMNS: readonly Column[] = [
   { name: 'request_id', type: 'text', of: ({ call }) => call.requestId },
   { name: 'account_id', type: 'uuid', of: ({ call }) => call.caller.accountId },
   { name: 'team', type: 'text', of: ({ call }) => call.caller.team },
-  { name: 'device_session_id', type: 'uuid', of: ({ call }) => call.caller.sessionId },
+  { name: 'service_account', type: 'text', of: ({ call }) => call.caller.key?.serviceAccount },
+  { name: 'device_session_id', type: 'uuid', of: ({ call }) => deviceSessionOf(call.caller) },
+  { name: 'key_id', type: 'uuid', of: ({ call }) => call.caller.key?.id },
   { name: 'session_id', type: 'text', of: ({ call }) => call.sessionId },
   { name: 'style', type: 'text', of: ({ call }) => call.dialect },
   { name: 'model', type: 'text', of: ({ call }) => call.model },
@@ -54,6 +57,10 @@ export function callEventStore(db: PrismaClient) {
           unnest(${Prisma.join(columns)}) AS event`
     },
   }
+}
+
+function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {
+  return sessionKind === 'device' ? sessionId : null
 }
 
 /** Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. */
