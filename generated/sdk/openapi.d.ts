@@ -1387,7 +1387,14 @@ export interface components {
         CodexModel: {
             slug: string;
             display_name: string;
-            supported_reasoning_levels: unknown[];
+            supported_reasoning_levels: components["schemas"]["CodexReasoningLevel"][];
+            /**
+             * Format: int64
+             * @description The context window in tokens. Without it Codex assumes one of its own.
+             */
+            context_window?: number;
+            /** @description `freeform`: Codex offers its tool for patches. Null: it edits files through the shell. */
+            apply_patch_tool_type: string | null;
             shell_type: string;
             visibility: string;
             supported_in_api: boolean;
@@ -1406,6 +1413,10 @@ export interface components {
             object: "list";
             data: components["schemas"]["ListedModel"][];
             models: components["schemas"]["CodexModel"][];
+        };
+        CodexReasoningLevel: {
+            effort: string;
+            description: string;
         };
         CodexTruncationPolicy: {
             mode: string;
@@ -1849,6 +1860,10 @@ export interface components {
              * @description The time of `created` as text.
              */
             created_at: string;
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
             /**
              * Format: int64
              * @description When the model was added to the service, in seconds since 1970.
@@ -1988,6 +2003,10 @@ export interface components {
             display_name: string;
             /** Format: date-time */
             created_at: string;
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
             /** @description As in `ListedModelMetadata`. */
             aliases: string[];
             /** @description As `aliasOf` in `ListedModelMetadata`. */
@@ -2047,6 +2066,13 @@ export interface components {
             usage?: components["schemas"]["ResponseUsage"] | null;
         } & {
             [key: string]: unknown;
+        };
+        /** @description The token limits of a model in the format of vendor B, as the directory has them. Null: not known. */
+        ModelTokenLimits: {
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
         };
         /** @description The team may call this model, but no upstream and no local worker serves it now. */
         ModelUnavailable: {
@@ -2917,6 +2943,7 @@ export type ChatCompletionUsage = components['schemas']['ChatCompletionUsage'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type CodexModel = components['schemas']['CodexModel'];
 export type CodexModelList = components['schemas']['CodexModelList'];
+export type CodexReasoningLevel = components['schemas']['CodexReasoningLevel'];
 export type CodexTruncationPolicy = components['schemas']['CodexTruncationPolicy'];
 export type CompactRequest = components['schemas']['CompactRequest'];
 export type CompactedResponse = components['schemas']['CompactedResponse'];
@@ -2978,6 +3005,7 @@ export type MessagesModelList = components['schemas']['MessagesModelList'];
 export type ModelList = components['schemas']['ModelList'];
 export type ModelNotAllowed = components['schemas']['ModelNotAllowed'];
 export type ModelResponse = components['schemas']['ModelResponse'];
+export type ModelTokenLimits = components['schemas']['ModelTokenLimits'];
 export type ModelUnavailable = components['schemas']['ModelUnavailable'];
 export type NotFound = components['schemas']['NotFound'];
 export type NotInvited = components['schemas']['NotInvited'];
@@ -6914,6 +6942,8 @@ export interface operations {
                      *           "display_name": "Fast",
                      *           "created": 1795251600,
                      *           "created_at": "2026-11-21T09:00:00Z",
+                     *           "max_input_tokens": 200000,
+                     *           "max_tokens": null,
                      *           "owned_by": "svc",
                      *           "metadata": {
                      *             "displayName": "Fast",
@@ -7015,6 +7045,8 @@ export interface operations {
                      *       "display_name": "Fast",
                      *       "created": 1795251600,
                      *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "max_input_tokens": 200000,
+                     *       "max_tokens": null,
                      *       "owned_by": "svc",
                      *       "metadata": {
                      *         "displayName": "Fast",
@@ -7194,6 +7226,8 @@ export interface operations {
                      *           "type": "model",
                      *           "display_name": "Fast",
                      *           "created_at": "2026-11-21T09:00:00Z",
+                     *           "max_input_tokens": 200000,
+                     *           "max_tokens": null,
                      *           "aliases": [
                      *             "claude-haiku-*"
                      *           ],
@@ -7286,6 +7320,8 @@ export interface operations {
                      *       "type": "model",
                      *       "display_name": "Fast",
                      *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "max_input_tokens": 200000,
+                     *       "max_tokens": null,
                      *       "aliases": [
                      *         "claude-haiku-*"
                      *       ],
