@@ -2062,6 +2062,7 @@ export const CallEventScalarFieldEnum = {
   style: 'style',
   model: 'model',
   servedBy: 'servedBy',
+  attempts: 'attempts',
   outcome: 'outcome',
   status: 'status',
   firstByteMs: 'firstByteMs',
