@@ -93,7 +93,10 @@ export function verifyEndedToken(token: Secret, issuer: string, findKey: FindPub
   return verifyAccessToken(token, issuer, findKey, new Date(0))
 }
 
-/** Reads the claims that `signAccessToken` wrote, but for those that only other services read. The signature has been checked, so their types are known. */
+/**
+ * Reads the claims that `signAccessToken` wrote, but for those that only other services read. The signature has been
+ * checked, so their types are known.
+ */
 function toClaims(payload: Record<string, unknown>): AccessClaims {
   const { sub, sid, org, team, role } = payload
   return {
