@@ -1652,7 +1652,10 @@ export interface components {
         };
         /** @description Any JSON object. */
         DeviceAuthorizationRequest: {
-            /** @description The name of the client. The person who approves sees it as the name of the device. */
+            /**
+             * @description The name of the client. The person who approves sees it as the name of the device. Access tokens carry it as
+             *     `client_id` (RFC 9068); `svc` without it.
+             */
             client_id?: string;
             /**
              * @description An invited email address, which receives the approval link. Without it, a signed-in person types the user code on
@@ -2769,6 +2772,7 @@ export interface components {
             device_code?: string;
             /** @description For the refresh token grant. */
             refresh_token?: string;
+            /** @description The name of the client that started the login. With another one, the answer is `invalid_grant`. */
             client_id?: string;
         } & {
             [key: string]: unknown;

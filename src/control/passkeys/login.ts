@@ -79,6 +79,7 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
         accountId,
         deviceId,
         deviceName: chooseDeviceName([body.deviceName, body.deviceId, readUserAgentName(userAgentOf(req))]),
+        clientId: null,
         approvedVia: 'passkey',
         ...(begun && { browser: begun.browser }),
       } as const

@@ -14,6 +14,8 @@ export type SignIn = {
   readonly accountId: string
   readonly deviceId: string
   readonly deviceName: string
+  /** The OAuth client; null when it named none. */
+  readonly clientId: string | null
   readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
   /** The session of the same browser, which begins and ends with the device session. */
   readonly browser?: SignedInBrowser

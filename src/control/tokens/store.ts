@@ -18,6 +18,8 @@ export type DeviceSession = DeviceSessionState & {
   readonly role: Role
   readonly deviceId: string
   readonly deviceName: string
+  /** The OAuth client that signed in; null when it named none. */
+  readonly clientId: string | null
 }
 
 export type NewDeviceSession = {
@@ -25,6 +27,7 @@ export type NewDeviceSession = {
   readonly invitationId: string
   readonly deviceId: string
   readonly deviceName: string
+  readonly clientId: string | null
   readonly salt: Uint8Array<ArrayBuffer>
   readonly createdAt: Date
   readonly lastSeenAt: Date
@@ -223,6 +226,7 @@ function toSession(row: Row): DeviceSession {
     role: invitation.role,
     deviceId: row.deviceId,
     deviceName: row.deviceName,
+    clientId: row.clientId,
     generation: row.generation,
     rotatedAt: row.rotatedAt,
     clientFingerprint: row.clientFingerprint,
