@@ -61,6 +61,7 @@ export const ModelName = {
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
   BrowserSession: 'BrowserSession',
+  SignInLink: 'SignInLink',
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
   ServiceAccount: 'ServiceAccount',
@@ -182,6 +183,7 @@ export const DeviceLoginScalarFieldEnum = {
   invitationId: 'invitationId',
   deviceId: 'deviceId',
   deviceName: 'deviceName',
+  clientId: 'clientId',
   deviceCodeHash: 'deviceCodeHash',
   userCode: 'userCode',
   mailTokenHash: 'mailTokenHash',
@@ -208,6 +210,7 @@ export const DeviceSessionScalarFieldEnum = {
   invitationId: 'invitationId',
   deviceId: 'deviceId',
   deviceName: 'deviceName',
+  clientId: 'clientId',
   salt: 'salt',
   generation: 'generation',
   rotatedAt: 'rotatedAt',
@@ -242,6 +245,18 @@ export const BrowserSessionScalarFieldEnum = {
 } as const
 
 export type BrowserSessionScalarFieldEnum = (typeof BrowserSessionScalarFieldEnum)[keyof typeof BrowserSessionScalarFieldEnum]
+
+
+export const SignInLinkScalarFieldEnum = {
+  hash: 'hash',
+  invitationId: 'invitationId',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  usedAt: 'usedAt',
+  ip: 'ip'
+} as const
+
+export type SignInLinkScalarFieldEnum = (typeof SignInLinkScalarFieldEnum)[keyof typeof SignInLinkScalarFieldEnum]
 
 
 export const PasskeyScalarFieldEnum = {

@@ -17,7 +17,7 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   const countCalls = makeCounter(registry, {
     name: 'svc_calls_total',
     help: 'Model calls that were sent to an upstream or to the local worker, by how they ended.',
-    labelNames: ['served_by', 'style', 'outcome', 'status'],
+    labelNames: ['served_by', 'dialect', 'outcome', 'status'],
   })
   const countAttempts = makeCounter(registry, {
     name: 'svc_call_attempts_total',
