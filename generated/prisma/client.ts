@@ -99,6 +99,11 @@ export type DeviceSession = Prisma.DeviceSessionModel
  */
 export type BrowserSession = Prisma.BrowserSessionModel
 /**
+ * Model SignInLink
+ * A link in an email that signs a browser in: the one that opens it, and never the one that asked for it.
+ */
+export type SignInLink = Prisma.SignInLinkModel
+/**
  * Model Passkey
  * 
  */

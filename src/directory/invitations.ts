@@ -52,6 +52,8 @@ export async function withdrawInvitations(
     where: { invitationId: ids, status: { in: ['pending', 'approved'] } },
     data: { status: 'cancelled', userCode: null },
   })
+  // Deleted, so that they stay dead when the person is invited again within their time.
+  await tx.signInLink.deleteMany({ where: { invitationId: ids } })
   const devices = await tx.deviceSession.updateManyAndReturn({
     where: { invitationId: ids, revokedAt: null },
     data: ended,
