@@ -53,6 +53,12 @@ export type Backend = Prisma.BackendModel
  */
 export type TeamModel = Prisma.TeamModelModel
 /**
+ * Model DirectoryState
+ * One row with the state of the whole directory. Gateways load teams, models and backends again when `version` has
+ * changed, so whoever changes those raises it in the same transaction.
+ */
+export type DirectoryState = Prisma.DirectoryStateModel
+/**
  * Model DeviceLogin
  * 
  */

@@ -404,6 +404,7 @@ export const ModelName = {
   Model: 'Model',
   Backend: 'Backend',
   TeamModel: 'TeamModel',
+  DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
   BrowserSession: 'BrowserSession',
@@ -431,7 +432,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -950,6 +951,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.TeamModelCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.TeamModelCountAggregateOutputType> | number
+        }
+      }
+    }
+    DirectoryState: {
+      payload: Prisma.$DirectoryStatePayload<ExtArgs>
+      fields: Prisma.DirectoryStateFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DirectoryStateFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DirectoryStateFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        findFirst: {
+          args: Prisma.DirectoryStateFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DirectoryStateFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        findMany: {
+          args: Prisma.DirectoryStateFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        create: {
+          args: Prisma.DirectoryStateCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        createMany: {
+          args: Prisma.DirectoryStateCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DirectoryStateCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        delete: {
+          args: Prisma.DirectoryStateDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        update: {
+          args: Prisma.DirectoryStateUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        deleteMany: {
+          args: Prisma.DirectoryStateDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DirectoryStateUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DirectoryStateUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        upsert: {
+          args: Prisma.DirectoryStateUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        aggregate: {
+          args: Prisma.DirectoryStateAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDirectoryState>
+        }
+        groupBy: {
+          args: Prisma.DirectoryStateGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DirectoryStateGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DirectoryStateCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DirectoryStateCountAggregateOutputType> | number
         }
       }
     }
@@ -1968,6 +2043,15 @@ export const TeamModelScalarFieldEnum = {
 export type TeamModelScalarFieldEnum = (typeof TeamModelScalarFieldEnum)[keyof typeof TeamModelScalarFieldEnum]
 
 
+export const DirectoryStateScalarFieldEnum = {
+  id: 'id',
+  version: 'version',
+  fileRevision: 'fileRevision'
+} as const
+
+export type DirectoryStateScalarFieldEnum = (typeof DirectoryStateScalarFieldEnum)[keyof typeof DirectoryStateScalarFieldEnum]
+
+
 export const DeviceLoginScalarFieldEnum = {
   id: 'id',
   invitationId: 'invitationId',
@@ -2604,6 +2688,7 @@ export type GlobalOmitConfig = {
   model?: Prisma.ModelOmit
   backend?: Prisma.BackendOmit
   teamModel?: Prisma.TeamModelOmit
+  directoryState?: Prisma.DirectoryStateOmit
   deviceLogin?: Prisma.DeviceLoginOmit
   deviceSession?: Prisma.DeviceSessionOmit
   browserSession?: Prisma.BrowserSessionOmit

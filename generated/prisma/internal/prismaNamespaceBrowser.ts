@@ -58,6 +58,7 @@ export const ModelName = {
   Model: 'Model',
   Backend: 'Backend',
   TeamModel: 'TeamModel',
+  DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
   BrowserSession: 'BrowserSession',
@@ -174,6 +175,15 @@ export const TeamModelScalarFieldEnum = {
 } as const
 
 export type TeamModelScalarFieldEnum = (typeof TeamModelScalarFieldEnum)[keyof typeof TeamModelScalarFieldEnum]
+
+
+export const DirectoryStateScalarFieldEnum = {
+  id: 'id',
+  version: 'version',
+  fileRevision: 'fileRevision'
+} as const
+
+export type DirectoryStateScalarFieldEnum = (typeof DirectoryStateScalarFieldEnum)[keyof typeof DirectoryStateScalarFieldEnum]
 
 
 export const DeviceLoginScalarFieldEnum = {
