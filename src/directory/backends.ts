@@ -4,6 +4,8 @@ import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import type { SecretSource } from '../kernel/secret-source.ts'
 import { list, must, name, object, oneOf, oneOrList, text, tokens, trueOrFalse } from './fields.ts'
+import { price } from './prices.ts'
+import type { GivenPrice } from './prices.ts'
 
 /** A server that calls can go to, or the dialects of a backend whose URL is a setting. */
 export type DirectoryBackend = {
@@ -25,6 +27,8 @@ export type ServeEntry = {
   readonly rank: number
   /** The share of the sessions that it gets among its neighbours. */
   readonly weight: number
+  /** What the model costs there, where that differs from the model's price. */
+  readonly price?: GivenPrice | undefined
 }
 
 /** What a model can be asked. What is left out has the cautious value of the backend's dialect. */
@@ -64,6 +68,7 @@ const served = object({
   model: text,
   when: oneOf(['always', 'offline']).default('always'),
   weight: z.int(must('a whole number')).min(1, 'must be at least 1').max(1000, 'must be at most 1000').default(1),
+  price: price.optional(),
 })
 
 /** Each entry is a backend, or a list of neighbours. */
@@ -94,6 +99,7 @@ const capsMembers = object({
   hostedSearch: trueOrFalse,
   reasoningReplay: oneOf(['required', 'accepted', 'refused']),
   vendorHints: trueOrFalse,
+  streamUsage: trueOrFalse,
   blockBinding: trueOrFalse,
 })
 

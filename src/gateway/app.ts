@@ -16,6 +16,7 @@ import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
 import { openStreamLeases } from './limits/stream-leases.ts'
 import { makeStreamLimit } from './limits/streams.ts'
 import { modelHandlers } from './models/routes.ts'
+import type { CostOf } from './prices/cost.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
 import { workerHandlers } from './workers/routes.ts'
 
@@ -24,6 +25,7 @@ type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleT
 type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
   readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings>
   readonly deployment: Deployment
+  readonly costOf: CostOf
   /** Counts streams for all processes. Null: each process counts its own. */
   readonly redis: Redis | null
   /** Null: metrics are off. */
@@ -50,6 +52,7 @@ export function openGateway(needs: Needs): Gateway {
     settings,
     contract,
     deployment,
+    costOf,
     openRateLimit,
     redis,
     metrics,
@@ -83,6 +86,7 @@ export function openGateway(needs: Needs): Gateway {
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       affinity: openSessionAffinity(),
       watchSession: deployment.watchSession,
+      costOf,
       recordEvent(event) {
         countCall?.(event)
         deployment.recordEvent(event)

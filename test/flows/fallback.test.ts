@@ -203,7 +203,7 @@ describe('when all backends fail', () => {
       },
     })
     expect(gateway.log).toContainEqual({
-      event: 'call.retried',
+      event: 'call.fell_back',
       fields: expect.objectContaining({ attempts: `${first}=404,${second}=500` }),
     })
     expect(gateway.log).toContainEqual({

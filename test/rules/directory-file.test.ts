@@ -63,6 +63,7 @@ describe('a file without mistakes', () => {
             serve: [],
             contextWindow: null,
             caps: {},
+            price: null,
             certified: true,
             published: true,
             verificationState: 'trusted',
@@ -77,6 +78,7 @@ describe('a file without mistakes', () => {
             serve: [],
             contextWindow: null,
             caps: {},
+            price: null,
             certified: false,
             published: false,
             verificationState: 'unknown',
@@ -87,7 +89,7 @@ describe('a file without mistakes', () => {
     })
   })
 
-  it('may have nobody in it, if it says so', () => {
+  it('may be without members when it says so', () => {
     expect(readDirectoryFile('organizations: []')).toEqual({
       directory: { organizations: [], models: [], backends: [] },
     })

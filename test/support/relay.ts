@@ -78,6 +78,7 @@ export async function startRelay(
         onAnswer: () => {},
         wantsStream: true,
         rewrite: null,
+        filter: null,
         keepAlive: makeStreamKeepAlive(15_000),
         observer: { push: () => {} },
         clock: systemClock,

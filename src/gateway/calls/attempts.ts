@@ -5,6 +5,7 @@ import type { Backends } from '../backends/backends.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { scanUsage } from '../dialects/usage-scanner.ts'
+import { FREE_USAGE } from '../dialects/usage.ts'
 import { startExchange } from '../exchange/exchange.ts'
 import { judgedStatusOf, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -115,6 +116,7 @@ function sendStep(
       releaseBody(req)
       if (status < 400) noteServed(needs, admission, sending)
     },
+    filter: prepared.filter,
     keepAlive,
     observer: usage,
     clock,
@@ -126,7 +128,15 @@ function sendStep(
     backend.condition.noteEnd(outcome)
     if (suggestsUnready(outcome)) backend.health.recheck()
     const refusal = toRefusal(outcome, backend.traits.failureCodes)
-    return { backend: backend.name, sentAt, outcome, usage: usage.end(), refusal }
+    return {
+      backend: backend.name,
+      backendKind: backend.kind,
+      model: step.model,
+      sentAt,
+      outcome,
+      usage: operation.isCount ? FREE_USAGE : usage.end(),
+      refusal,
+    }
   })
   return { ended }
 }

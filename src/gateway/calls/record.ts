@@ -1,7 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
+import { isKnown } from '../dialects/usage.ts'
 import { isFailure } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
+import type { CostOf } from '../prices/cost.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
@@ -9,6 +11,8 @@ import type { Admission } from './admit.ts'
 export type RecordNeeds = {
   /** Takes an event for metrics, usage and sessions. Must not wait and must not throw, because calls wait for it. */
   readonly recordEvent: (event: CallEvent) => void
+  /** The cost of an answer; null when its usage is unknown or the model has no price. */
+  readonly costOf: CostOf
   readonly clock: Clock
   readonly log: Logger
 }
@@ -20,45 +24,76 @@ export function recordStart({ recordEvent }: RecordNeeds, admission: Admission, 
 }
 
 /**
- * Reports how a call ended: an event with the attempt that the caller's answer is from, and every failure of a backend
- * in the log.
+ * Reports how a call ended: an event with the attempt that answered it, `by`, and every failure of a backend in the
+ * log. Another attempt has an event when its backend counted tokens, because they are billed too.
  */
 export function recordEnd(
-  { recordEvent, clock, log }: RecordNeeds,
+  needs: RecordNeeds,
   admission: Admission,
   attempts: readonly Attempt[],
   by: Attempt | null,
 ): void {
-  const { requestId, model } = admission
-  for (const { backend, outcome } of attempts)
-    logAttempt(log, { requestId, model: model.id, servedBy: backend }, outcome)
-  const tried = attempts.map(toTried)
-  if (tried.length > 1) log.info({ requestId, model: model.id, attempts: writeAttempts(tried) }, 'call.retried')
+  const endedAt = needs.clock.now()
   const [first] = attempts
   const answering = by ?? attempts.at(-1)
+  for (const [at, attempt] of attempts.entries()) {
+    logFailure(needs.log, admission, attempt)
+    if (attempt === answering || !isKnown(attempt.usage)) continue
+    const ended = { from: attempt.sentAt, at: attempts[at + 1]?.sentAt ?? endedAt }
+    recordAttempt(needs, admission, attempt, { kind: 'retried', ...ended, tried: [attempt] })
+  }
+  logFallback(needs.log, admission, attempts)
   // A call that no backend could be asked has no events.
   if (!first || !answering) return
-  const { kind, status, firstByteMs } = answering.outcome
-  const at = clock.now()
-  const durationMs = at.getTime() - first.sentAt.getTime()
-  const result = { attempts: tried, outcome: kind, status, firstByteMs, durationMs, usage: answering.usage }
+  const { kind, status } = answering.outcome
   const isFinished = kind === 'whole' && status !== null && status < 400
-  recordEvent({ kind: isFinished ? 'finished' : 'failed', at, call: toFacts(admission, answering.backend), result })
+  const ending = isFinished ? 'finished' : 'failed'
+  recordAttempt(needs, admission, answering, { kind: ending, from: first.sentAt, at: endedAt, tried: attempts })
 }
 
-function logAttempt(log: Logger, facts: object, outcome: Outcome): void {
+function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
+  const facts = { requestId, model: model.id, servedBy: backend }
   const { kept, ...ending } = outcome
   if (isFailure(outcome)) log.warn({ ...facts, ...ending }, 'call.upstream_failed')
   if (outcome.refusal?.code === 'upstream_refused_credential') {
     log.warn({ ...facts, status: outcome.status }, 'call.credential_refused')
-  } else if (isOperatorsFault(outcome)) {
+  } else if (kept && OPERATORS_FAULT.has(kept.answer.status)) {
     log.warn({ ...facts, status: outcome.status }, 'call.backend_refused')
   }
 }
 
-/** The backend refused the service's account or does not know the model, and the next one was tried. */
-function isOperatorsFault({ kept }: Outcome): boolean {
-  return kept !== null && [402, 403, 404].includes(kept.answer.status)
+/** The backend refuses the service's account, or does not know the model. */
+const OPERATORS_FAULT: ReadonlySet<number> = new Set([402, 403, 404])
+
+function logFallback(log: Logger, { requestId, model }: Admission, attempts: readonly Attempt[]): void {
+  if (attempts.length < 2) return
+  log.info({ requestId, model: model.id, attempts: writeAttempts(attempts.map(toTried)) }, 'call.fell_back')
+}
+
+type Ending = {
+  readonly kind: 'finished' | 'failed' | 'retried'
+  readonly from: Date
+  readonly at: Date
+  readonly tried: readonly Attempt[]
+}
+
+function recordAttempt(
+  { recordEvent, costOf }: RecordNeeds,
+  admission: Admission,
+  { backend, backendKind, model, outcome, usage }: Attempt,
+  { kind, from, at, tried }: Ending,
+): void {
+  const result = {
+    attempts: tried.map(toTried),
+    outcome: outcome.kind,
+    status: outcome.status,
+    firstByteMs: outcome.firstByteMs,
+    durationMs: at.getTime() - from.getTime(),
+    usage,
+    isEstimated: outcome.kind !== 'whole' && isKnown(usage),
+    costNanoUsd: costOf(admission.model, { backend, kind: backendKind, model }, usage),
+  }
+  recordEvent({ kind, at, call: toFacts(admission, backend), result })
 }
 
 function toFacts(admission: Admission, servedBy: string): CallFacts {

@@ -6,7 +6,7 @@ import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { AnswerHead, KeptAnswer } from './answer.ts'
 import type { Outcome } from './outcome.ts'
 import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UnreadableAnswer } from './relay.ts'
-import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
@@ -33,6 +33,8 @@ export type ExchangeOptions = {
   readonly keepsErrors: boolean
   /** Called when the answer to the caller begins. Nothing of the request is needed any more. */
   readonly onAnswer: (status: number) => void
+  /** Removes events of a stream that is not rewritten; null: all of them pass. */
+  readonly filter: MakeStreamFilter | null
   /** Keeps rewritten streams alive while the backend is silent. */
   readonly keepAlive: StreamKeepAlive
   /** Receives the bytes of the answer as the backend sent them. */

@@ -3,7 +3,7 @@ import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failure.ts'
 import { sseDecoder } from '../dialects/sse/decode.ts'
 import type { AnswerHead } from './answer.ts'
-import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
 import { startStreamRelay } from './stream-relay.ts'
@@ -14,6 +14,7 @@ type Needs = {
   /** The backend's dialect. */
   readonly backendDialect: Pick<DialectTraits, 'readErrorEvent'>
   readonly rewrite: AnswerRewrite | null
+  readonly filter: MakeStreamFilter | null
   readonly keepAlive: StreamKeepAlive
   readonly keepsErrors: boolean
 }

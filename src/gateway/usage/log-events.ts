@@ -6,11 +6,11 @@ import type { CallEvent } from './events.ts'
 export function makeEventLog(log: Logger): (event: CallEvent) => void {
   return ({ kind, call, result }) => {
     if (!result) return
-    const { caller, dialect: style, ...facts } = call
+    const { caller, ...facts } = call
     // Every caller has a device session, because API keys need a database.
     const { accountId, team, sessionId: deviceSessionId } = caller
     const { usage, attempts: tried, ...ending } = result
     const attempts = writeAttempts(tried)
-    log.info({ ...facts, style, accountId, team, deviceSessionId, attempts, ...ending, ...usage }, `call.${kind}`)
+    log.info({ ...facts, accountId, team, deviceSessionId, attempts, ...ending, ...usage }, `call.${kind}`)
   }
 }
