@@ -45,7 +45,8 @@ export class StreamOpening implements Relay, SilentStream {
   take(chunk: Buffer): void {
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
-    if (this.#heldBytes > MAX_HELD_BYTES) return void this.#start()
+    const isContent = this.#held.length === 1 && isNoEvent(chunk)
+    if (isContent || this.#heldBytes > MAX_HELD_BYTES) return void this.#start()
     const [first] = this.#decoder.push(chunk)
     if (!first) return
     const failure = this.#needs.backendDialect.readErrorEvent(first)
@@ -97,6 +98,13 @@ export class StreamOpening implements Relay, SilentStream {
     return true
   }
 }
+
+/** Whether a first chunk cannot begin an event (WHATWG HTML, section 9.2.5): some streams are lines of JSON. */
+function isNoEvent(chunk: Buffer): boolean {
+  return chunk[0] === OPENING_BRACE
+}
+
+const OPENING_BRACE = 0x7b
 
 /** The status for which such an event stands. */
 const UNAUTHORIZED = 401
