@@ -49,7 +49,7 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
   const members = makeMemberStore(db)
   const { findMembership, findEmail } = members
 
-  const { tokens, deviceLogin, passkeys } = makeSignInFlows(needs, {
+  const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
     limits,
     members,
     secure,
@@ -61,6 +61,7 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
     db,
     findEmail,
     passkeyChanges: passkeys.changes,
+    signInLinks: signInLinks.signInLinks,
     signOut,
     signOutEverywhere: devices.signOutEverywhere,
     limits: limits.userCodes,
@@ -87,6 +88,7 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
     ...deviceLogin.handlers,
     ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, onUnknownCredential, clock, log }),
     ...passkeys.handlers,
+    ...signInLinks.handlers,
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,

@@ -5,9 +5,8 @@ import { sendPage } from '../../http/page.ts'
 import { readAssets } from './assets.ts'
 import type { Asset } from './assets.ts'
 import { SESSION_SHELL } from './session-shell.ts'
-import { signInPage } from './sign-in-page.ts'
 
-type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getWebauthnLibrary' | 'showSignIn' | 'showSessionShell'
+type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getWebauthnLibrary' | 'showSessionShell'
 
 /**
  * Short, because a new version of an asset has the same URL. After this time browsers revalidate their copy by its
@@ -24,10 +23,6 @@ export function makePageHandlers(): Handlers<Operations> {
     getStylesheet: asset(assets.stylesheet),
     getPasskeyScript: asset(assets.passkeyScript),
     getWebauthnLibrary: asset(assets.webauthnLibrary),
-
-    async showSignIn(_req, res) {
-      sendPage(res as unknown as Response, 200, signInPage(), { scripts: true })
-    },
 
     async showSessionShell(_req, res) {
       sendPage(res as unknown as Response, 200, SESSION_SHELL)

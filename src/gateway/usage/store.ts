@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { writeAttempts } from './events.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
 /** The key of the advisory lock that makes gateways write one after the other. */
@@ -24,6 +25,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'style', type: 'text', of: ({ call }) => call.dialect },
   { name: 'model', type: 'text', of: ({ call }) => call.model },
   { name: 'served_by', type: 'text', of: ({ call }) => call.servedBy },
+  { name: 'attempts', type: 'text', of: ({ result }) => result && writeAttempts(result.attempts) },
   { name: 'outcome', type: 'text', of: ({ result }) => result?.outcome },
   { name: 'status', type: 'int', of: ({ result }) => result?.status },
   { name: 'first_byte_ms', type: 'int', of: ({ result }) => result?.firstByteMs },
