@@ -59,7 +59,7 @@ export function translateCall(
 ): Translation | { readonly refused: Refusal } {
   const hub: Hub = {
     ...context,
-    caps: context.caps ?? DEFAULT_CAPS[backend],
+    caps: { ...DEFAULT_CAPS[backend], ...context.caps },
     isCodex: context.isCodex ?? false,
     sessionId: context.sessionId ?? null,
     seals: context.seals ?? null,

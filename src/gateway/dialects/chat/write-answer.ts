@@ -4,7 +4,7 @@ import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart, ToolRef } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { toCallId } from '../tool-names.ts'
-import { writtenTokens } from '../usage.ts'
+import { writtenTokens } from '../written-tokens.ts'
 import { writeOpenAiError } from '../openai-error.ts'
 
 type Needs = {

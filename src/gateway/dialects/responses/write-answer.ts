@@ -3,7 +3,7 @@ import type { AnswerWriter, Hub } from '../hub.ts'
 import { type Json, readObject } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { writtenTokens } from '../usage.ts'
+import { writtenTokens } from '../written-tokens.ts'
 import { writeResponsesError } from './errors.ts'
 import { type OpenItem, openItem, type ResponsesEvent } from './items.ts'
 
