@@ -8,7 +8,10 @@ import { isSealed } from './seals.ts'
  */
 export const LOCAL_REASONING = 'svc-local-reasoning'
 
-/** Whether a call in any dialect contains reasoning, or results of searches, that vendors refuse. Reads the parsed body without a copy. */
+/**
+ * Whether a call in any dialect contains reasoning, or results of searches, that vendors refuse. Reads the parsed body
+ * without a copy.
+ */
 export function hasLocalReasoning(body: Json): boolean {
   const blocks = (message: unknown): readonly unknown[] => (isObject(message) ? readList(message.content) : [])
   return (

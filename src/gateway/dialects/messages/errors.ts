@@ -29,7 +29,8 @@ function toMessage({ kind }: Failure, message: string): string {
   if (kind !== 'context' || /^prompt is too long|^input length and/i.test(message)) return message
   const sum = readSum(message)
   if (sum === null || sum.input >= sum.window) return `prompt is too long: ${message}`
-  return `input length and \`max_tokens\` exceed context limit: ${sum.input} + ${sum.output} > ${sum.window}, ${message}`
+  const { input, output, window } = sum
+  return `input length and \`max_tokens\` exceed context limit: ${input} + ${output} > ${window}, ${message}`
 }
 
 type Sum = { readonly window: number; readonly input: number; readonly output: number }

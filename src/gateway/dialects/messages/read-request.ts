@@ -75,8 +75,8 @@ function readLimit(value: unknown): number | null {
 }
 
 /**
- * Reads the user id. One agent sends a JSON object as user id, whose session id becomes the cache key. Other agents name
- * their session in a header.
+ * Reads the user id. One agent sends a JSON object as user id, whose session id becomes the cache key. Other agents
+ * name their session in a header.
  */
 function readUser(metadata: unknown, sessionId: string | null): { user: string | null; cacheKey: string | null } {
   const user = readName(readObject(metadata).user_id)
