@@ -38,6 +38,8 @@ export type Config = {
   readonly gatewayUrl: string
   readonly database: DatabaseConfig | null
   readonly directoryFile: string | null
+  /** How long audit events are kept; null: always. */
+  readonly auditDays: number | null
   readonly mail: MailConfig | null
   readonly login: {
     readonly loginSeconds: number
@@ -105,6 +107,7 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
     gatewayUrl: s.SVC_GATEWAY_URL ?? baseUrl,
     database,
     directoryFile: s.SVC_DIRECTORY_FILE ?? null,
+    auditDays: s.SVC_AUDIT_DAYS ?? null,
     mail,
     login: {
       loginSeconds: s.SVC_LOGIN_SECONDS,
