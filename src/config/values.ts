@@ -40,6 +40,8 @@ export type Config = {
   readonly directoryFile: string | null
   /** How long audit events are kept; null: always. */
   readonly auditDays: number | null
+  /** The prices of models in USD; null: only the directory file has prices. */
+  readonly pricesFile: string | null
   readonly mail: MailConfig | null
   readonly login: {
     readonly loginSeconds: number
@@ -108,6 +110,7 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
     database,
     directoryFile: s.SVC_DIRECTORY_FILE ?? null,
     auditDays: s.SVC_AUDIT_DAYS ?? null,
+    pricesFile: s.SVC_PRICES_FILE ?? null,
     mail,
     login: {
       loginSeconds: s.SVC_LOGIN_SECONDS,
