@@ -9,8 +9,8 @@ import { makeChatWriter } from './write-answer.ts'
  * Reads a request of the chat dialect (OpenAI Chat Completions). It reads these fields: messages, tools, tool_choice,
  * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, top_k, logprobs, top_logprobs,
  * response_format, reasoning_effort, verbosity, user or safety_identifier, prompt_cache_key, stream,
- * stream_options.include_usage. Unknown fields, and fields that affect only cost or speed, are ignored. Throws a refusal
- * for a field that would change the answer and that the other dialects do not have.
+ * stream_options.include_usage. Unknown fields, and fields that affect only cost or speed, are ignored. Throws a
+ * refusal for a field that would change the answer and that the other dialects do not have.
  */
 export function readChatRequest(body: Json, hub: Hub): ClientCall {
   refuseUnsupported(body)
