@@ -77,6 +77,12 @@ export type Backend = Prisma.BackendModel
  */
 export type TeamModel = Prisma.TeamModelModel
 /**
+ * Model DirectoryState
+ * One row with the state of the whole directory. Gateways load teams, models and backends again when `version` has
+ * changed, so whoever changes those raises it in the same transaction.
+ */
+export type DirectoryState = Prisma.DirectoryStateModel
+/**
  * Model DeviceLogin
  * 
  */
@@ -92,6 +98,11 @@ export type DeviceSession = Prisma.DeviceSessionModel
  * 
  */
 export type BrowserSession = Prisma.BrowserSessionModel
+/**
+ * Model SignInLink
+ * A link in an email that signs a browser in: the one that opens it, and never the one that asked for it.
+ */
+export type SignInLink = Prisma.SignInLinkModel
 /**
  * Model Passkey
  * 
@@ -134,3 +145,9 @@ export type CallEvent = Prisma.CallEventModel
  * recognized by its row. A unique index on the events instead would add a quarter to the cost of each event.
  */
 export type CallEventBatch = Prisma.CallEventBatchModel
+/**
+ * Model UsageDay
+ * What the calls of one day used, summed in the statement that saves their events, so that it outlives them. Names and
+ * not references, as in the events.
+ */
+export type UsageDay = Prisma.UsageDayModel

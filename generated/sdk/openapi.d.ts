@@ -170,6 +170,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sign-in page
+         * @description Shows the page on which a person signs a browser in: with a passkey, or with a link that is sent by email. The form
+         *     for the email works without a script. After the sign-in it leads to `/device`.
+         */
+        get: operations["showSignIn"];
+        put?: never;
+        /**
+         * Request a sign-in link
+         * @description Emails a sign-in link to an invited address. Answer and time are the same for every address, so that they do not tell
+         *     who is invited. The link works once, for 10 minutes. One address gets a few emails in ten minutes at most.
+         */
+        post: operations["requestSignInLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-in/email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a sign-in link
+         * @description Shows the page behind a sign-in link, with a button that signs this browser in. Opening the page changes nothing, so
+         *     that email scanners do not use the link up.
+         */
+        get: operations["showSignInLink"];
+        put?: never;
+        /**
+         * Consume a sign-in link
+         * @description Consumes a sign-in link: signs the browser that sends the form in with a session cookie, and leads to `/device`. It
+         *     does not sign in the browser that asked for the link, unless that is the same.
+         */
+        post: operations["consumeSignInLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/passkeys/register/start": {
         parameters: {
             query?: never;
@@ -397,7 +449,7 @@ export interface paths {
         /**
          * Create an invitation
          * @description Invites an email address to a team. An address whose invitation was withdrawn can be invited again; its earlier
-         *     sessions stay ended. Only for admins of the team.
+         *     sessions stay ended. The person gets an email that says how to sign in. Only for admins of the team.
          */
         post: operations["createInvitation"];
         delete?: never;
@@ -632,7 +684,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/sign-in": {
+    "/assets/favicon.svg": {
         parameters: {
             query?: never;
             header?: never;
@@ -640,10 +692,51 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sign-in page
-         * @description Shows the page on which a person signs in with a passkey. After that it leads to `/device`.
+         * Icon of the pages
+         * @description Returns the icon of the pages.
          */
-        get: operations["showSignIn"];
+        get: operations["getFavicon"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/favicon.ico": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Icon at its usual address
+         * @description Returns the same icon at the address where browsers look for it by themselves.
+         */
+        get: operations["getRootFavicon"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Home page
+         * @description Shows the home page: what this deployment is, how to sign in and how to start a coding agent. It is the same for every
+         *     visitor. Programs that do not ask for HTML get the addresses as JSON.
+         */
+        get: operations["showHome"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1749,6 +1842,22 @@ export interface components {
             /** @description Default: `member`. */
             role?: components["schemas"]["Role"];
         };
+        /** @description A new invitation. */
+        CreatedInvitation: {
+            /** Format: uuid */
+            id: string;
+            email: string;
+            role: components["schemas"]["Role"];
+            /**
+             * @description `directory`: listed in the operator's directory file, and only withdrawn there. `admin`: created with this API.
+             * @enum {string}
+             */
+            source: "directory" | "admin";
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Whether an email tells the person how to sign in. False where the service sends no email. */
+            emailed: boolean;
+        };
         CredentialDescriptor: {
             /** @enum {string} */
             type: "public-key";
@@ -1831,10 +1940,13 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A form of the device page. `action` decides which other fields are read. */
+        /**
+         * @description A form of the device page. `action` decides which other fields are read. `confirm-email` emails the person a sign-in
+         *     link, for what needs a fresh sign-in.
+         */
         DeviceForm: {
             /** @enum {string} */
-            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device";
+            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "confirm-email" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device";
             /** @description For `find`, `approve` and `deny`. */
             userCode?: string;
             /**
@@ -2003,6 +2115,36 @@ export interface components {
              * @enum {string}
              */
             status: "ok";
+        };
+        /** @description Where to go on from the address of a deployment. */
+        Home: {
+            /** @enum {string} */
+            service: "svc";
+            /**
+             * Format: uri
+             * @description The page on which a person signs a browser in.
+             */
+            signIn: string;
+            /**
+             * Format: uri
+             * @description Send a `POST` here to start a device login.
+             */
+            deviceStart: string;
+            /**
+             * Format: uri
+             * @description The base URL of the gateway.
+             */
+            gateway: string;
+            /**
+             * Format: uri
+             * @description The API reference.
+             */
+            docs: string;
+            /**
+             * Format: uri
+             * @description This contract.
+             */
+            contract: string;
         };
         /**
          * @description HTML.
@@ -2863,6 +3005,23 @@ export interface components {
                 message: string;
             };
         };
+        /** @description The form of the sign-in page. */
+        SignInForm: {
+            /** @description The email address of an invited account. */
+            email: components["schemas"]["Email"];
+            /**
+             * @description The user code of a device that the person wants to approve afterwards. The browser keeps it in a cookie. It is not
+             *     part of the link, so that a link cannot lead its reader to the device of somebody else.
+             */
+            userCode?: string;
+        };
+        /** @description The form of the page behind the link in the email. */
+        SignInLinkForm: {
+            /** @description The token of the link. */
+            token: components["schemas"]["SecretText"];
+            /** @description The email address of the account. Required when the service runs with `SVC_APPROVAL_MODE=code`. */
+            email?: string;
+        };
         SignedInUser: {
             email: string;
             organization: string;
@@ -3200,6 +3359,7 @@ export type ContractDocument = components['schemas']['ContractDocument'];
 export type ContractInfo = components['schemas']['ContractInfo'];
 export type ContractServer = components['schemas']['ContractServer'];
 export type CreateInvitation = components['schemas']['CreateInvitation'];
+export type CreatedInvitation = components['schemas']['CreatedInvitation'];
 export type CredentialDescriptor = components['schemas']['CredentialDescriptor'];
 export type CredentialId = components['schemas']['CredentialId'];
 export type CredentialParameters = components['schemas']['CredentialParameters'];
@@ -3225,6 +3385,7 @@ export type FinishPasskeyLogin = components['schemas']['FinishPasskeyLogin'];
 export type FinishPasskeyRegistration = components['schemas']['FinishPasskeyRegistration'];
 export type Forbidden = components['schemas']['Forbidden'];
 export type Health = components['schemas']['Health'];
+export type Home = components['schemas']['Home'];
 export type Html = components['schemas']['Html'];
 export type InvalidRequest = components['schemas']['InvalidRequest'];
 export type InvitationList = components['schemas']['InvitationList'];
@@ -3297,6 +3458,8 @@ export type Role = components['schemas']['Role'];
 export type SecretText = components['schemas']['SecretText'];
 export type ServedBy = components['schemas']['ServedBy'];
 export type ServiceUnavailable = components['schemas']['ServiceUnavailable'];
+export type SignInForm = components['schemas']['SignInForm'];
+export type SignInLinkForm = components['schemas']['SignInLinkForm'];
 export type SignedInUser = components['schemas']['SignedInUser'];
 export type StartDeviceLogin = components['schemas']['StartDeviceLogin'];
 export type StartPasskeyLogin = components['schemas']['StartPasskeyLogin'];
@@ -4552,6 +4715,427 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    showSignIn: {
+        parameters: {
+            query?: {
+                /** @description The user code of a device that the person wants to approve after the sign-in. */
+                userCode?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sign-in page. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    requestSignInLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["SignInForm"];
+            };
+        };
+        responses: {
+            /** @description The page that says that an email is sent if the address is invited. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Email delivery is not configured, or the mail server did not accept the message. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmailUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    showSignInLink: {
+        parameters: {
+            query: {
+                /**
+                 * @description The token of the link.
+                 * @example svci_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c
+                 */
+                token: components["schemas"]["SecretText"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page that asks whether to sign this browser in. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description It was valid and has expired. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    consumeSignInLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "svci_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["SignInLinkForm"];
+            };
+        };
+        responses: {
+            /** @description The browser is signed in. */
+            303: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The page to go to. */
+                    location: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description It was valid and has expired. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
         };
@@ -6161,10 +6745,11 @@ export interface operations {
                      *       "email": "grace@example.com",
                      *       "role": "member",
                      *       "source": "admin",
-                     *       "createdAt": "2026-11-21T09:00:00Z"
+                     *       "createdAt": "2026-11-21T09:00:00Z",
+                     *       "emailed": true
                      *     }
                      */
-                    "application/json": components["schemas"]["TeamInvitation"];
+                    "application/json": components["schemas"]["CreatedInvitation"];
                 };
             };
             /** @description A field is missing, malformed or unknown. The message names it. */
@@ -7113,7 +7698,7 @@ export interface operations {
             };
         };
     };
-    showSignIn: {
+    getFavicon: {
         parameters: {
             query?: never;
             header?: never;
@@ -7122,7 +7707,93 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The sign-in page. */
+            /** @description The icon. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getRootFavicon: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The icon. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    showHome: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The home page; for a program, the addresses to go on with. */
             200: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7132,6 +7803,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "service": "svc",
+                     *       "signIn": "http://localhost:8787/sign-in",
+                     *       "deviceStart": "http://localhost:8787/v1/auth/device/start",
+                     *       "gateway": "http://localhost:8787",
+                     *       "docs": "http://localhost:8787/docs",
+                     *       "contract": "http://localhost:8787/openapi.json"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Home"];
                     "text/html": components["schemas"]["Html"];
                 };
             };
@@ -7801,8 +8483,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -7816,8 +8498,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8011,8 +8693,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8026,8 +8708,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8225,8 +8907,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8240,8 +8922,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8423,8 +9105,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8438,8 +9120,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8621,8 +9303,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8636,8 +9318,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8824,8 +9506,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8839,8 +9521,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9028,8 +9710,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9043,8 +9725,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9232,8 +9914,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9247,8 +9929,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9438,8 +10120,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9453,8 +10135,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9644,8 +10326,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9659,8 +10341,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {

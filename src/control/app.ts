@@ -5,6 +5,7 @@ import { makeControlSchemes } from './callers.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
 import { makeDevicesFlow } from './devices/flow.ts'
 import { makeControlEdge } from './edge.ts'
+import { makeAnnounceInvitation } from './invitations/announce.ts'
 import { makeInvitationHandlers } from './invitations/routes.ts'
 import { makeKeyHandlers } from './keys/routes.ts'
 import { makeControlLimits } from './limits.ts'
@@ -49,7 +50,7 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
   const members = makeMemberStore(db)
   const { findMembership, findEmail } = members
 
-  const { tokens, deviceLogin, passkeys } = makeSignInFlows(needs, {
+  const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
     limits,
     members,
     secure,
@@ -61,6 +62,7 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
     db,
     findEmail,
     passkeyChanges: passkeys.changes,
+    signInLinks: signInLinks.signInLinks,
     signOut,
     signOutEverywhere: devices.signOutEverywhere,
     limits: limits.userCodes,
@@ -70,6 +72,9 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
     clock,
     log,
   })
+  const { hasEmail } = signInLinks.signInLinks
+  const { mails } = limits.signInLinks
+  const announce = makeAnnounceInvitation({ notify: needs.notify, hasEmail, mails, findEmail })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,
@@ -87,12 +92,13 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
     ...deviceLogin.handlers,
     ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, onUnknownCredential, clock, log }),
     ...passkeys.handlers,
+    ...signInLinks.handlers,
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,
-    ...makeInvitationHandlers({ db, findMembership, onSessionEnd, clock, log }),
+    ...makeInvitationHandlers({ db, findMembership, announce, onSessionEnd, clock, log }),
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
-    ...makePageHandlers(),
+    ...makePageHandlers({ baseUrl, gatewayUrl }),
   }
 }

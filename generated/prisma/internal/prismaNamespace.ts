@@ -404,9 +404,11 @@ export const ModelName = {
   Model: 'Model',
   Backend: 'Backend',
   TeamModel: 'TeamModel',
+  DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
   BrowserSession: 'BrowserSession',
+  SignInLink: 'SignInLink',
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
   ServiceAccount: 'ServiceAccount',
@@ -414,7 +416,8 @@ export const ModelName = {
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
-  CallEventBatch: 'CallEventBatch'
+  CallEventBatch: 'CallEventBatch',
+  UsageDay: 'UsageDay'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -430,7 +433,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "usageDay"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -952,6 +955,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    DirectoryState: {
+      payload: Prisma.$DirectoryStatePayload<ExtArgs>
+      fields: Prisma.DirectoryStateFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DirectoryStateFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DirectoryStateFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        findFirst: {
+          args: Prisma.DirectoryStateFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DirectoryStateFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        findMany: {
+          args: Prisma.DirectoryStateFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        create: {
+          args: Prisma.DirectoryStateCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        createMany: {
+          args: Prisma.DirectoryStateCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DirectoryStateCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        delete: {
+          args: Prisma.DirectoryStateDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        update: {
+          args: Prisma.DirectoryStateUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        deleteMany: {
+          args: Prisma.DirectoryStateDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DirectoryStateUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DirectoryStateUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        upsert: {
+          args: Prisma.DirectoryStateUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        aggregate: {
+          args: Prisma.DirectoryStateAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDirectoryState>
+        }
+        groupBy: {
+          args: Prisma.DirectoryStateGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DirectoryStateGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DirectoryStateCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DirectoryStateCountAggregateOutputType> | number
+        }
+      }
+    }
     DeviceLogin: {
       payload: Prisma.$DeviceLoginPayload<ExtArgs>
       fields: Prisma.DeviceLoginFieldRefs
@@ -1171,6 +1248,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.BrowserSessionCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.BrowserSessionCountAggregateOutputType> | number
+        }
+      }
+    }
+    SignInLink: {
+      payload: Prisma.$SignInLinkPayload<ExtArgs>
+      fields: Prisma.SignInLinkFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SignInLinkFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SignInLinkFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        findFirst: {
+          args: Prisma.SignInLinkFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SignInLinkFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        findMany: {
+          args: Prisma.SignInLinkFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>[]
+        }
+        create: {
+          args: Prisma.SignInLinkCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        createMany: {
+          args: Prisma.SignInLinkCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SignInLinkCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>[]
+        }
+        delete: {
+          args: Prisma.SignInLinkDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        update: {
+          args: Prisma.SignInLinkUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        deleteMany: {
+          args: Prisma.SignInLinkDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SignInLinkUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SignInLinkUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>[]
+        }
+        upsert: {
+          args: Prisma.SignInLinkUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        aggregate: {
+          args: Prisma.SignInLinkAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSignInLink>
+        }
+        groupBy: {
+          args: Prisma.SignInLinkGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SignInLinkGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SignInLinkCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SignInLinkCountAggregateOutputType> | number
         }
       }
     }
@@ -1766,6 +1917,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    UsageDay: {
+      payload: Prisma.$UsageDayPayload<ExtArgs>
+      fields: Prisma.UsageDayFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UsageDayFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UsageDayFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        findFirst: {
+          args: Prisma.UsageDayFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UsageDayFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        findMany: {
+          args: Prisma.UsageDayFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>[]
+        }
+        create: {
+          args: Prisma.UsageDayCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        createMany: {
+          args: Prisma.UsageDayCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UsageDayCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>[]
+        }
+        delete: {
+          args: Prisma.UsageDayDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        update: {
+          args: Prisma.UsageDayUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        deleteMany: {
+          args: Prisma.UsageDayDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UsageDayUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UsageDayUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>[]
+        }
+        upsert: {
+          args: Prisma.UsageDayUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        aggregate: {
+          args: Prisma.UsageDayAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUsageDay>
+        }
+        groupBy: {
+          args: Prisma.UsageDayGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UsageDayGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UsageDayCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UsageDayCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -1867,6 +2092,7 @@ export const ModelScalarFieldEnum = {
   serve: 'serve',
   contextWindow: 'contextWindow',
   caps: 'caps',
+  price: 'price',
   createdAt: 'createdAt'
 } as const
 
@@ -1891,6 +2117,15 @@ export const TeamModelScalarFieldEnum = {
 } as const
 
 export type TeamModelScalarFieldEnum = (typeof TeamModelScalarFieldEnum)[keyof typeof TeamModelScalarFieldEnum]
+
+
+export const DirectoryStateScalarFieldEnum = {
+  id: 'id',
+  version: 'version',
+  fileRevision: 'fileRevision'
+} as const
+
+export type DirectoryStateScalarFieldEnum = (typeof DirectoryStateScalarFieldEnum)[keyof typeof DirectoryStateScalarFieldEnum]
 
 
 export const DeviceLoginScalarFieldEnum = {
@@ -1960,6 +2195,18 @@ export const BrowserSessionScalarFieldEnum = {
 } as const
 
 export type BrowserSessionScalarFieldEnum = (typeof BrowserSessionScalarFieldEnum)[keyof typeof BrowserSessionScalarFieldEnum]
+
+
+export const SignInLinkScalarFieldEnum = {
+  hash: 'hash',
+  invitationId: 'invitationId',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  usedAt: 'usedAt',
+  ip: 'ip'
+} as const
+
+export type SignInLinkScalarFieldEnum = (typeof SignInLinkScalarFieldEnum)[keyof typeof SignInLinkScalarFieldEnum]
 
 
 export const PasskeyScalarFieldEnum = {
@@ -2069,7 +2316,13 @@ export const CallEventScalarFieldEnum = {
   durationMs: 'durationMs',
   inputTokens: 'inputTokens',
   outputTokens: 'outputTokens',
-  cachedTokens: 'cachedTokens'
+  cachedTokens: 'cachedTokens',
+  uncachedTokens: 'uncachedTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  reasoningTokens: 'reasoningTokens',
+  isEstimated: 'isEstimated',
+  costNanoUsd: 'costNanoUsd'
 } as const
 
 export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
@@ -2081,6 +2334,32 @@ export const CallEventBatchScalarFieldEnum = {
 } as const
 
 export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
+
+
+export const UsageDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  model: 'model',
+  backend: 'backend',
+  dialect: 'dialect',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -2517,9 +2796,11 @@ export type GlobalOmitConfig = {
   model?: Prisma.ModelOmit
   backend?: Prisma.BackendOmit
   teamModel?: Prisma.TeamModelOmit
+  directoryState?: Prisma.DirectoryStateOmit
   deviceLogin?: Prisma.DeviceLoginOmit
   deviceSession?: Prisma.DeviceSessionOmit
   browserSession?: Prisma.BrowserSessionOmit
+  signInLink?: Prisma.SignInLinkOmit
   passkey?: Prisma.PasskeyOmit
   webauthnChallenge?: Prisma.WebauthnChallengeOmit
   serviceAccount?: Prisma.ServiceAccountOmit
@@ -2528,6 +2809,7 @@ export type GlobalOmitConfig = {
   auditEvent?: Prisma.AuditEventOmit
   callEvent?: Prisma.CallEventOmit
   callEventBatch?: Prisma.CallEventBatchOmit
+  usageDay?: Prisma.UsageDayOmit
 }
 
 /* Types for Logging */

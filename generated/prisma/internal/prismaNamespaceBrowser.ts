@@ -58,9 +58,11 @@ export const ModelName = {
   Model: 'Model',
   Backend: 'Backend',
   TeamModel: 'TeamModel',
+  DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
   BrowserSession: 'BrowserSession',
+  SignInLink: 'SignInLink',
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
   ServiceAccount: 'ServiceAccount',
@@ -68,7 +70,8 @@ export const ModelName = {
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
-  CallEventBatch: 'CallEventBatch'
+  CallEventBatch: 'CallEventBatch',
+  UsageDay: 'UsageDay'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -149,6 +152,7 @@ export const ModelScalarFieldEnum = {
   serve: 'serve',
   contextWindow: 'contextWindow',
   caps: 'caps',
+  price: 'price',
   createdAt: 'createdAt'
 } as const
 
@@ -173,6 +177,15 @@ export const TeamModelScalarFieldEnum = {
 } as const
 
 export type TeamModelScalarFieldEnum = (typeof TeamModelScalarFieldEnum)[keyof typeof TeamModelScalarFieldEnum]
+
+
+export const DirectoryStateScalarFieldEnum = {
+  id: 'id',
+  version: 'version',
+  fileRevision: 'fileRevision'
+} as const
+
+export type DirectoryStateScalarFieldEnum = (typeof DirectoryStateScalarFieldEnum)[keyof typeof DirectoryStateScalarFieldEnum]
 
 
 export const DeviceLoginScalarFieldEnum = {
@@ -242,6 +255,18 @@ export const BrowserSessionScalarFieldEnum = {
 } as const
 
 export type BrowserSessionScalarFieldEnum = (typeof BrowserSessionScalarFieldEnum)[keyof typeof BrowserSessionScalarFieldEnum]
+
+
+export const SignInLinkScalarFieldEnum = {
+  hash: 'hash',
+  invitationId: 'invitationId',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  usedAt: 'usedAt',
+  ip: 'ip'
+} as const
+
+export type SignInLinkScalarFieldEnum = (typeof SignInLinkScalarFieldEnum)[keyof typeof SignInLinkScalarFieldEnum]
 
 
 export const PasskeyScalarFieldEnum = {
@@ -351,7 +376,13 @@ export const CallEventScalarFieldEnum = {
   durationMs: 'durationMs',
   inputTokens: 'inputTokens',
   outputTokens: 'outputTokens',
-  cachedTokens: 'cachedTokens'
+  cachedTokens: 'cachedTokens',
+  uncachedTokens: 'uncachedTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  reasoningTokens: 'reasoningTokens',
+  isEstimated: 'isEstimated',
+  costNanoUsd: 'costNanoUsd'
 } as const
 
 export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
@@ -363,6 +394,32 @@ export const CallEventBatchScalarFieldEnum = {
 } as const
 
 export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
+
+
+export const UsageDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  model: 'model',
+  backend: 'backend',
+  dialect: 'dialect',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
 export const SortOrder = {

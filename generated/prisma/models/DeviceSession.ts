@@ -736,14 +736,6 @@ export type DeviceSessionUncheckedUpdateOneWithoutLoginNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.DeviceSessionUpdateToOneWithWhereWithoutLoginInput, Prisma.DeviceSessionUpdateWithoutLoginInput>, Prisma.DeviceSessionUncheckedUpdateWithoutLoginInput>
 }
 
-export type IntFieldUpdateOperationsInput = {
-  set?: number
-  increment?: number
-  decrement?: number
-  multiply?: number
-  divide?: number
-}
-
 export type DeviceSessionCreateNestedOneWithoutBrowserSessionsInput = {
   create?: Prisma.XOR<Prisma.DeviceSessionCreateWithoutBrowserSessionsInput, Prisma.DeviceSessionUncheckedCreateWithoutBrowserSessionsInput>
   connectOrCreate?: Prisma.DeviceSessionCreateOrConnectWithoutBrowserSessionsInput

@@ -2,12 +2,21 @@ import type { Request, Response } from 'express'
 import { hasCurrentCopy } from '../../http/etag.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
+import { wantsPage } from '../../http/request.ts'
 import { readAssets } from './assets.ts'
 import type { Asset } from './assets.ts'
+import { PATHS } from './forms.ts'
+import { homePage } from './home-page.ts'
 import { SESSION_SHELL } from './session-shell.ts'
-import { signInPage } from './sign-in-page.ts'
 
-type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getWebauthnLibrary' | 'showSignIn' | 'showSessionShell'
+type Operations =
+  | 'getFavicon'
+  | 'getRootFavicon'
+  | 'showHome'
+  | 'getStylesheet'
+  | 'getPasskeyScript'
+  | 'getWebauthnLibrary'
+  | 'showSessionShell'
 
 /**
  * Short, because a new version of an asset has the same URL. After this time browsers revalidate their copy by its
@@ -15,8 +24,10 @@ type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getWebauthnLibrary' | 
  */
 const MAX_AGE_SECONDS = 300
 
+type Needs = { readonly baseUrl: string; readonly gatewayUrl: string }
+
 /** The pages that are the same for everybody, and the files that pages load. */
-export function makePageHandlers(): Handlers<Operations> {
+export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Operations> {
   const assets = readAssets()
   // The answers are not JSON, so they need Express's own types.
   const asset = (file: Asset) => async (req: unknown, res: unknown) => sendAsset(req as Request, res as Response, file)
@@ -24,9 +35,19 @@ export function makePageHandlers(): Handlers<Operations> {
     getStylesheet: asset(assets.stylesheet),
     getPasskeyScript: asset(assets.passkeyScript),
     getWebauthnLibrary: asset(assets.webauthnLibrary),
+    getFavicon: asset(assets.favicon),
+    getRootFavicon: asset(assets.favicon),
 
-    async showSignIn(_req, res) {
-      sendPage(res as unknown as Response, 200, signInPage(), { scripts: true })
+    async showHome(req, res) {
+      if (wantsPage(req)) return sendPage(res as unknown as Response, 200, homePage({ baseUrl }))
+      res.status(200).json({
+        service: 'svc',
+        signIn: `${baseUrl}${PATHS.signIn}`,
+        deviceStart: `${baseUrl}/v1/auth/device/start`,
+        gateway: gatewayUrl,
+        docs: `${baseUrl}${PATHS.docs}`,
+        contract: `${baseUrl}/openapi.json`,
+      })
     },
 
     async showSessionShell(_req, res) {

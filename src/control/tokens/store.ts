@@ -2,7 +2,8 @@ import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
-import type { NewBrowserSession } from '../browser-session/store.ts'
+import { saveBrowserSession } from '../browser-session/store.ts'
+import type { SignedInBrowser } from '../browser-session/store.ts'
 import { pickReplaced } from './rules.ts'
 import type { DeviceSessionState } from './rules.ts'
 
@@ -59,7 +60,7 @@ export function makeDeviceSessionStore(db: PrismaClient) {
       session: NewDeviceSession,
       accountId: string,
       approvedVia: string,
-      browserSession: NewBrowserSession | null,
+      browser: SignedInBrowser | null,
     ): Promise<
       { session: DeviceSession; isNew: boolean; tookNotice: boolean; replaced: string[] } | 'not_invited' | 'expired'
     > {
@@ -87,8 +88,8 @@ export function makeDeviceSessionStore(db: PrismaClient) {
           return { session: toSession(row), isNew: false, tookNotice, replaced: [] }
         }
 
-        if (browserSession) await tx.browserSession.create({ data: { ...browserSession, deviceSessionId: row.id } })
         const { id: subjectId, deviceId, createdAt: at, lastIp: ip } = row
+        if (browser) await saveBrowserSession(tx, withDevice(browser, row.id), accountId, at, ip)
         const opened = { at, accountId, teamId: row.invitation.teamId, subjectId, ip }
         await tx.auditEvent.create({
           data: {
@@ -155,6 +156,10 @@ async function redeem(tx: Prisma.TransactionClient, loginId: string): Promise<bo
     data: { userCode: null },
   })
   return count === 1
+}
+
+function withDevice({ session, replaces }: SignedInBrowser, deviceSessionId: string): SignedInBrowser {
+  return { session: { ...session, deviceSessionId }, replaces }
 }
 
 /** Ends the sessions that a new session replaces, each with its audit row. Returns their ids. */
