@@ -68,7 +68,7 @@ export function sendAndWait(pool: Pool, request: BackendRequest, { timeoutMs, ma
 }
 
 /** Classifies an error of the HTTP client. */
-export function toNoAnswer(error: Error): NoAnswer {
+function toNoAnswer(error: Error): NoAnswer {
   const code = codeOf(error)
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
   return UNREACHABLE.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_') ? 'unreachable' : 'failed'

@@ -4,7 +4,7 @@ import type { Step } from './plan.ts'
 export type Tried = { readonly step: Step; readonly result: 'refused' | 'unreachable' | 'answered' }
 
 /** The maximum number of backends that a call is sent to. */
-export const MAX_ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 
 /**
  * The step to try next; null: none. The steps for the time without a network come first while no other backend can be
