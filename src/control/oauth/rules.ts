@@ -16,8 +16,8 @@ export const REFRESH_GRANT = 'refresh_token'
 export type OAuthProblem = { readonly status: number; readonly error: string }
 
 /**
- * Reads the `client_id` of a form; null when it is missing or empty. RFC 6749, appendix A.1, allows printable ASCII only;
- * other printable characters are accepted too, because the name is shown to people. Throws `invalid_request`.
+ * Reads the `client_id` of a form; null when it is missing or empty. RFC 6749, appendix A.1, allows printable ASCII
+ * only; other printable characters are accepted too, because people see the name. Throws `invalid_request`.
  */
 export function readClientId(given: string | undefined): string | null {
   if (given && /\p{Cc}/u.test(given))
