@@ -124,3 +124,9 @@ export type CallEvent = Prisma.CallEventModel
  * recognized by its row. A unique index on the events instead would add a quarter to the cost of each event.
  */
 export type CallEventBatch = Prisma.CallEventBatchModel
+/**
+ * Model AgentSession
+ * One run of an agent: what the events of its calls add up to. It is written with the events, so that listing the
+ * sessions of a team reads no events.
+ */
+export type AgentSession = Prisma.AgentSessionModel

@@ -4,7 +4,7 @@ import { openKeyring } from '../access/keyring.ts'
 import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
-import { makeControlPlane } from '../control/app.ts'
+import { openControlPlane } from '../control/app.ts'
 import { startHousekeeping } from '../control/housekeeping/start.ts'
 import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
 import { makeNotifier } from '../control/notify.ts'
@@ -43,6 +43,8 @@ export type Roles = {
   readonly routes: readonly RoleRoutes[]
   /** Replaces the directory, as a whole or not at all. */
   readonly applyDirectory: Deployment['applyDirectory']
+  /** Ends the streams that would not end by themselves. Their clients connect again, to another process. */
+  endStreams(): void
   /** Breaks off the model calls that are still open. */
   endCalls(): Promise<void>
   close(): Promise<void>
@@ -57,6 +59,7 @@ export async function openRoles(config: Config, resources: Resources, given: Giv
   return {
     routes: gateway ? [gateway.routes] : [],
     applyDirectory: deployment.applyDirectory,
+    endStreams: () => undefined,
     endCalls: async () => gateway?.close(),
     async close() {
       await gateway?.close()
@@ -80,14 +83,16 @@ async function openWithDatabase(
   const store = makeHousekeepingStore(database.prisma)
   const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
   const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
-  const control = config.role === 'gateway' ? [] : [makeControlPlane(needs)]
+  const control = config.role === 'gateway' ? null : openControlPlane(needs)
   return {
-    routes: [...(gateway ? [gateway.routes] : []), ...control],
+    routes: [...(gateway ? [gateway.routes] : []), ...(control ? [control.routes] : [])],
     applyDirectory: deployment.applyDirectory,
+    endStreams: () => control?.endStreams(),
     endCalls: async () => gateway?.close(),
     async close() {
       // Ends all calls first, so that their events are recorded.
       await gateway?.close()
+      control?.close()
       live.close()
       await stopHousekeeping()
       await notify.settled()

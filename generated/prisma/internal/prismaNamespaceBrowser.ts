@@ -66,7 +66,8 @@ export const ModelName = {
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
-  CallEventBatch: 'CallEventBatch'
+  CallEventBatch: 'CallEventBatch',
+  AgentSession: 'AgentSession'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -325,6 +326,22 @@ export const CallEventBatchScalarFieldEnum = {
 } as const
 
 export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
+
+
+export const AgentSessionScalarFieldEnum = {
+  team: 'team',
+  accountId: 'accountId',
+  sessionId: 'sessionId',
+  startedAt: 'startedAt',
+  lastActiveAt: 'lastActiveAt',
+  model: 'model',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  inputTokens: 'inputTokens',
+  outputTokens: 'outputTokens'
+} as const
+
+export type AgentSessionScalarFieldEnum = (typeof AgentSessionScalarFieldEnum)[keyof typeof AgentSessionScalarFieldEnum]
 
 
 export const SortOrder = {

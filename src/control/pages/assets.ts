@@ -6,13 +6,19 @@ import { makeEtag } from '../../http/etag.ts'
 /** A file that pages load, with the headers that it is sent with. */
 export type Asset = { readonly type: string; readonly bytes: Buffer; readonly etag: string }
 
-export type Assets = { readonly stylesheet: Asset; readonly passkeyScript: Asset; readonly webauthnLibrary: Asset }
+export type Assets = {
+  readonly stylesheet: Asset
+  readonly passkeyScript: Asset
+  readonly sessionScript: Asset
+  readonly webauthnLibrary: Asset
+}
 
 /** Reads the files once. Throws when one is missing, so that the start fails instead of a page. */
 export function readAssets(): Assets {
   return {
     stylesheet: readAsset(new URL('assets/auth.css', import.meta.url), 'text/css; charset=utf-8'),
     passkeyScript: readAsset(new URL('assets/passkeys.js', import.meta.url), 'text/javascript; charset=utf-8'),
+    sessionScript: readAsset(new URL('assets/session.js', import.meta.url), 'text/javascript; charset=utf-8'),
     webauthnLibrary: readAsset(libraryFile(), 'text/javascript; charset=utf-8'),
   }
 }

@@ -7,7 +7,7 @@ import type { Asset } from './assets.ts'
 import { SESSION_SHELL } from './session-shell.ts'
 import { signInPage } from './sign-in-page.ts'
 
-type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getWebauthnLibrary' | 'showSignIn' | 'showSessionShell'
+type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getSessionScript' | 'getWebauthnLibrary' | 'showSignIn' | 'showSessionShell'
 
 /**
  * Short, because a new version of an asset has the same URL. After this time browsers revalidate their copy by its
@@ -23,6 +23,7 @@ export function makePageHandlers(): Handlers<Operations> {
   return {
     getStylesheet: asset(assets.stylesheet),
     getPasskeyScript: asset(assets.passkeyScript),
+    getSessionScript: asset(assets.sessionScript),
     getWebauthnLibrary: asset(assets.webauthnLibrary),
 
     async showSignIn(_req, res) {
