@@ -755,8 +755,8 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the published models of the caller's team. The answer has the fields of vendor A's and of vendor B's format,
-         *     because clients of both use this path.
+         * @description Lists the published models of the caller's team, and each alias that is a whole name as an entry of its own. The
+         *     answer has the fields of vendor A's and of vendor B's format, because clients of both use this path.
          */
         get: operations["listModels"];
         put?: never;
@@ -776,8 +776,8 @@ export interface paths {
         };
         /**
          * Get a model
-         * @description Returns a published model of the caller's team. Percent-encode the id in the path. A model that the team may not use
-         *     is answered with 404, like one that does not exist.
+         * @description Returns a published model of the caller's team by its id or by an alias. Percent-encode it in the path. A model that
+         *     the team may not use is answered with 404, like one that does not exist.
          */
         get: operations["getModel"];
         put?: never;
@@ -1235,7 +1235,7 @@ export interface components {
         AgentSession: {
             /** @description The id that the client chose. Two accounts may use the same id. */
             id: string;
-            /** @description The email address of the account. */
+            /** @description The email address of the account, or `service:NAME` for a service account. */
             account: string;
             /** @description The model that was called last. */
             model: string;
@@ -1960,7 +1960,7 @@ export interface components {
         };
         /** @description A model in the list format of vendor A, with the fields of vendor B's format. */
         ListedModel: {
-            /** @description The name to call it by: `namespace/name`. */
+            /** @description The name to call it by: `namespace/name`, or an alias. */
             id: string;
             /** @enum {string} */
             object: "model";
@@ -1988,6 +1988,10 @@ export interface components {
             published: boolean;
             /** @description `trusted`, or another word that the operator chose. */
             verificationState: string;
+            /** @description Further names to call it by. One that ends in `*` stands for all names that begin like it. */
+            aliases: string[];
+            /** @description The id of the model that this alias means; null in the entry of the model itself. */
+            aliasOf: string | null;
         };
         LoggedOut: {
             ok: boolean;
@@ -2107,6 +2111,10 @@ export interface components {
             display_name: string;
             /** Format: date-time */
             created_at: string;
+            /** @description As in `ListedModelMetadata`. */
+            aliases: string[];
+            /** @description As `aliasOf` in `ListedModelMetadata`. */
+            alias_of: string | null;
         };
         MessagesModelList: {
             data: components["schemas"]["MessagesModel"][];
@@ -2146,7 +2154,7 @@ export interface components {
                 code: "model_not_allowed";
                 /**
                  * @description For people. The wording may change.
-                 * @example Your team may not call this model. GET /v1/models lists the models that it may call.
+                 * @example Your team may not call the model "svc/large". It may call svc/fast.
                  */
                 message: string;
             };
@@ -2546,10 +2554,13 @@ export interface components {
              */
             database: "ok" | "disabled" | "unavailable";
         };
-        /** @description This operation needs a sign-in that is at most 15 minutes old. Sign in again, then repeat the request. */
+        /**
+         * @description This operation needs a sign-in that is at most 15 minutes old, so that a stolen token cannot make itself permanent.
+         *     Sign in again: on a device with a new device login, in a browser by email or with a passkey. Then repeat the request.
+         */
         Reauthenticate: {
             /**
-             * @description Always `error`. Clients of the messages dialect recognize an error by it.
+             * @description Always `error`.
              * @enum {string}
              */
             type: "error";
@@ -2571,6 +2582,8 @@ export interface components {
                  */
                 message: string;
             };
+            /** @description Where to sign in again. */
+            auth: components["schemas"]["LoginRoutes"];
         };
         RefreshTokens: {
             /** @description The email address of the account that the token belongs to. */
@@ -5919,7 +5932,7 @@ export interface operations {
     listAgentSessions: {
         parameters: {
             query?: {
-                /** @description Only sessions of the account with this email address. */
+                /** @description Only sessions of this account: an email address, or `service:NAME`. */
                 account?: string;
                 /**
                  * @description The number of sessions on a page. Default: 50.
@@ -6056,7 +6069,7 @@ export interface operations {
                  * @example @acme/core
                  */
                 team: components["schemas"]["TeamName"];
-                /** @description The email address of the account whose session it is. Default: the account of the caller. */
+                /** @description The account whose session it is: an email address, or `service:NAME`. Default: the account of the caller. */
                 account?: string;
                 /** @description Only events behind the event with this id. */
                 after?: string;
@@ -7397,7 +7410,11 @@ export interface operations {
                      *             "displayName": "Fast",
                      *             "certified": true,
                      *             "published": true,
-                     *             "verificationState": "trusted"
+                     *             "verificationState": "trusted",
+                     *             "aliases": [
+                     *               "claude-haiku-*"
+                     *             ],
+                     *             "aliasOf": null
                      *           }
                      *         }
                      *       ],
@@ -7462,7 +7479,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The id of the model.
+                 * @description The id of the model, or an alias.
                  * @example svc/fast
                  */
                 id: string;
@@ -7494,7 +7511,11 @@ export interface operations {
                      *         "displayName": "Fast",
                      *         "certified": true,
                      *         "published": true,
-                     *         "verificationState": "trusted"
+                     *         "verificationState": "trusted",
+                     *         "aliases": [
+                     *           "claude-haiku-*"
+                     *         ],
+                     *         "aliasOf": null
                      *       }
                      *     }
                      */
@@ -7663,7 +7684,11 @@ export interface operations {
                      *           "id": "svc/fast",
                      *           "type": "model",
                      *           "display_name": "Fast",
-                     *           "created_at": "2026-11-21T09:00:00Z"
+                     *           "created_at": "2026-11-21T09:00:00Z",
+                     *           "aliases": [
+                     *             "claude-haiku-*"
+                     *           ],
+                     *           "alias_of": null
                      *         }
                      *       ],
                      *       "has_more": false,
@@ -7727,7 +7752,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The id of the model.
+                 * @description The id of the model, or an alias.
                  * @example svc/fast
                  */
                 id: string;
@@ -7751,7 +7776,11 @@ export interface operations {
                      *       "id": "svc/fast",
                      *       "type": "model",
                      *       "display_name": "Fast",
-                     *       "created_at": "2026-11-21T09:00:00Z"
+                     *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "aliases": [
+                     *         "claude-haiku-*"
+                     *       ],
+                     *       "alias_of": null
                      *     }
                      */
                     "application/json": components["schemas"]["MessagesModel"];

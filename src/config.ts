@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { findContradictions, findWarnings } from './config/checks.ts'
-import { makeSecretReader } from './config/secrets.ts'
+import { makeSecretReader, readSettingFiles, withoutReplaced } from './config/secrets.ts'
 import { SETTINGS } from './config/settings.ts'
 import { toConfig } from './config/values.ts'
 import type { Config } from './config/values.ts'
@@ -24,16 +24,17 @@ type Environment = Readonly<Record<string, string | undefined>>
  * `ConfigError` with all mistakes. The mistakes never repeat a value, because it may be a secret.
  */
 export function readConfig(env: Environment = process.env, defaults: Environment = {}): Config {
+  const { values, mistakes: unread } = readSettingFiles({ ...withoutReplaced(defaults, env), ...env })
   const given = Object.fromEntries(
-    Object.entries({ ...defaults, ...env }).filter(([name, value]) => name.startsWith('SVC_') && value !== ''),
+    Object.entries(values).filter(([name, value]) => name.startsWith('SVC_') && value !== ''),
   )
   const isProduction = env['NODE_ENV'] === 'production'
   const read = SETTINGS.safeParse(given)
   const readSecret = makeSecretReader(env)
-  if (!read.success) throw new ConfigError(mistakesIn(given, read.error, isProduction, readSecret))
+  if (!read.success) throw new ConfigError([...unread, ...mistakesIn(given, read.error, isProduction, readSecret)])
 
   const config = toConfig(read.data, readSecret)
-  const mistakes = findContradictions(config, read.data, isProduction)
+  const mistakes = [...unread, ...findContradictions(config, read.data, isProduction)]
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return config
 }

@@ -27,12 +27,9 @@ export type Mailer = {
   close(): void
 }
 
-/** An email was not accepted. The message names the failed step and never quotes the server or the email. */
+/** An email was not accepted. The message says where and why, and never quotes the server or the email. */
 export class MailError extends Error {
-  constructor(step: string) {
-    super(`The email was not accepted: ${step}.`)
-    this.name = 'MailError'
-  }
+  override readonly name = 'MailError'
 }
 
 const CONNECT_TIMEOUT_MS = 5000
@@ -50,13 +47,12 @@ export function openMailer(config: MailConfig, log: Pick<Log, 'showLink' | 'warn
  * password and the links. `smtp+insecure:` uses STARTTLS only when the server offers it.
  */
 function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
-  const { protocol, hostname, port, username, password } = new URL(url.reveal())
-  const secure = protocol === 'smtps:'
+  const { protocol, hostname, username, password } = new URL(url.reveal())
   const host = hostname.replace(/^\[|\]$/g, '')
   const transport = createTransport({
     host,
-    port: port ? Number(port) : secure ? 465 : 587,
-    secure,
+    port: portOf(url),
+    secure: protocol === 'smtps:',
     requireTLS: protocol === 'smtp:' && !isLoopback(host),
     ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     pool: true,
@@ -72,9 +68,26 @@ function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
       withDeadline(async (expired) => {
         const release = await semaphore(expired)
         await transport.sendMail(toMessage(mail, from)).finally(release)
+      }).catch((error: unknown) => {
+        throw new MailError(`Email server ${serverOf(url)}: ${reasonOf(error)}.`)
       }),
     close: () => transport.close(),
   }
+}
+
+/** Where emails go, without a credential: `smtp://mail.example.com:587` or `outbox:DIRECTORY`. */
+export function describeMailTarget(config: MailConfig): string {
+  return config.kind === 'smtp' ? serverOf(config.url) : `outbox:${config.directory}`
+}
+
+function serverOf(url: Secret): string {
+  const { protocol, hostname } = new URL(url.reveal())
+  return `${protocol}//${hostname}:${portOf(url)}`
+}
+
+function portOf(url: Secret): number {
+  const { protocol, port } = new URL(url.reveal())
+  return port ? Number(port) : protocol === 'smtps:' ? 465 : 587
 }
 
 function outboxMailer(
@@ -91,7 +104,7 @@ function outboxMailer(
         if (await makePrivateDirectory(directory)) log.warn({ path: directory }, 'files.made_private')
         await writeFile(file, message, { mode: 0o600 })
       } catch (error) {
-        throw new MailError(`the outbox ${directory} cannot be written (${codeOf(error)})`)
+        throw new MailError(`The email outbox ${directory} cannot be written (${codeOf(error, 'code') ?? 'unknown'}).`)
       }
       if (mail.link) log.showLink({ link: mail.link.reveal(), file }, 'email.saved')
     },
@@ -146,20 +159,46 @@ async function withDeadline(send: (expired: AbortSignal) => Promise<void>): Prom
     controller.abort()
   }, SEND_TIMEOUT_MS)
   const sending = send(controller.signal)
+  // After the deadline, the result of sending is not used.
+  sending.catch(() => {})
   try {
     await Promise.race([sending, deadline.promise])
-  } catch (error) {
-    // After the deadline, the result of sending is not used.
-    sending.catch(() => {})
-    throw new MailError(codeOf(error))
   } finally {
     clearTimeout(timer)
   }
 }
 
-/**
- * The code of Node or nodemailer for a failure, such as `ECONNREFUSED` or `EENVELOPE`. Their messages quote the server.
- */
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown'
+/** What the codes of Node's sockets and of nodemailer mean. A socket's code is more precise than nodemailer's. */
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the server closed the connection',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name cannot be looked up now',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS on this port, which smtps:// requires',
+  ECONNECTION: 'the server closed the connection',
+  ETIMEDOUT: 'no answer in time',
+  EDEADLINE: `the email was not accepted within ${SEND_TIMEOUT_MS / 1000} seconds`,
+  EDNS: 'the host name cannot be looked up',
+  ETLS: 'it does not offer STARTTLS, or TLS failed',
+  EAUTH: 'it refused the user name or password',
+  EENVELOPE: 'it refused the sender or the recipient',
+  EMESSAGE: 'it refused the email',
+  EPROTOCOL: 'its answer was not expected',
+}
+
+/** Why sending failed, in words and with the status of the server's answer. The text of the answer is left out. */
+function reasonOf(error: unknown): string {
+  const codes = [codeOf(error, 'originalCode'), codeOf(error, 'code')].filter((code) => code !== null)
+  const known = codes.map((code) => REASONS[code]).find((reason) => reason !== undefined)
+  const [code = 'unknown error'] = codes
+  const status = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
+  return `${known ?? code}${status > 0 ? ` (${status})` : ''}`
+}
+
+/** A code of an error of Node or nodemailer, such as `ECONNREFUSED`. Their messages quote the server. */
+function codeOf(error: unknown, name: 'code' | 'originalCode'): string | null {
+  const code: unknown = error instanceof Error ? (error as { code?: unknown; originalCode?: unknown })[name] : null
+  return typeof code === 'string' ? code : null
 }

@@ -103,6 +103,16 @@ export type Passkey = Prisma.PasskeyModel
  */
 export type WebauthnChallenge = Prisma.WebauthnChallengeModel
 /**
+ * Model ServiceAccount
+ * An account of a team for programs that belong to no person. Deleting it deletes its keys.
+ */
+export type ServiceAccount = Prisma.ServiceAccountModel
+/**
+ * Model ApiKey
+ * A long-lived credential for model calls. It belongs to a person's invitation or to a service account, never to both.
+ */
+export type ApiKey = Prisma.ApiKeyModel
+/**
  * Model SigningKey
  * 
  */

@@ -5,11 +5,13 @@ import { DirectoryInUseError } from '../database/lock.ts'
 import { MigrationError } from '../database/migrations.ts'
 import { DirectoryFileError } from '../server/directory-file.ts'
 import { AddressError } from '../server/listener.ts'
+import { ManagementError } from '../server/management.ts'
 import type { MakeCommand } from './command-line.ts'
 import { runDemo } from './demo/demo.ts'
 import { TourError } from './demo/tour.ts'
 import { interrupted } from './interrupt.ts'
 import { migrateDatabase } from './migrate.ts'
+import { reloadService } from './reload.ts'
 import { runService } from './serve.ts'
 
 /** Errors that the operator can resolve. Their messages say how. */
@@ -20,6 +22,7 @@ const PLAIN_ERRORS = [
   DatabaseOpenError,
   DirectoryInUseError,
   MigrationError,
+  ManagementError,
   TourError,
 ]
 
@@ -42,6 +45,13 @@ export const makeMigrate: MakeCommand = () =>
     .helpGroup('For operators:')
     .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
     .action(() => migrateDatabase().catch(fail))
+
+export const makeReload: MakeCommand = () =>
+  new Command('reload')
+    .helpGroup('For operators:')
+    .description('Make the running service apply its directory file again, and say what has changed.')
+    .option('--force', 'apply the directory file even when it withdraws most of the members', false)
+    .action((options: { force: boolean }) => reloadService(options).catch(fail))
 
 function print(text: string): void {
   process.stdout.write(text)

@@ -12,8 +12,8 @@ export async function runService({ force }: { readonly force: boolean }): Promis
   const starting = serve(config, { clock: systemClock, log, forceDirectory: force })
   // From the start, because the default action of the signal ends the process.
   process.on('SIGHUP', () => {
-    const reloaded = starting.then((running) => running.reloadDirectory())
-    reloaded.catch((err: unknown) => log.error({ err }, 'directory.rejected'))
+    // The log says what became of it.
+    starting.then((running) => running.reloadDirectory()).catch(() => undefined)
   })
   const running = await starting
   const signal = await interrupted()

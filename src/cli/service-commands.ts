@@ -4,5 +4,6 @@ import type { CommandTable } from './command-line.ts'
 export const serviceCommands: CommandTable = {
   serve: async () => (await import('./program.ts')).makeServe,
   demo: async () => (await import('./program.ts')).makeDemo,
+  reload: async () => (await import('./program.ts')).makeReload,
   migrate: async () => (await import('./program.ts')).makeMigrate,
 }

@@ -1,5 +1,5 @@
 import { isIpAddress, isLoopback } from './fields.ts'
-import { SETTING_NAMES } from './settings.ts'
+import { SECRET_SETTING_NAMES, SETTING_NAMES } from './settings.ts'
 import type { Settings } from './settings.ts'
 import type { Config } from './values.ts'
 
@@ -35,7 +35,8 @@ function isRegistrable(rpId: string, hostname: string): boolean {
 
 /** Settings that are valid but that the operator should know about, one sentence or two each. */
 export function findWarnings(config: Config, givenNames: readonly string[], isProduction: boolean): string[] {
-  const unknown = givenNames.filter((name) => name.startsWith('SVC_') && !SETTING_NAMES.includes(name))
+  const known = new Set([...SETTING_NAMES, ...SECRET_SETTING_NAMES.map((name) => `${name}_FILE`)])
+  const unknown = givenNames.filter((name) => name.startsWith('SVC_') && !known.has(name))
   return [
     ...unknown.map((name) => `${name} is not a setting of this version and has no effect.`),
     config.role !== 'gateway' &&
@@ -51,10 +52,9 @@ export function findWarnings(config: Config, givenNames: readonly string[], isPr
       config.baseUrl.startsWith('http://') &&
       !isLoopback(new URL(config.baseUrl).hostname) &&
       'SVC_BASE_URL is http://, so tokens and cookies can be read on the way. Use https:// and a TLS proxy.',
-    isProduction &&
-      config.role !== 'gateway' &&
+    config.role !== 'gateway' &&
       config.mail === null &&
-      'SVC_MAIL_URL is not set, so no login by email can start. Only passkeys work.',
+      'SVC_MAIL_URL is not set: nobody can sign in by email. Only passkeys that exist already work.',
     isProduction &&
       config.role !== 'gateway' &&
       config.directoryFile === null &&

@@ -4,7 +4,16 @@ import { Secret } from '../kernel/secret.ts'
 
 export const text = z.string().trim().min(1, 'must not be blank')
 
-export const secret = text.transform((value) => new Secret(value))
+/** Marks a field whose value is a secret or contains one, so that it can also be given as a file. */
+const withSecret = <Field extends z.ZodType>(field: Field) => field.meta({ holdsSecret: true })
+
+export const secret = withSecret(text.transform((value) => new Secret(value)))
+
+/** Whether the value of a setting is a secret or contains one, such as the password in a URL. */
+export function holdsSecret(field: z.ZodType): boolean {
+  if (field.meta()?.['holdsSecret'] === true) return true
+  return (field instanceof z.ZodOptional || field instanceof z.ZodDefault) && holdsSecret(field.unwrap() as z.ZodType)
+}
 
 export const flag = z.enum(['0', '1']).transform((value) => value === '1')
 
@@ -32,22 +41,34 @@ export const publicUrl = httpUrl
   .refine((url) => !(url.username || url.password || url.hash), 'must not have credentials or a fragment')
   .transform((url) => url.href.replace(/\/+$/, ''))
 
-export const databaseUrl = text.refine(
-  (url) =>
-    url === 'none' || url === 'memory:' || /^embedded:./.test(url) || hasScheme(url, ['postgres:', 'postgresql:']),
-  'must be postgresql://HOST/NAME, embedded:DIRECTORY, memory: or none',
+export const databaseUrl = withSecret(
+  text.refine(
+    (url) =>
+      url === 'none' || url === 'memory:' || /^embedded:./.test(url) || hasScheme(url, ['postgres:', 'postgresql:']),
+    'must be postgresql://HOST/NAME, embedded:DIRECTORY, memory: or none',
+  ),
 )
 
-export const mailUrl = text.refine(
-  (url) =>
-    /^outbox:./.test(url) || (hasScheme(url, ['smtp:', 'smtps:', 'smtp+insecure:']) && new URL(url).hostname !== ''),
-  'must be smtp://HOST:PORT, smtps://HOST:PORT, smtp+insecure://HOST:PORT or outbox:DIRECTORY',
+export const mailUrl = withSecret(
+  text.refine(
+    (url) =>
+      /^outbox:./.test(url) || (hasScheme(url, ['smtp:', 'smtps:', 'smtp+insecure:']) && new URL(url).hostname !== ''),
+    'must be smtp://HOST:PORT, smtps://HOST:PORT, smtp+insecure://HOST:PORT or outbox:DIRECTORY',
+  ),
 )
 
-export const redisUrl = text.refine(
-  (url) => hasScheme(url, ['redis:', 'rediss:']),
-  'must be redis://HOST:PORT or rediss://HOST:PORT',
+export const redisUrl = withSecret(
+  text.refine((url) => hasScheme(url, ['redis:', 'rediss:']), 'must be redis://HOST:PORT or rediss://HOST:PORT'),
 )
+
+/** The longest path of a Unix socket that every system takes. */
+const MAX_SOCKET_PATH_BYTES = 103
+
+export const socketPath = text.refine(isSocketPath, `must have at most ${MAX_SOCKET_PATH_BYTES} bytes`)
+
+export function isSocketPath(path: string): boolean {
+  return Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES
+}
 
 export const emailAddress = text.regex(/^[^\s@<>"',]+@[^\s@<>"',]+$/, 'must be one email address')
 

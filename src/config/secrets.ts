@@ -1,13 +1,48 @@
 import { readFileSync } from 'node:fs'
 import { Secret } from '../kernel/secret.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
+import { SECRET_SETTING_NAMES } from './settings.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Replaces each setting that is given as NAME_FILE by the content of the file, without the line break at its end. The
+ * mistakes name the setting and the file, and never the content.
+ */
+export function readSettingFiles(env: Environment): { values: Environment; mistakes: string[] } {
+  const values: Record<string, string | undefined> = { ...env }
+  const mistakes: string[] = []
+  for (const name of SECRET_SETTING_NAMES) {
+    const file = env[`${name}_FILE`]
+    if (!file) continue
+    if (env[name]) mistakes.push(`${name}_FILE: must not be set together with ${name}`)
+    const read = readValue(file)
+    if (read === null) mistakes.push(`${name}_FILE: the file ${file} cannot be read`)
+    else if (read === '') mistakes.push(`${name}_FILE: the file ${file} is empty`)
+    else values[name] = read
+  }
+  return { values, mistakes }
+}
+
+function readValue(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+  } catch {
+    return null
+  }
+}
+
+/** Leaves out the defaults of settings that are given as a file. */
+export function withoutReplaced(defaults: Environment, env: Environment): Environment {
+  return Object.fromEntries(Object.entries(defaults).filter(([name]) => !env[`${name}_FILE`]))
+}
 
 /** Reads secrets that the directory file refers to: variables of this environment, and files. */
-export function makeSecretReader(env: Readonly<Record<string, string | undefined>>): ReadSecret {
+export function makeSecretReader(env: Environment): ReadSecret {
   return (source) => (source.file === null ? readVariable(env, source.env ?? '') : readSecretFile(source.file))
 }
 
-function readVariable(env: Readonly<Record<string, string | undefined>>, name: string): ReturnType<ReadSecret> {
+function readVariable(env: Environment, name: string): ReturnType<ReadSecret> {
   const value = env[name]?.trim()
   return value ? toSecret(value) : { mistake: `names the environment variable ${name}, which is not set` }
 }

@@ -13,6 +13,7 @@ const SERVER = {
   SVC_ALLOWED_ORIGINS: field.origins.optional(),
   SVC_DRAIN_SECONDS: whole(0, 3600).default(0),
   SVC_STOP_SECONDS: whole(0, 3600).default(25),
+  SVC_MANAGEMENT_SOCKET: field.socketPath.optional(),
   SVC_METRICS_PORT: whole(0, 65_535).optional(),
   SVC_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 }
@@ -70,3 +71,8 @@ export type Settings = z.output<typeof SETTINGS>
 
 /** The names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS.shape)
+
+/** The settings that hold a secret. Each can also be given as NAME_FILE, the path of a file that contains the value. */
+export const SECRET_SETTING_NAMES: readonly string[] = Object.entries(SETTINGS.shape)
+  .filter(([, type]) => field.holdsSecret(type))
+  .map(([name]) => name)

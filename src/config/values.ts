@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import { Secret } from '../kernel/secret.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
 import type { LogLevel } from '../log.ts'
-import { isLoopback } from './fields.ts'
+import { isLoopback, isSocketPath } from './fields.ts'
 import type { Settings } from './settings.ts'
 
 /** What a process serves. */
@@ -63,6 +64,8 @@ export type Config = {
    * After a signal to stop: how long `/readyz` says 503 before the listener closes, and how long calls may then take.
    */
   readonly stop: { readonly drainSeconds: number; readonly stopSeconds: number }
+  /** The Unix socket at which operators' commands reach the running service; null: there is none. */
+  readonly managementSocket: string | null
   /** The port of the metrics listener; null when it is off. */
   readonly metricsPort: number | null
   /** Counts limits for all processes together; null when each process counts for itself. */
@@ -88,13 +91,14 @@ export type Config = {
 export function toConfig(s: Settings, readSecret: ReadSecret): Config {
   const baseUrl = s.SVC_BASE_URL ?? `http://localhost:${s.SVC_PORT}`
   const mail = toMail(s, baseUrl)
+  const database = toDatabase(s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db'))
   return {
     role: s.SVC_ROLE,
     host: s.SVC_HOST,
     port: s.SVC_PORT,
     baseUrl,
     gatewayUrl: s.SVC_GATEWAY_URL ?? baseUrl,
-    database: toDatabase(s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db')),
+    database,
     directoryFile: s.SVC_DIRECTORY_FILE ?? null,
     mail,
     login: {
@@ -118,6 +122,7 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
     callLimits: { requestsPerMinute: s.SVC_LIMIT_REQUESTS_PER_MINUTE, streams: s.SVC_LIMIT_STREAMS },
     verification: { controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl, keysFile: s.SVC_GATEWAY_KEYS_FILE },
     stop: { drainSeconds: s.SVC_DRAIN_SECONDS, stopSeconds: s.SVC_STOP_SECONDS },
+    managementSocket: s.SVC_MANAGEMENT_SOCKET ?? defaultSocket(database),
     metricsPort: s.SVC_METRICS_PORT ?? null,
     redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
     spoolDirectory: s.SVC_SPOOL_DIR ?? null,
@@ -138,6 +143,12 @@ function toDatabase(url: string): DatabaseConfig | null {
   if (url === 'memory:') return { kind: 'memory' }
   if (url.startsWith('embedded:')) return { kind: 'embedded', directory: url.slice('embedded:'.length) }
   return { kind: 'postgres', url: new Secret(url) }
+}
+
+/** In the directory of an embedded database, which only its owner can enter. */
+function defaultSocket(database: DatabaseConfig | null): string | null {
+  const path = database?.kind === 'embedded' ? join(database.directory, 'management.sock') : null
+  return path !== null && isSocketPath(path) ? path : null
 }
 
 function toMail(s: Settings, baseUrl: string): MailConfig | null {

@@ -31,3 +31,9 @@ export function findRefusal({ members, withdrawn, revision, lastRevision }: Dire
     'If that is intended, raise its "revision" or start with --force.'
   )
 }
+
+/** Says in words what applying a file has changed. */
+export function describeChanges({ invited, withdrawn }: DirectoryChanges): string {
+  const parts = [invited > 0 && `${invited} members were invited`, withdrawn > 0 && `${withdrawn} were withdrawn`]
+  return parts.filter((part) => part !== false).join(', ') || 'no member was invited or withdrawn'
+}

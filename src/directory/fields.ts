@@ -29,6 +29,12 @@ export const modelId = z
   .max(128, 'must have at most 128 characters')
   .regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.:/@+-]*$/, 'must have the form namespace/name')
 
+/** A further name of a model, or the beginning of such names. */
+export const alias = z
+  .string(must('text'))
+  .max(128, 'must have at most 128 characters')
+  .regex(/^[A-Za-z0-9][\w.:/@+-]*\*?$/, 'must be a name, or the beginning of names followed by "*"')
+
 export const email = z.string(must('text')).transform((given, context) => {
   const address = toEmail(given)
   if (address === null) context.addIssue({ code: 'custom', message: `"${given}" is not an email address` })

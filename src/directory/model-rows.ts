@@ -37,7 +37,7 @@ export async function applyBackends(tx: Transaction, backends: readonly Director
 /** Makes the rows of models equal to the directory's. */
 export async function applyModels(tx: Transaction, models: readonly DirectoryModel[], now: Date): Promise<void> {
   const kept = new Map((await tx.model.findMany()).map((row) => [row.id, row]))
-  const wanted = models.map((model) => ({ ...model, serve: [...model.serve] }))
+  const wanted = models.map((model) => ({ ...model, aliases: [...model.aliases], serve: [...model.serve] }))
   await tx.model.deleteMany({ where: { id: { notIn: models.map(({ id }) => id) } } })
   await tx.model.createMany({
     data: wanted.filter(({ id }) => !kept.has(id)).map((model) => ({ ...model, createdAt: now })),

@@ -8,10 +8,24 @@ import { z } from 'zod'
 import type { Role } from '../kernel/caller.ts'
 import { toEmail } from '../kernel/email.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
+import { judgeAliases } from './aliases.ts'
 import { judgeBackends } from './backend-checks.ts'
 import { backend, caps, serve } from './backends.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
-import { email, flag, list, modelId, name, object, optionalText, revision, role, text, tokens } from './fields.ts'
+import {
+  alias,
+  email,
+  flag,
+  list,
+  modelId,
+  name,
+  object,
+  optionalText,
+  revision,
+  role,
+  text,
+  tokens,
+} from './fields.ts'
 import { findRepeated } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
 
@@ -35,6 +49,8 @@ export type DirectoryModel = {
   readonly id: string
   readonly displayName: string
   readonly owner: string
+  /** Further names, and beginnings of names that end in `*`. */
+  readonly aliases: readonly string[]
   /** Its name at the local worker; null when the worker does not serve it. */
   readonly backendModel: string | null
   /** Its name at the upstream; null when that is the id. */
@@ -101,6 +117,7 @@ const model = object({
   id: modelId,
   displayName: text,
   owner: text,
+  aliases: list(alias).default([]),
   backendModel: optionalText,
   upstreamModel: optionalText,
   serve,
@@ -175,6 +192,7 @@ function findContradictions(content: unknown, readSecret: ReadSecret | null): Mi
       ),
       ...teams.flatMap((team, j) => judgeTeam(team, declared, ['organizations', i, 'teams', j])),
     ]),
+    ...judgeAliases(content),
     ...judgeBackends(content, readSecret),
   ]
 }

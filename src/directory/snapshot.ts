@@ -1,6 +1,8 @@
 import { answerOrLastKnown } from '../database/last-known.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
+import { makeNameTable } from './aliases.ts'
+import type { NamedModel, NameTable } from './aliases.ts'
 import type { DirectoryBackend } from './backends.ts'
 import type { Directory, DirectoryModel } from './rules.ts'
 
@@ -13,6 +15,8 @@ export type SnapshotTeam = {
   readonly defaultModel: string | null
   /** The models that the team may use, ordered by id. */
   readonly models: readonly SnapshotModel[]
+  /** The names of all models of the directory, also of those that the team may not use. */
+  readonly names: NameTable
 }
 
 export type DirectorySnapshot = {
@@ -31,15 +35,18 @@ export function toSnapshot({ organizations, models, backends }: Directory, creat
       return { organization, name, defaultModel, models: byId(dated.filter(({ id }) => ids.includes(id))) }
     }),
   )
-  return withTeams(teams, backends)
+  return withTeams(teams, models, backends)
 }
 
+/** `models`: all of the directory, of which only the names count here. */
 export function withTeams(
-  teams: readonly SnapshotTeam[],
+  teams: readonly Omit<SnapshotTeam, 'names'>[],
+  models: readonly NamedModel[] = [],
   backends: readonly DirectoryBackend[] = [],
 ): DirectorySnapshot {
+  const names = makeNameTable(models)
   return {
-    teams: new Map(teams.map((team) => [formatTeamName(team), team])),
+    teams: new Map(teams.map((team) => [formatTeamName(team), { ...team, names }])),
     backends,
     hasPlans: teams.some(({ models }) => models.some(({ serve }) => serve.length > 0)),
   }

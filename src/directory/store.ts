@@ -7,6 +7,7 @@ import type { TeamName } from '../kernel/team-name.ts'
 import { newUserHandle } from '../kernel/user-handle.ts'
 import type { DirectoryChanges } from './change-rules.ts'
 import { countChanges, findLastRevision, findListedMembers, saveRevision } from './changes.ts'
+import type { DirectoryCounts } from './counts.ts'
 import { applyBackends, applyModels, differs, toBackend, toModel } from './model-rows.ts'
 import type { Directory } from './rules.ts'
 import { byId, withTeams } from './snapshot.ts'
@@ -43,6 +44,15 @@ export function directoryStore(db: PrismaClient) {
       return withRetry(() => db.$transaction(apply, { maxWait: 10_000, timeout: 60_000 }))
     },
 
+    async count(): Promise<DirectoryCounts> {
+      const [teams, members, backends] = await Promise.all([
+        db.team.count(),
+        db.invitation.count({ where: { revokedAt: null } }),
+        db.backend.findMany({ select: { name: true } }),
+      ])
+      return { teams, members, backends: backends.map(({ name }) => name) }
+    },
+
     /** Loads every team with the models that it may use, and the backends. */
     async loadSnapshot(): Promise<DirectorySnapshot> {
       const rows = await db.team.findMany({
@@ -53,7 +63,8 @@ export function directoryStore(db: PrismaClient) {
         return { organization: organization.name, name, defaultModel, models: own }
       })
       const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
-      return withTeams(teams, backends.map(toBackend))
+      const named = await db.model.findMany({ select: { id: true, aliases: true } })
+      return withTeams(teams, named, backends.map(toBackend))
     },
   }
 }

@@ -8,6 +8,8 @@ import { tokenCallers } from '../access/token-callers.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
 import type { DirectoryChanges } from '../directory/change-rules.ts'
+import { countDirectory } from '../directory/counts.ts'
+import type { DirectoryCounts } from '../directory/counts.ts'
 import type { Directory } from '../directory/rules.ts'
 import { snapshotCache, toSnapshot, withTeams } from '../directory/snapshot.ts'
 import type { DirectorySnapshot } from '../directory/snapshot.ts'
@@ -37,6 +39,8 @@ export type Deployment = {
    * throws. Resolves with these changes; null without a database, which alone knows the members before.
    */
   applyDirectory(directory: Directory, judge?: (changes: DirectoryChanges) => void): Promise<DirectoryChanges | null>
+  /** Counts what the directory has; null while the database cannot be reached. */
+  countDirectory(): Promise<DirectoryCounts | null>
   close(): Promise<void>
 }
 
@@ -78,6 +82,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
       await teams.reload()
       return changes
     },
+    countDirectory: () => directory.count().catch(() => null),
     close: recorder.close,
   }
 }
@@ -103,6 +108,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
   const startedAt = clock.now()
   const watchers: WatchDirectory[] = []
   let snapshot = withTeams([])
+  let counts: DirectoryCounts = { teams: 0, members: 0, backends: [] }
   return {
     identify: callers.identify,
     // The end of a session is not known here. Its tokens end by themselves.
@@ -112,9 +118,11 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
     recordEvent: makeEventLog(log),
     async applyDirectory(given) {
       snapshot = toSnapshot(given, startedAt)
+      counts = countDirectory(given)
       for (const onDirectory of watchers) onDirectory(snapshot)
       return null
     },
+    countDirectory: async () => counts,
     close: keys.close,
   }
 }

@@ -11,7 +11,7 @@ type Needs = {
   readonly log: Logger
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   readonly writeErrorPage: WriteErrorPage
-  /** The addresses of sign-in, which an `authenticate_first` error names. */
+  /** The addresses of sign-in, which the errors `authenticate_first` and `reauthenticate` name. */
   readonly loginRoutes: { readonly deviceStart: string; readonly page: string }
 }
 
@@ -27,7 +27,7 @@ export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, login
   return (thrown: unknown, req, res, _next) => {
     const error = toApiError(thrown)
     const { status } = ERRORS[error.code]
-    if (status >= 500) log.error({ requestId: req.id, code: error.code, err: thrown }, 'http.request_failed')
+    if (status >= 500) logFailure(log, error, { requestId: req.id, code: error.code })
     // After the first byte, no error body can follow. A broken connection tells the client that the answer is
     // incomplete.
     if (res.headersSent) return void res.destroy()
@@ -37,11 +37,21 @@ export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, login
   }
 }
 
-/** The error envelope; an `authenticate_first` error also says where to sign in. */
+/** Logs a refusal by its message, and its cause with the stack. */
+function logFailure(log: Logger, error: ApiError, fields: { requestId: string; code: string }): void {
+  // This service never has what 501 refuses, so nothing failed.
+  if (ERRORS[error.code].status === 501) return log.info({ ...fields, reason: error.message }, 'http.not_supported')
+  const { message: reason, cause: err } = error
+  log.error({ ...fields, reason, ...(err !== undefined && { err }) }, 'http.request_failed')
+}
+
+/** The error envelope; an error that a sign-in solves also says where to sign in. */
 function toBody({ code, message }: ApiError, loginRoutes: Needs['loginRoutes']) {
   const body = { type: 'error', error: { type: ERRORS[code].type, code, message } }
-  return code === 'authenticate_first' ? { ...body, auth: loginRoutes } : body
+  return SOLVED_BY_SIGN_IN.has(code) ? { ...body, auth: loginRoutes } : body
 }
+
+const SOLVED_BY_SIGN_IN: ReadonlySet<string> = new Set(['authenticate_first', 'reauthenticate'])
 
 function writeHeaders(res: Response, error: ApiError): void {
   const { status, permanent } = ERRORS[error.code]

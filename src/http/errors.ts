@@ -47,7 +47,9 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   reauthenticate: {
     status: 403,
     type: 'permission_error',
-    message: 'This needs a sign-in that is at most 15 minutes old. Sign in again, then repeat the request.',
+    message:
+      'This needs a sign-in that is at most 15 minutes old. Sign in again (svc login, or in a browser the page in ' +
+      'auth.page), then repeat the request.',
     permanent: true,
   },
   not_invited: {
@@ -59,7 +61,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   model_not_allowed: {
     status: 403,
     type: 'permission_error',
-    message: 'Your team may not call this model. GET /v1/models lists those it may.',
+    message: 'Your team may not call this model. GET /v1/models lists the models that it may call.',
     permanent: true,
   },
   not_found: { status: 404, type: 'not_found_error', message: 'No such route or resource.' },

@@ -1,13 +1,26 @@
 /** A person's role in a team: an admin may also manage its invitations. */
 export type Role = 'member' | 'admin'
 
-/** The authenticated origin of a request: an account, acting in one team, through one session. */
+/** What an API key adds to its caller. */
+export type CallerKey = {
+  readonly id: string
+  /** The only models that the key may call; null: every model of the team. */
+  readonly models: readonly string[] | null
+  /** `service:NAME` for a key of a service account; null for a key of a person. */
+  readonly serviceAccount: string | null
+}
+
+/** The authenticated origin of a request: an account, acting in one team, through one session or API key. */
 export type Caller = {
+  /** The account of a person, or a service account. */
   readonly accountId: string
+  /** Empty for a service account. */
   readonly invitationId: string
-  /** The id of a device session or of a browser session, as `sessionKind` says. */
+  /** The id of a device session, of a browser session or of an API key, as `sessionKind` says. */
   readonly sessionId: string
-  readonly sessionKind: 'device' | 'browser'
+  readonly sessionKind: 'device' | 'browser' | 'api_key'
+  /** Absent when the caller sent an access token or a cookie. */
+  readonly key?: CallerKey
   readonly organization: string
   /** `@organization/name`. */
   readonly team: string

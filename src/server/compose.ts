@@ -27,6 +27,7 @@ export type Service = {
   readonly metrics: Registry | null
   /** Replaces the directory, as a whole or not at all. */
   applyDirectory: Deployment['applyDirectory']
+  countDirectory: Deployment['countDirectory']
   close(): Promise<void>
 }
 
@@ -69,6 +70,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
     endStreams: roles.endStreams,
     endCalls: roles.endCalls,
     applyDirectory: roles.applyDirectory,
+    countDirectory: roles.countDirectory,
     async close() {
       await roles.close()
       redis?.disconnect()

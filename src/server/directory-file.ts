@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { readDirectoryFile } from '../directory/rules.ts'
 import type { Directory } from '../directory/rules.ts'
-import { findRefusal } from '../directory/change-rules.ts'
+import { describeChanges, findRefusal } from '../directory/change-rules.ts'
 import type { DirectoryChanges } from '../directory/change-rules.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
 import type { Logger } from '../log.ts'
@@ -28,16 +28,17 @@ type Needs = {
 }
 
 /**
- * Applies the directory file as a whole. When it is refused, nothing changes, and this rejects with a
- * `DirectoryFileError`.
+ * Applies the directory file as a whole, and resolves with a sentence that says what has changed. When it is refused,
+ * nothing changes, and this rejects with a `DirectoryFileError`.
  */
-export async function applyDirectoryFile({ file, readSecret, service, force, log }: Needs): Promise<void> {
+export async function applyDirectoryFile({ file, readSecret, service, force, log }: Needs): Promise<string> {
   const judge = (changes: DirectoryChanges) => {
     const refusal = force ? null : findRefusal(changes)
     if (refusal) throw new DirectoryFileError(file, [refusal])
   }
   const changes = await service.applyDirectory(await loadDirectoryFile(file, readSecret), judge)
   log.info({ file, ...changes }, 'directory.applied')
+  return `The directory file ${file} was applied${changes ? `: ${describeChanges(changes)}` : ''}.`
 }
 
 /** Rejects with a `DirectoryFileError`. With `readSecret`, a credential that cannot be read is a mistake too. */

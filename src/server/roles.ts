@@ -45,6 +45,7 @@ export type Roles = {
   readonly applyDirectory: Deployment['applyDirectory']
   /** Ends the streams that would not end by themselves. Their clients connect again, to another process. */
   endStreams(): void
+  readonly countDirectory: Deployment['countDirectory']
   /** Breaks off the model calls that are still open. */
   endCalls(): Promise<void>
   close(): Promise<void>
@@ -60,6 +61,7 @@ export async function openRoles(config: Config, resources: Resources, given: Giv
     routes: gateway ? [gateway.routes] : [],
     applyDirectory: deployment.applyDirectory,
     endStreams: () => undefined,
+    countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
     async close() {
       await gateway?.close()
@@ -88,6 +90,7 @@ async function openWithDatabase(
     routes: [...(gateway ? [gateway.routes] : []), ...(control ? [control.routes] : [])],
     applyDirectory: deployment.applyDirectory,
     endStreams: () => control?.endStreams(),
+    countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
     async close() {
       // Ends all calls first, so that their events are recorded.

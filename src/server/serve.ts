@@ -2,15 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { Log } from '../log.ts'
+import type { Log, Logger } from '../log.ts'
 import { openMailer } from '../mail.ts'
 import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
+import { describeService, findDirectoryWarnings } from './describe.ts'
 import { applyDirectoryFile } from './directory-file.ts'
 import type { Resources } from './roles.ts'
 import { openHttpServer } from './http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
+import { openManagement } from './management.ts'
+import type { Management } from './management.ts'
 import { serveMetrics } from './metrics.ts'
 import type { MetricsListener } from './metrics.ts'
 
@@ -20,10 +23,11 @@ export type Running = {
   /** The port of the metrics listener; null when it is off. */
   readonly metricsPort: number | null
   /**
-   * Applies the directory file again. An invalid file changes nothing, and the promise rejects with a
-   * `DirectoryFileError`.
+   * Applies the directory file again, and resolves with a sentence that says what has changed. A refused file changes
+   * nothing; the log says why, and the promise rejects with a `DirectoryFileError`. `force`: apply the file even when
+   * it withdraws most of the members.
    */
-  reloadDirectory(): Promise<void>
+  reloadDirectory(force?: boolean): Promise<string>
   /**
    * Drains for SVC_DRAIN_SECONDS, during which `/readyz` says 503 and all requests are served. Then closes the
    * listener, lets running calls end within SVC_STOP_SECONDS, and closes everything.
@@ -59,19 +63,28 @@ export async function listen(
   forceDirectory = false,
 ): Promise<Running> {
   const service = await compose(config, resources)
-  const { directoryFile: file } = config
-  // A control plane calls no backend, so it need not have their credentials.
-  const readSecret = config.role === 'control-plane' ? null : config.readSecret
-  const applyDirectory = async (force: boolean) => {
-    if (file) await applyDirectoryFile({ file, readSecret, service, force, log: resources.log })
-  }
+  const applyDirectory = makeApplyDirectory(config, service, resources.log)
   try {
     await applyDirectory(forceDirectory)
-    const running = await start(config, resources, service, timeouts)
-    return { ...running, reloadDirectory: () => applyDirectory(false) }
+    const reloadDirectory = (force = false) =>
+      applyDirectory(force).catch((err: unknown) => {
+        resources.log.error({ err }, 'directory.rejected')
+        throw err
+      })
+    return await start(config, resources, service, timeouts, reloadDirectory)
   } catch (error) {
     await service.close()
     throw error
+  }
+}
+
+function makeApplyDirectory(config: Config, service: Service, log: Logger) {
+  const { directoryFile: file } = config
+  // A control plane calls no backend, so it need not have their credentials.
+  const readSecret = config.role === 'control-plane' ? null : config.readSecret
+  return async (force: boolean): Promise<string> => {
+    if (!file) return 'SVC_DIRECTORY_FILE is not set, so there is no file to apply.'
+    return applyDirectoryFile({ file, readSecret, service, force, log })
   }
 }
 
@@ -80,7 +93,8 @@ async function start(
   { database, mailer, log }: Resources,
   service: Service,
   timeouts: ServerTimeouts,
-): Promise<Omit<Running, 'reloadDirectory'>> {
+  reloadDirectory: Running['reloadDirectory'],
+): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service)
   const http = openHttpServer(service.app, timeouts)
@@ -88,11 +102,16 @@ async function start(
     await metrics?.close()
     throw error
   })
-  log.info({ host: config.host, port, role: config.role }, 'service.listening')
+  const management = await startManagement(config, reloadDirectory, log)
+  const counts = await service.countDirectory()
+  log.info({ host: config.host, port, ...describeService(config, counts) }, 'service.listening')
+  for (const warning of findDirectoryWarnings(config, counts)) log.warn({ warning }, 'settings.warning')
   return {
     port,
     metricsPort: metrics?.port ?? null,
+    reloadDirectory,
     async stop() {
+      await management?.close()
       service.drain()
       http.drain()
       if (drainSeconds > 0) log.info({ seconds: drainSeconds }, 'service.draining')
@@ -110,4 +129,14 @@ async function start(
 
 async function startMetrics({ host, metricsPort }: Config, { metrics }: Service): Promise<MetricsListener | null> {
   return metrics && serveMetrics(metrics, host, metricsPort ?? 0)
+}
+
+/** The socket of operators' commands; null where none is configured. */
+async function startManagement(
+  { managementSocket: socket }: Config,
+  reloadDirectory: Running['reloadDirectory'],
+  log: Logger,
+): Promise<Management | null> {
+  if (socket === null) return null
+  return openManagement(socket, { reload: (options) => reloadDirectory(options.has('force')) }, log)
 }

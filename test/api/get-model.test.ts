@@ -11,10 +11,10 @@ organizations:
         models: [svc/fast, svc/draft, svc/hidden]
         members: [{ email: ada@example.com }]
 models:
-  - { id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b' }
+  - { id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b', aliases: [fast, 'claude-*'] }
   - { id: svc/draft, displayName: Draft, owner: svc, certified: false }
   - { id: svc/hidden, displayName: Hidden, owner: svc, published: false }
-  - { id: svc/others, displayName: Others, owner: svc }
+  - { id: svc/others, displayName: Others, owner: svc, aliases: [claude-x] }
 `
 
 /** The two routes of one model, which differ only in their format. */
@@ -37,7 +37,7 @@ describe.each(ROUTES)('$operationId', ({ list, path }) => {
     service.fetch(`${list}/${id}`, { headers: { authorization: `Bearer ${token}` } })
 
   describe('200', () => {
-    it.each(['svc/fast', 'svc/draft'])('returns %s as the list shows it', async (id) => {
+    it.each(['svc/fast', 'svc/draft', 'fast'])('returns %s as the list shows it', async (id) => {
       const client = service.clientOf(ada)
       const { data } = await client.GET(path, { params: { path: { id } } })
       const listed = (await client.GET(list)).data?.data.find((model) => model.id === id)
@@ -47,6 +47,12 @@ describe.each(ROUTES)('$operationId', ({ list, path }) => {
 
     it.each(['svc%2Ffast', 'svc%2ffast', 'svc%2Ffast?beta=true', '%73vc%2Ffast/'])('finds %s', async (id) => {
       expect(await (await get(id)).json()).toMatchObject({ id: 'svc/fast', type: 'model', display_name: 'Fast' })
+    })
+
+    it('returns the model of a prefix under the name that was asked for', async () => {
+      const named: unknown = await (await get('claude-opus-4-7')).json()
+      expect(named).toMatchObject({ id: 'claude-opus-4-7', display_name: 'Fast' })
+      expect(JSON.stringify(named)).toMatch(/"alias_?of":"svc\/fast"/i)
     })
   })
 
@@ -66,7 +72,7 @@ describe.each(ROUTES)('$operationId', ({ list, path }) => {
       expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
     })
 
-    it.each(['svc/fast', 'SVC%2FFAST', 'svc%252Ffast', '%E0%A4%A'])('does not find %s', async (id) => {
+    it.each(['svc/fast', 'claude-x', 'SVC%2FFAST', 'svc%252Ffast', '%E0%A4%A'])('does not find %s', async (id) => {
       expect(await outcomeOf(await get(id))).toBe('404 not_found')
     })
   })

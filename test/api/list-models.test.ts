@@ -13,7 +13,7 @@ organizations:
       - name: empty
         members: [{ email: eve@example.com }]
 models:
-  - { id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b' }
+  - { id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b', aliases: [fast, 'claude-*'] }
   - { id: svc/draft, displayName: Draft, owner: svc, certified: false }
   - { id: svc/hidden, displayName: Hidden, owner: svc, published: false }
   - { id: svc/others, displayName: Others, owner: svc }
@@ -42,9 +42,9 @@ describe.each(LISTS)('$operationId', ({ path }) => {
     service.fetch(path + query, { ...init, headers: { authorization: `Bearer ${token}` } })
 
   describe('200', () => {
-    it('lists the published models of the team by id', async () => {
+    it('lists the published models of the team by id, and their whole aliases', async () => {
       const { data } = await service.clientOf(ada).GET(path)
-      expect(data?.data.map(({ id }) => id)).toEqual(['svc/draft', 'svc/fast'])
+      expect(data?.data.map(({ id }) => id)).toEqual(['svc/draft', 'svc/fast', 'fast'])
     })
 
     it.each(['?limit=1000', '?client_version=0.169.0', '?after_id=&nonsense'])(

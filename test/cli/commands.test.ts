@@ -70,14 +70,16 @@ describe('svc models', () => {
   it('lists what the team may use, and marks the default', async () => {
     const { stdout } = await machine.svc(['models'])
     expect(stdout.split('\n').slice(0, 2)).toEqual([
-      'MODEL           NAME    OWNER',
-      'svc/fast        Fast    svc      default',
+      'MODEL           NAME    OWNER    ALIASES',
+      'svc/fast        Fast    svc      claude-*  default',
     ])
     expect(await jsonOf<object[]>(['models'])).toContainEqual({
       id: 'svc/fast',
       name: 'Fast',
       owner: 'svc',
       isDefault: true,
+      aliases: ['claude-*'],
+      aliasOf: null,
     })
   })
 

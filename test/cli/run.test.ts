@@ -91,6 +91,8 @@ describe('svc run claude', () => {
       ANTHROPIC_API_KEY: 'k',
       ANTHROPIC_AUTH_TOKEN: 't',
       ANTHROPIC_BASE_URL: 'https://a.example',
+      ANTHROPIC_MODEL: 'm',
+      ANTHROPIC_DEFAULT_HAIKU_MODEL: 'm',
       MINE: '1',
     }
     const { env } = await started('claude', [], given)

@@ -151,7 +151,7 @@ describe('svc setup --write and --remove', () => {
     await using machine = await newMachine(signedIn)
     const file = fileOf(machine, 'claude')
     await put(file, CLAUDE_OWN)
-    await setup(machine, 'claude', '--write')
+    await setup(machine, 'claude', '--write', '--model', 'svc/fast')
     type Settings = { env: Record<string, string>; theme?: string }
     const settings = JSON.parse(await readFile(file, 'utf8')) as Settings
     settings.theme = 'dark'
@@ -208,10 +208,17 @@ describe('what svc setup writes', () => {
     expect(text).toMatch(/\[model_providers\.svc\.auth\]\ncommand = "\/.*"\nargs = \["\/.*people\.ts","token","--url",/)
   })
 
-  it('for Claude Code: the helper, which works, and a model for each of its names', async () => {
+  it('for Claude Code: the helper, and no models, because its names are aliases', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'claude', '--write')
+    const { env } = JSON.parse(await readFile(fileOf(machine, 'claude'), 'utf8')) as { env: object }
+    expect(Object.keys(env)).toEqual(['ANTHROPIC_BASE_URL', 'CLAUDE_CODE_API_KEY_HELPER_TTL_MS'])
+  })
+
+  it('for Claude Code: the chosen model for each of its names', async () => {
     await using machine = await newMachine(signedIn)
     await put(fileOf(machine, 'claude'), CLAUDE_OWN)
-    await setup(machine, 'claude', '--write')
+    await setup(machine, 'claude', '--write', '--model', 'svc/fast')
     const settings = JSON.parse(await readFile(fileOf(machine, 'claude'), 'utf8')) as {
       apiKeyHelper: string
       env: Record<string, string>

@@ -213,6 +213,26 @@ describe('call events in the database', () => {
     expect(await service.database.prisma.callEvent.count()).toBe(4)
   })
 
+  it('name the API key and the service account of a call with a key, which has no device session', async () => {
+    await using service = await startService()
+    const key = { id: ID, models: null, serviceAccount: 'service:builds' }
+    const caller = { accountId: ID, sessionId: ID, sessionKind: 'api_key', team: '@acme/core', key } as const
+    const call = { requestId: 'req_1', sessionId: null, dialect: 'chat', model: 'm', servedBy: 'vendora' } as const
+    const event = {
+      kind: 'started',
+      at: new Date(),
+      call: { ...call, caller: caller as Caller },
+      result: null,
+    } as const
+    const { prisma } = service.database
+    await callEventStore(prisma).save({ id: 'batch_1', events: [event] })
+    expect(await prisma.callEvent.findFirst()).toMatchObject({
+      keyId: ID,
+      serviceAccount: 'service:builds',
+      deviceSessionId: null,
+    })
+  })
+
   it('hold every session id unchanged, whatever its characters', async () => {
     await using service = await startService()
     const names = ['NULL', '"', '\\', '\\"', '{a,b}', "'", ',', '$1', '{}', 'null"\\,']

@@ -341,12 +341,13 @@ describe('the snapshot', () => {
 backends:
   - { name: eu, dialects: [${dialect}], url: "https://eu.example.com", credential: { env: EU_TOKEN, as: x-api-key } }
   - { name: vendora, dialects: [chat] }`
-    const served = `
+    const served = (dialect: string) => `
   - { id: svc/fast, displayName: Fast, owner: svc, contextWindow: 8000, caps: { images: false },
+      aliases: [fast, 'claude-${dialect}-*'],
       serve: [{ backend: eu, model: fast }, { backend: local-engine, model: qwen, when: offline }] }
   - { id: vendora/large, displayName: Large, owner: vendora }`
     for (const dialect of ['messages', 'responses']) {
-      const given = directory({ models: served + backends(dialect) })
+      const given = directory({ models: served(dialect) + backends(dialect) })
       await store.applyDirectory(given, MONDAY)
       expect(await store.loadSnapshot()).toEqual(toSnapshot(given, MONDAY))
     }

@@ -21,17 +21,31 @@ type Script = { readonly greeting: string | null; readonly answer?: (line: strin
 /** The text of the mail server's refusals, which must not reach the caller. */
 const REFUSAL = 'mx.internal.example says no to ada'
 
-const faults: [string, Script, string][] = [
-  ['refuses each connection with 421', { greeting: `421 ${REFUSAL}` }, 'smtp://'],
-  ['sends only its greeting', { greeting: '220 hi', answer: () => null }, 'smtp://'],
-  ['accepts the connection and sends nothing', { greeting: null }, 'smtp://'],
-  ['refuses the password', { greeting: '220 hi', answer: smtp({ AUTH: `535 ${REFUSAL}` }) }, 'smtp://user:wrong@'],
-  ['refuses the sender', { greeting: '220 hi', answer: smtp({ MAIL: `553 ${REFUSAL}` }) }, 'smtp://'],
-  ['refuses the recipient', { greeting: '220 hi', answer: smtp({ RCPT: `550 ${REFUSAL}` }) }, 'smtp://'],
-  ['refuses the email', { greeting: '220 hi', answer: smtp({ '.': `554 ${REFUSAL}` }) }, 'smtp://'],
-  ['does not answer after the email', { greeting: '220 hi', answer: smtp({ '.': null }) }, 'smtp://'],
-  ['does not support TLS at an smtps: URL', { greeting: '220 hi', answer: smtp({}) }, 'smtps://'],
-  ['does not speak SMTP', { greeting: 'HTTP/1.1 400 Bad Request' }, 'smtp://'],
+const silent: Script = { greeting: '220 hi', answer: () => null }
+const wrongPassword: Script = { greeting: '220 hi', answer: smtp({ AUTH: `535 ${REFUSAL}` }) }
+
+/** The fault, the server, the URL before the host, and the reason that the operator reads. */
+const faults: [string, Script, string, string][] = [
+  ['refuses each connection with 421', { greeting: `421 ${REFUSAL}` }, 'smtp://', 'its answer was not expected (421)'],
+  ['sends only its greeting', silent, 'smtp://', 'the email was not accepted within 10 seconds'],
+  ['accepts the connection and sends nothing', { greeting: null }, 'smtp://', 'no answer in time'],
+  ['refuses the password', wrongPassword, 'smtp://user:wrong@', 'it refused the user name or password (535)'],
+  ['refuses the sender', refusing('MAIL', 553), 'smtp://', 'it refused the sender or the recipient (553)'],
+  ['refuses the recipient', refusing('RCPT', 550), 'smtp://', 'it refused the sender or the recipient (550)'],
+  ['refuses the email', refusing('.', 554), 'smtp://', 'it refused the email (554)'],
+  [
+    'does not answer after the email',
+    { greeting: '220 hi', answer: smtp({ '.': null }) },
+    'smtp://',
+    'the email was not accepted within 10 seconds',
+  ],
+  [
+    'does not support TLS at an smtps: URL',
+    { greeting: '220 hi', answer: smtp({}) },
+    'smtps://',
+    'it does not speak TLS on this port, which smtps:// requires',
+  ],
+  ['does not speak SMTP', { greeting: 'HTTP/1.1 400 Bad Request' }, 'smtp://', 'its answer was not expected'],
 ]
 
 describe.concurrent('a mail server that', () => {
@@ -41,17 +55,17 @@ describe.concurrent('a mail server that', () => {
   })
   afterAll(() => service[Symbol.asyncDispose]())
 
-  it.each(faults)('%s makes the email fail after its timeout', async (_, script, scheme) => {
+  it.each(faults)('%s makes the email fail after its timeout', async (_, script, scheme, reason) => {
     await using server = await listen(script)
-    await expectFailure(`${scheme}127.0.0.1:${server.port}`)
+    await expectFailure(`${scheme}127.0.0.1:${server.port}`, reason)
   })
 
   it('refuses the connection makes the email fail', async () => {
-    await expectFailure(`smtp://127.0.0.1:${await freePort()}`)
+    await expectFailure(`smtp://127.0.0.1:${await freePort()}`, 'connection refused')
   })
 
   it('has an unknown host name makes the email fail', async () => {
-    await expectFailure('smtp://mail.invalid:25')
+    await expectFailure('smtp://mail.invalid:25', 'the host name')
   })
 
   it('receives an email and does not answer ends the login, and its link opens a page that says to start again', async () => {
@@ -69,7 +83,7 @@ describe.concurrent('a mail server that', () => {
     expect((await service.signIn(ADA)).account).toBe(ADA)
   })
 
-  async function expectFailure(url: string): Promise<void> {
+  async function expectFailure(url: string, reason: string): Promise<void> {
     const mailer = openMailer(
       { kind: 'smtp', url: new Secret(url), from: 'svc@example.com' },
       { showLink: () => undefined, warn: () => undefined },
@@ -79,6 +93,7 @@ describe.concurrent('a mail server that', () => {
     const error: unknown = await withDeadline('the email to fail', failure, 30_000)
     mailer.close()
     expect(error).toBeInstanceOf(MailError)
+    expect(inspect(error)).toContain(`Email server ${url.replace(/\/\/.*@/, '//')}: ${reason}`)
     expect(inspect(error)).not.toContain(REFUSAL)
   }
 })
@@ -122,7 +137,7 @@ describe('a mail server that does not offer STARTTLS', () => {
 
   it('gets neither a password nor an email at smtp:', async () => {
     const { outcome, commands } = await send('smtp://')
-    expect(outcome).toBe('The email was not accepted: ETLS.')
+    expect(outcome).toMatch(/^Email server smtp:\/\/127\.1:\d+: it does not offer STARTTLS, or TLS failed \(502\)\.$/)
     expect(commands.filter((line) => /^(AUTH|MAIL|DATA)/i.test(line))).toEqual([])
   })
 
@@ -136,6 +151,11 @@ it('cancels a login when no mail server listens', async () => {
   expect(await outcomeOf(await start(service))).toBe('503 email_unavailable')
   expect(await service.database.prisma.deviceLogin.findMany()).toMatchObject([{ status: 'cancelled' }])
 })
+
+/** A mail server that refuses this command with this status. */
+function refusing(command: string, status: number): Script {
+  return { greeting: '220 hi', answer: smtp({ [command]: `${status} ${REFUSAL}` }) }
+}
 
 /** The answers of a mail server in which only those to the given commands differ from success. */
 function smtp(wrong: Record<string, string | null>): (line: string) => string | null {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startEngine } from '../support/engine.ts'
 import { servedModel, startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { outcomeOf } from '../support/requests.ts'
@@ -15,6 +16,8 @@ const PATHS = [
   '/vendorb/v1/messages/count_tokens',
 ]
 
+const ALIASED = servedModel('v/opus', { upstreamModel: 'opus-2026', aliases: ['claude-opus-4-7', 'claude-opus-*'] })
+
 const BODY =
   '"model":"v/large","max_tokens":9,"prompt":"hi","input":[{"type":"message","role":"user","content":"hi"}],' +
   '"messages":[{"role":"user","content":"hi"}]'
@@ -25,7 +28,7 @@ let gateway: TestGateway
 beforeAll(async () => {
   upstream = await startUpstream(answersJson({}))
   const { url } = upstream
-  const team = { models: [servedModel('v/large'), servedModel('v/small')] }
+  const team = { models: [servedModel('v/large'), servedModel('v/small'), ALIASED] }
   gateway = await startGateway({ team, vendora: url, vendorb: url, vendorc: url })
 })
 afterAll(async () => {
@@ -47,3 +50,29 @@ it.each(PATHS)('POST %s forwards no other model than those that the team may cal
   expect(upstream.last().body.toString()).toContain('"models":["v/small"]')
   upstream.restart(answersJson({}))
 })
+
+it.each(PATHS)(
+  "POST %s with an alias sends the model's name at the backend, and changes nothing else",
+  async (path) => {
+    const body = (name: string) => BODY.replace('v/large', name)
+    for (const alias of ['claude-opus-4-7', 'claude-opus-5']) {
+      expect(await outcomeOf(await gateway.post(path, `{${body(alias)}}`))).toBe('200')
+      expect(upstream.last().body.toString()).toBe(`{${body('opus-2026')}}`)
+    }
+    expect(await outcomeOf(await gateway.post(path, `{${body('claude-haiku-4')}}`))).toBe('403 model_not_allowed')
+    // Records have the model that served, whatever name a caller used for it.
+    expect(new Set(gateway.events.slice(-2).map(({ call }) => call.model))).toEqual(new Set(['v/opus']))
+  },
+)
+
+it.each(['/v1/chat/completions', '/vendorb/v1/messages'])(
+  'POST %s on the local worker answers with the alias that the caller asked for',
+  async (path) => {
+    await using engine = await startEngine()
+    const models = [servedModel('svc/fast', { backendModel: 'qwen3:8b', aliases: ['claude-*'] })]
+    await using local = await startGateway({ team: { models }, engine: engine.url })
+    const response = await local.post(path, `{${BODY.replace('v/large', 'claude-opus-4-7')}}`)
+    expect(await response.json()).toMatchObject({ model: 'claude-opus-4-7' })
+    expect(JSON.parse(engine.lastChat().body.toString())).toMatchObject({ model: 'qwen3:8b' })
+  },
+)

@@ -1,20 +1,34 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { makeNameTable } from '../../src/directory/aliases.ts'
+import type { SnapshotModel } from '../../src/directory/snapshot.ts'
 import { judgeAlternatives, ROUTING_MEMBERS } from '../../src/gateway/calls/alternatives.ts'
+import { listPlacements, listServed } from '../../src/gateway/plan/plan.ts'
 import { servedModel } from '../support/gateway.ts'
 
-const TEAM = {
-  defaultModel: 'v/large',
-  models: [
-    servedModel('v/large'),
-    servedModel('v/small', { upstreamModel: 'v/small' }),
-    servedModel('v/named', { upstreamModel: 'small-2026' }),
-    servedModel('v/draft', { certified: false }),
-  ],
-}
+const at = (backend: string, model: string) => ({ backend, model, when: 'always' as const })
+const MODELS = [
+  servedModel('v/large', { aliases: ['large-1'] }),
+  servedModel('v/small', { upstreamModel: 'v/small' }),
+  servedModel('v/named', { upstreamModel: 'small-2026', aliases: ['small-2026', 'small-*'] }),
+  servedModel('v/local', { backendModel: 'qwen' }),
+  servedModel('v/draft', { certified: false, aliases: ['draft'] }),
+  servedModel('v/eu', { serve: [at('eu', 'v/eu')], aliases: ['eu-1'] }),
+  servedModel('v/eu-named', { serve: [at('eu', 'eu-1')] }),
+  servedModel('v/both', { serve: [at('eu', 'v/both'), at('vendora', 'v/both')] }),
+]
+const TEAM = { defaultModel: 'v/large', models: MODELS, names: makeNameTable(MODELS) }
 
-const judge = (body: object) => {
-  const refusal = judgeAlternatives(TEAM, { ...body })
+const placementsOf = (model: SnapshotModel) =>
+  model.serve.length > 0
+    ? listServed(model.serve)
+    : listPlacements(model, { worker: 'local-engine', upstream: 'vendora' })
+
+/** The refusal of a call of this model: its code, and the first word of its message. */
+const judge = (body: object, id = 'v/large') => {
+  const model = MODELS.find((one) => one.id === id)
+  if (!model) throw new Error(`There is no model ${id}.`)
+  const refusal = judgeAlternatives({ team: TEAM, model, placementsOf }, { ...body })
   return refusal && [refusal.code, refusal.message.split(/[: ]/)[0]]
 }
 
@@ -25,6 +39,8 @@ describe('the models that a body names beside model', () => {
     ['an empty list', { models: [] }],
     ['models that the team may call', { models: ['v/large', 'v/small'] }],
     ['objects that name such models', { fallbacks: [{ model: 'v/small', max_tokens: 9 }] }],
+    ["an alias that is the model's name at the backend", { models: ['small-2026'] }],
+    ['one that the directory serves there too', { models: ['v/both'] }],
     ['a tool that runs such a model', { tools: [{ type: 'advisor_20260301', model: 'v/large' }] }],
     [
       'a function with a parameter called model',
@@ -39,12 +55,29 @@ describe('the models that a body names beside model', () => {
     ['one that is not certified', { fallbacks: [{ model: 'v/draft' }] }, ['model_not_allowed', 'fallbacks.0']],
     ['one in a tool', { tools: [{}, { type: 'x', model: 'v/none' }] }, ['model_not_allowed', 'tools.1.model']],
     ['one that the backend knows by another name', { models: ['v/named'] }, ['invalid_request', 'models.0']],
-    ['that other name', { models: ['small-2026'] }, ['model_not_allowed', 'models.0']],
+    ['an alias of one that is not certified', { models: ['draft'] }, ['model_not_allowed', 'models.0']],
+    ['an alias that the backend does not know', { models: ['large-1'] }, ['invalid_request', 'models.0']],
+    ['a name with a prefix', { models: ['small-2027'] }, ['invalid_request', 'models.0']],
+    ['one that only the worker has', { models: ['v/local'] }, ['invalid_request', 'models.0']],
+    ['one that another backend serves', { models: ['v/eu'] }, ['invalid_request', 'models.0']],
     ['an entry without a name', { fallbacks: [{}] }, ['invalid_request', 'fallbacks.0']],
     ['a choice that is left to the vendor', { fallbacks: 'default' }, ['invalid_request', '"fallbacks"']],
     ['a text in place of a list', { models: 'v/large' }, ['invalid_request', '"models"']],
   ])('may not be %s', (_name, body, expected) => {
     expect(judge(body)).toEqual(expected)
+  })
+
+  it.each<[string, string, string | null]>([
+    ['v/eu', 'v/both', null],
+    ['v/both', 'v/both', null],
+    ['v/eu-named', 'v/eu', null],
+    ['v/both', 'v/eu', 'invalid_request'],
+    ['v/eu', 'v/large', 'invalid_request'],
+    ['v/eu', 'v/eu-named', 'invalid_request'],
+    ['v/eu', 'eu-1', 'invalid_request'],
+    ['v/local', 'v/local', 'invalid_request'],
+  ])('go along with %s to its backends where each knows %s by this name', (id, named, code) => {
+    expect(judge({ models: [named] }, id)?.[0] ?? null).toBe(code)
   })
 
   it('are refused in every member and shape, where the team may not call them', () => {

@@ -1,7 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, describe, expect, it } from 'vitest'
 import { ConfigError, readConfig, warningsOf } from '../../src/config.ts'
 import { isLoopback } from '../../src/config/fields.ts'
-import { SETTING_NAMES } from '../../src/config/settings.ts'
+import { SECRET_SETTING_NAMES, SETTING_NAMES } from '../../src/config/settings.ts'
+import { Secret } from '../../src/kernel/secret.ts'
 
 type Environment = Record<string, string>
 
@@ -236,6 +241,69 @@ describe('readConfig', () => {
   })
 })
 
+describe('a setting that is given as a file', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'svc-secrets-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  function write(content: string): string {
+    const file = path.join(folder, 'secret')
+    writeFileSync(file, content)
+    return file
+  }
+
+  /** A value for each setting that holds a secret. A new setting needs a row. */
+  const VALUES: Readonly<Record<string, string>> = {
+    SVC_DATABASE_URL: 'postgresql://svc:hunter2@db/svc',
+    SVC_REDIS_URL: 'redis://:hunter2@redis:6379',
+    SVC_MAIL_URL: 'smtp://svc:hunter2@mail:587',
+  }
+  const valueOf = (name: string) => VALUES[name] ?? 'hunter2'
+
+  it('is possible for the settings that hold secrets', () => {
+    const named = SETTING_NAMES.filter((name) => /TOKEN$|_KEY$|^SVC_(DATABASE|REDIS|MAIL)_URL$/.test(name))
+    expect(SECRET_SETTING_NAMES).toEqual(expect.arrayContaining(named))
+    expect(named.length).toBeGreaterThan(8)
+  })
+
+  it.each(SECRET_SETTING_NAMES)('%s has the value of the file without its last line break', (name) => {
+    const needed = { SVC_VENDORB_UPSTREAM_URL: 'http://b', SVC_LOCAL_ENGINE_URL: 'http://e' }
+    const reveal = (env: Environment) =>
+      inspect(readConfig({ ...needed, ...env }), { depth: 9 }) + secretsIn(readConfig({ ...needed, ...env }))
+    const file = write(`${valueOf(name)}\n`)
+    expect(reveal({ [`${name}_FILE`]: file })).toBe(reveal({ [name]: valueOf(name) }))
+  })
+
+  it.each<[string, () => Environment, string]>([
+    [
+      'a file beside the value',
+      () => ({ SVC_MAIL_URL: 'smtp://mail', SVC_MAIL_URL_FILE: write('smtp://m') }),
+      'together',
+    ],
+    ['a file that does not exist', () => ({ SVC_MAIL_URL_FILE: path.join(folder, 'none') }), 'cannot be read'],
+    ['an empty file', () => ({ SVC_MAIL_URL_FILE: write('\n') }), 'is empty'],
+  ])('refuses %s, together with all other mistakes', (_, env, words) => {
+    const mistakes = mistakesOf({ SVC_PORT: 'x', ...env() })
+    expect(mistakes).toHaveLength(2)
+    expect(mistakes[0]).toMatch(new RegExp(`^SVC_MAIL_URL_FILE: .*${words}`))
+  })
+
+  it('does not show what a file contains', () => {
+    expect(mistakesOf({ SVC_MAIL_URL_FILE: write('hunter2') }).join()).not.toContain('hunter2')
+  })
+
+  it('takes the place of a default', () => {
+    const config = readConfig({ SVC_MAIL_URL_FILE: write('smtp://mail:25') }, { SVC_MAIL_URL: 'outbox:mails' })
+    expect(config.mail?.kind).toBe('smtp')
+  })
+})
+
+/** The values of all secrets in a configuration. */
+function secretsIn(value: unknown): string {
+  if (value instanceof Secret) return value.reveal()
+  if (typeof value !== 'object' || value === null) return ''
+  return Object.values(value).map(secretsIn).join(' ')
+}
+
 describe('warningsOf', () => {
   const production = (env: Environment) => warningsOf(readConfig(env), { NODE_ENV: 'production' }).join('\n')
 
@@ -260,7 +328,9 @@ describe('warningsOf', () => {
   })
 
   it('names unknown settings', () => {
-    expect(warningsOf(readConfig({}), { SVC_PROT: '80' })).toEqual([expect.stringContaining('SVC_PROT')])
+    const config = readConfig({ SVC_MAIL_URL: 'smtp://mail:587' })
+    const warnings = warningsOf(config, { SVC_PROT: '80', SVC_MAIL_URL_FILE: 'mail' })
+    expect(warnings).toEqual([expect.stringContaining('SVC_PROT')])
   })
 })
 

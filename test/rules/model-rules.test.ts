@@ -1,23 +1,38 @@
 import { describe, expect, it } from 'vitest'
 import {
+  explainRefusal,
+  findEntry,
+  listEntries,
   pickModel,
   toCodexModelList,
   toMessagesModelList,
   toModelList,
-  visibleModels,
 } from '../../src/gateway/models/rules.ts'
+import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
 
 const FAST = model('svc/fast', {})
 const DRAFT = model('svc/draft', { certified: false })
 const HIDDEN = model('svc/hidden', { published: false })
-const TEAM = { defaultModel: 'svc/fast', models: [FAST, DRAFT, HIDDEN] }
+const WRITER = model('vendorb/writer', { aliases: ['claude-opus-4-7', 'claude-*'] })
+const OTHERS = model('svc/others', { aliases: ['claude-haiku-*', 'claude-x'] })
+const MODELS = [FAST, DRAFT, HIDDEN, WRITER]
+const TEAM = { defaultModel: 'svc/fast', models: MODELS, names: makeNameTable([...MODELS, OTHERS]) }
 
 describe('the model of a call', () => {
   it.each([
     ['the one it names', 'svc/fast', TEAM, { model: FAST }],
     ["the team's default, where it names none", undefined, TEAM, { model: FAST }],
     ['none, where the team has no default', undefined, { ...TEAM, defaultModel: null }, 'no_model_named'],
+    ['the one of an alias', 'claude-opus-4-7', TEAM, { model: WRITER }],
+    ['the one of a prefix', 'claude-opus-5', TEAM, { model: WRITER }],
+    [
+      "nothing that is another team's alias, though a shorter prefix fits",
+      'claude-haiku-4-5',
+      TEAM,
+      'model_not_allowed',
+    ],
+    ["nothing that is another team's whole alias, though a prefix fits", 'claude-x', TEAM, 'model_not_allowed'],
     ['nothing unknown', 'svc/none', TEAM, 'model_not_allowed'],
     ['nothing uncertified', 'svc/draft', TEAM, 'model_not_allowed'],
     ['nothing unpublished', 'svc/hidden', TEAM, 'model_not_allowed'],
@@ -31,14 +46,14 @@ describe('the model of a call', () => {
 })
 
 describe('the lists of models', () => {
-  const visible = visibleModels(TEAM)
+  const visible = listEntries({ ...TEAM, models: [FAST, DRAFT, HIDDEN] })
 
   it('show the published models, certified or not', () => {
-    expect(visible.map(({ id }) => id)).toEqual(['svc/fast', 'svc/draft'])
+    expect(visible.map(({ name }) => name)).toEqual(['svc/fast', 'svc/draft'])
   })
 
   it("have vendor A's shape, with the members of vendor B's", () => {
-    expect(toModelList([FAST])).toEqual({
+    expect(toModelList([{ name: 'svc/fast', model: FAST }])).toEqual({
       object: 'list',
       data: [
         {
@@ -49,7 +64,14 @@ describe('the lists of models', () => {
           created_at: '2026-11-21T10:00:00.900Z',
           created: 1795255200,
           owned_by: 'svc',
-          metadata: { displayName: 'Svc/fast', certified: true, published: true, verificationState: 'trusted' },
+          metadata: {
+            displayName: 'Svc/fast',
+            certified: true,
+            published: true,
+            verificationState: 'trusted',
+            aliases: [],
+            aliasOf: null,
+          },
         },
       ],
       has_more: false,
@@ -59,15 +81,40 @@ describe('the lists of models', () => {
   })
 
   it("have vendor B's shape", () => {
+    const rest = { type: 'model', created_at: '2026-11-21T10:00:00.900Z', aliases: [], alias_of: null }
     expect(toMessagesModelList(visible)).toEqual({
       data: [
-        { id: 'svc/fast', type: 'model', display_name: 'Svc/fast', created_at: '2026-11-21T10:00:00.900Z' },
-        { id: 'svc/draft', type: 'model', display_name: 'Svc/draft', created_at: '2026-11-21T10:00:00.900Z' },
+        { id: 'svc/fast', display_name: 'Svc/fast', ...rest },
+        { id: 'svc/draft', display_name: 'Svc/draft', ...rest },
       ],
       has_more: false,
       first_id: 'svc/fast',
       last_id: 'svc/draft',
     })
+  })
+
+  it('show each whole alias as an entry of its own, and prefixes only beside their model', () => {
+    const entries = listEntries({ ...TEAM, models: [WRITER] })
+    const { data, models } = toCodexModelList(entries)
+    expect(data.map(({ id, metadata: { aliases, aliasOf } }) => [id, aliases, aliasOf])).toEqual([
+      ['vendorb/writer', ['claude-opus-4-7', 'claude-*'], null],
+      ['claude-opus-4-7', [], 'vendorb/writer'],
+    ])
+    expect(models.map(({ slug }) => slug)).toEqual(['vendorb/writer', 'claude-opus-4-7'])
+    expect(toMessagesModelList(entries).data.map(({ id, alias_of }) => [id, alias_of])).toEqual([
+      ['vendorb/writer', null],
+      ['claude-opus-4-7', 'vendorb/writer'],
+    ])
+  })
+
+  it.each([
+    ['an id', 'vendorb/writer', WRITER],
+    ['an alias', 'claude-opus-4-7', WRITER],
+    ['a name with a prefix', 'claude-opus-5', WRITER],
+    ['no hidden model', 'svc/hidden', null],
+    ["no other team's alias", 'claude-haiku-4-5', null],
+  ])('find %s', (_name, name, found) => {
+    expect(findEntry(TEAM, name)).toEqual(found && { name, model: found })
   })
 
   it('have no first and last id when they are empty', () => {
@@ -99,11 +146,34 @@ describe('the lists of models', () => {
   })
 })
 
+describe('the refusal of a model', () => {
+  const SENTENCE = 'Your team may not call the model "x".'
+
+  it.each([
+    ['names the models that the team may call', TEAM, `${SENTENCE} It may call svc/fast, vendorb/writer.`],
+    [
+      'says that there are none',
+      { ...TEAM, models: [DRAFT] },
+      `${SENTENCE} It may call no model: ask an admin of the team.`,
+    ],
+    ['says so without a team', null, `${SENTENCE} It may call no model: ask an admin of the team.`],
+  ])('%s', (_name, team, message) => {
+    expect(explainRefusal(team, 'x')).toBe(message)
+  })
+
+  it('stays short', () => {
+    const models = Array.from({ length: 40 }, (_, i) => model(`v/${i}`, {}))
+    expect(explainRefusal({ ...TEAM, models }, 'x'.repeat(5000)).length).toBeLessThan(500)
+    expect(explainRefusal({ ...TEAM, models }, 'x')).toMatch(/v\/29 and 10 more; GET \/v1\/models lists them all\.$/)
+  })
+})
+
 function model(id: string, given: Partial<SnapshotModel>): SnapshotModel {
   return {
     id,
     displayName: id.replace('s', 'S'),
     owner: 'svc',
+    aliases: [],
     backendModel: null,
     upstreamModel: null,
     serve: [],

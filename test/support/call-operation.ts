@@ -150,18 +150,21 @@ export function describeCallOperation({
     })
 
     describe('403', () => {
-      it.each(['svc/none', 'svc/others', 'svc/draft'])('refuses the model %s with the same message', async (model) => {
-        const { error, response } = await call({ model })
-        expect(response.status).toBe(403)
-        expect(error).toEqual({
-          type: 'error',
-          error: {
-            type: 'permission_error',
-            code: 'model_not_allowed',
-            message: 'Your team may not call this model. GET /v1/models lists those it may.',
-          },
-        })
-      })
+      it.each(['svc/none', 'svc/others', 'svc/draft'])(
+        'refuses %s, and names the models that the team may call',
+        async (model) => {
+          const { error, response } = await call({ model })
+          expect(response.status).toBe(403)
+          expect(error).toEqual({
+            type: 'error',
+            error: {
+              type: 'permission_error',
+              code: 'model_not_allowed',
+              message: `Your team may not call the model "${model}". It may call svc/local, vendora/large.`,
+            },
+          })
+        },
+      )
     })
 
     describe('413', () => {

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { DirectorySnapshot, SnapshotModel } from '../../src/directory/snapshot.ts'
 import { docsRoutes } from '../../src/docs/routes.ts'
@@ -24,8 +25,11 @@ type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, s
 
 export type TestGateway = Awaited<ReturnType<typeof startGateway>>
 
+/** The caller's team. The directory has no other models than this team's. */
+type KnownTeam = Omit<ModelTeam, 'names'>
+
 type Given = Partial<Record<UpstreamName, URL>> & {
-  readonly team?: Partial<ModelTeam>
+  readonly team?: Partial<KnownTeam>
   readonly engine?: URL
   /** The backends that the directory lists. */
   readonly backends?: readonly DirectoryBackend[]
@@ -53,7 +57,7 @@ export async function startGateway({
   const note = (fields: object, event: string) => void lines.push({ fields, event })
   const events: CallEvent[] = []
   const log = { debug: note, info: note, warn: note, error: note }
-  const known: { team: ModelTeam | null } = { team: { defaultModel: null, models: [], ...team } }
+  const known: { team: KnownTeam | null } = { team: { defaultModel: null, models: [], ...team } }
   const applyBackends: ((directory: DirectorySnapshot) => void)[] = []
   const directoryOf = (listed: readonly DirectoryBackend[]): DirectorySnapshot => ({
     teams: new Map(),
@@ -66,13 +70,14 @@ export async function startGateway({
       watchers.add(onEnd)
       return () => void watchers.delete(onEnd)
     },
-    findTeam: () => known.team,
+    findTeam: () => known.team && { ...known.team, names: makeNameTable(known.team.models) },
     watchDirectory(onDirectory) {
       applyBackends.push(onDirectory)
       onDirectory(directoryOf(backends))
     },
     recordEvent: (event) => void events.push(event),
     applyDirectory: async () => null,
+    countDirectory: async () => null,
     close: async () => {},
   }
   const contract = readContract()
@@ -172,6 +177,7 @@ export function servedModel(id: string, given: Partial<SnapshotModel> = {}): Sna
     id,
     displayName: id,
     owner: id.split('/')[0] ?? '',
+    aliases: [],
     backendModel: null,
     upstreamModel: null,
     serve: [],

@@ -409,6 +409,8 @@ export const ModelName = {
   BrowserSession: 'BrowserSession',
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
+  ServiceAccount: 'ServiceAccount',
+  ApiKey: 'ApiKey',
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
@@ -429,7 +431,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1321,6 +1323,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    ServiceAccount: {
+      payload: Prisma.$ServiceAccountPayload<ExtArgs>
+      fields: Prisma.ServiceAccountFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ServiceAccountFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ServiceAccountFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>
+        }
+        findFirst: {
+          args: Prisma.ServiceAccountFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ServiceAccountFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>
+        }
+        findMany: {
+          args: Prisma.ServiceAccountFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>[]
+        }
+        create: {
+          args: Prisma.ServiceAccountCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>
+        }
+        createMany: {
+          args: Prisma.ServiceAccountCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ServiceAccountCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>[]
+        }
+        delete: {
+          args: Prisma.ServiceAccountDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>
+        }
+        update: {
+          args: Prisma.ServiceAccountUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>
+        }
+        deleteMany: {
+          args: Prisma.ServiceAccountDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ServiceAccountUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ServiceAccountUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>[]
+        }
+        upsert: {
+          args: Prisma.ServiceAccountUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ServiceAccountPayload>
+        }
+        aggregate: {
+          args: Prisma.ServiceAccountAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateServiceAccount>
+        }
+        groupBy: {
+          args: Prisma.ServiceAccountGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ServiceAccountGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ServiceAccountCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ServiceAccountCountAggregateOutputType> | number
+        }
+      }
+    }
+    ApiKey: {
+      payload: Prisma.$ApiKeyPayload<ExtArgs>
+      fields: Prisma.ApiKeyFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ApiKeyFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ApiKeyFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        findFirst: {
+          args: Prisma.ApiKeyFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ApiKeyFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        findMany: {
+          args: Prisma.ApiKeyFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>[]
+        }
+        create: {
+          args: Prisma.ApiKeyCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        createMany: {
+          args: Prisma.ApiKeyCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ApiKeyCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>[]
+        }
+        delete: {
+          args: Prisma.ApiKeyDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        update: {
+          args: Prisma.ApiKeyUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        deleteMany: {
+          args: Prisma.ApiKeyDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ApiKeyUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ApiKeyUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>[]
+        }
+        upsert: {
+          args: Prisma.ApiKeyUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApiKeyPayload>
+        }
+        aggregate: {
+          args: Prisma.ApiKeyAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateApiKey>
+        }
+        groupBy: {
+          args: Prisma.ApiKeyGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ApiKeyGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ApiKeyCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ApiKeyCountAggregateOutputType> | number
+        }
+      }
+    }
     SigningKey: {
       payload: Prisma.$SigningKeyPayload<ExtArgs>
       fields: Prisma.SigningKeyFieldRefs
@@ -1783,6 +1933,7 @@ export const ModelScalarFieldEnum = {
   id: 'id',
   displayName: 'displayName',
   owner: 'owner',
+  aliases: 'aliases',
   backendModel: 'backendModel',
   upstreamModel: 'upstreamModel',
   certified: 'certified',
@@ -1914,6 +2065,36 @@ export const WebauthnChallengeScalarFieldEnum = {
 export type WebauthnChallengeScalarFieldEnum = (typeof WebauthnChallengeScalarFieldEnum)[keyof typeof WebauthnChallengeScalarFieldEnum]
 
 
+export const ServiceAccountScalarFieldEnum = {
+  id: 'id',
+  teamId: 'teamId',
+  name: 'name',
+  createdAt: 'createdAt',
+  createdById: 'createdById'
+} as const
+
+export type ServiceAccountScalarFieldEnum = (typeof ServiceAccountScalarFieldEnum)[keyof typeof ServiceAccountScalarFieldEnum]
+
+
+export const ApiKeyScalarFieldEnum = {
+  id: 'id',
+  hash: 'hash',
+  prefix: 'prefix',
+  name: 'name',
+  invitationId: 'invitationId',
+  serviceAccountId: 'serviceAccountId',
+  models: 'models',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  lastUsedAt: 'lastUsedAt',
+  replacedById: 'replacedById',
+  revokedAt: 'revokedAt',
+  revokedReason: 'revokedReason'
+} as const
+
+export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
 export const SigningKeyScalarFieldEnum = {
   kid: 'kid',
   purpose: 'purpose',
@@ -1946,8 +2127,10 @@ export const CallEventScalarFieldEnum = {
   at: 'at',
   requestId: 'requestId',
   accountId: 'accountId',
+  serviceAccount: 'serviceAccount',
   team: 'team',
   deviceSessionId: 'deviceSessionId',
+  keyId: 'keyId',
   sessionId: 'sessionId',
   style: 'style',
   model: 'model',
@@ -1976,6 +2159,7 @@ export const AgentSessionScalarFieldEnum = {
   team: 'team',
   accountId: 'accountId',
   sessionId: 'sessionId',
+  serviceAccount: 'serviceAccount',
   startedAt: 'startedAt',
   lastActiveAt: 'lastActiveAt',
   model: 'model',
@@ -2427,6 +2611,8 @@ export type GlobalOmitConfig = {
   browserSession?: Prisma.BrowserSessionOmit
   passkey?: Prisma.PasskeyOmit
   webauthnChallenge?: Prisma.WebauthnChallengeOmit
+  serviceAccount?: Prisma.ServiceAccountOmit
+  apiKey?: Prisma.ApiKeyOmit
   signingKey?: Prisma.SigningKeyOmit
   auditEvent?: Prisma.AuditEventOmit
   callEvent?: Prisma.CallEventOmit

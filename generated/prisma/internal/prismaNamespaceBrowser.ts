@@ -63,6 +63,8 @@ export const ModelName = {
   BrowserSession: 'BrowserSession',
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
+  ServiceAccount: 'ServiceAccount',
+  ApiKey: 'ApiKey',
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
@@ -139,6 +141,7 @@ export const ModelScalarFieldEnum = {
   id: 'id',
   displayName: 'displayName',
   owner: 'owner',
+  aliases: 'aliases',
   backendModel: 'backendModel',
   upstreamModel: 'upstreamModel',
   certified: 'certified',
@@ -270,6 +273,36 @@ export const WebauthnChallengeScalarFieldEnum = {
 export type WebauthnChallengeScalarFieldEnum = (typeof WebauthnChallengeScalarFieldEnum)[keyof typeof WebauthnChallengeScalarFieldEnum]
 
 
+export const ServiceAccountScalarFieldEnum = {
+  id: 'id',
+  teamId: 'teamId',
+  name: 'name',
+  createdAt: 'createdAt',
+  createdById: 'createdById'
+} as const
+
+export type ServiceAccountScalarFieldEnum = (typeof ServiceAccountScalarFieldEnum)[keyof typeof ServiceAccountScalarFieldEnum]
+
+
+export const ApiKeyScalarFieldEnum = {
+  id: 'id',
+  hash: 'hash',
+  prefix: 'prefix',
+  name: 'name',
+  invitationId: 'invitationId',
+  serviceAccountId: 'serviceAccountId',
+  models: 'models',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  lastUsedAt: 'lastUsedAt',
+  replacedById: 'replacedById',
+  revokedAt: 'revokedAt',
+  revokedReason: 'revokedReason'
+} as const
+
+export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
 export const SigningKeyScalarFieldEnum = {
   kid: 'kid',
   purpose: 'purpose',
@@ -302,8 +335,10 @@ export const CallEventScalarFieldEnum = {
   at: 'at',
   requestId: 'requestId',
   accountId: 'accountId',
+  serviceAccount: 'serviceAccount',
   team: 'team',
   deviceSessionId: 'deviceSessionId',
+  keyId: 'keyId',
   sessionId: 'sessionId',
   style: 'style',
   model: 'model',
@@ -332,6 +367,7 @@ export const AgentSessionScalarFieldEnum = {
   team: 'team',
   accountId: 'accountId',
   sessionId: 'sessionId',
+  serviceAccount: 'serviceAccount',
   startedAt: 'startedAt',
   lastActiveAt: 'lastActiveAt',
   model: 'model',

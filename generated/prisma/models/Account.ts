@@ -176,6 +176,7 @@ export type AccountWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Account"> | Date | string
   invitations?: Prisma.InvitationListRelationFilter
   passkeys?: Prisma.PasskeyListRelationFilter
+  serviceAccounts?: Prisma.ServiceAccountListRelationFilter
 }
 
 export type AccountOrderByWithRelationInput = {
@@ -185,6 +186,7 @@ export type AccountOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   passkeys?: Prisma.PasskeyOrderByRelationAggregateInput
+  serviceAccounts?: Prisma.ServiceAccountOrderByRelationAggregateInput
 }
 
 export type AccountWhereUniqueInput = Prisma.AtLeast<{
@@ -197,6 +199,7 @@ export type AccountWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"Account"> | Date | string
   invitations?: Prisma.InvitationListRelationFilter
   passkeys?: Prisma.PasskeyListRelationFilter
+  serviceAccounts?: Prisma.ServiceAccountListRelationFilter
 }, "id" | "email" | "userHandle">
 
 export type AccountOrderByWithAggregationInput = {
@@ -226,6 +229,7 @@ export type AccountCreateInput = {
   createdAt: Date | string
   invitations?: Prisma.InvitationCreateNestedManyWithoutAccountInput
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutAccountInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
 }
 
 export type AccountUncheckedCreateInput = {
@@ -235,6 +239,7 @@ export type AccountUncheckedCreateInput = {
   createdAt: Date | string
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutAccountInput
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutAccountInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type AccountUpdateInput = {
@@ -244,6 +249,7 @@ export type AccountUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitations?: Prisma.InvitationUpdateManyWithoutAccountNestedInput
   passkeys?: Prisma.PasskeyUpdateManyWithoutAccountNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
 }
 
 export type AccountUncheckedUpdateInput = {
@@ -253,6 +259,7 @@ export type AccountUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutAccountNestedInput
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutAccountNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type AccountCreateManyInput = {
@@ -338,12 +345,27 @@ export type AccountUpdateOneRequiredWithoutPasskeysNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.AccountUpdateToOneWithWhereWithoutPasskeysInput, Prisma.AccountUpdateWithoutPasskeysInput>, Prisma.AccountUncheckedUpdateWithoutPasskeysInput>
 }
 
+export type AccountCreateNestedOneWithoutServiceAccountsInput = {
+  create?: Prisma.XOR<Prisma.AccountCreateWithoutServiceAccountsInput, Prisma.AccountUncheckedCreateWithoutServiceAccountsInput>
+  connectOrCreate?: Prisma.AccountCreateOrConnectWithoutServiceAccountsInput
+  connect?: Prisma.AccountWhereUniqueInput
+}
+
+export type AccountUpdateOneRequiredWithoutServiceAccountsNestedInput = {
+  create?: Prisma.XOR<Prisma.AccountCreateWithoutServiceAccountsInput, Prisma.AccountUncheckedCreateWithoutServiceAccountsInput>
+  connectOrCreate?: Prisma.AccountCreateOrConnectWithoutServiceAccountsInput
+  upsert?: Prisma.AccountUpsertWithoutServiceAccountsInput
+  connect?: Prisma.AccountWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.AccountUpdateToOneWithWhereWithoutServiceAccountsInput, Prisma.AccountUpdateWithoutServiceAccountsInput>, Prisma.AccountUncheckedUpdateWithoutServiceAccountsInput>
+}
+
 export type AccountCreateWithoutInvitationsInput = {
   id?: string
   email: string
   userHandle: runtime.Bytes
   createdAt: Date | string
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutAccountInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
 }
 
 export type AccountUncheckedCreateWithoutInvitationsInput = {
@@ -352,6 +374,7 @@ export type AccountUncheckedCreateWithoutInvitationsInput = {
   userHandle: runtime.Bytes
   createdAt: Date | string
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutAccountInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type AccountCreateOrConnectWithoutInvitationsInput = {
@@ -376,6 +399,7 @@ export type AccountUpdateWithoutInvitationsInput = {
   userHandle?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   passkeys?: Prisma.PasskeyUpdateManyWithoutAccountNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
 }
 
 export type AccountUncheckedUpdateWithoutInvitationsInput = {
@@ -384,6 +408,7 @@ export type AccountUncheckedUpdateWithoutInvitationsInput = {
   userHandle?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutAccountNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type AccountCreateWithoutPasskeysInput = {
@@ -392,6 +417,7 @@ export type AccountCreateWithoutPasskeysInput = {
   userHandle: runtime.Bytes
   createdAt: Date | string
   invitations?: Prisma.InvitationCreateNestedManyWithoutAccountInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
 }
 
 export type AccountUncheckedCreateWithoutPasskeysInput = {
@@ -400,6 +426,7 @@ export type AccountUncheckedCreateWithoutPasskeysInput = {
   userHandle: runtime.Bytes
   createdAt: Date | string
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutAccountInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type AccountCreateOrConnectWithoutPasskeysInput = {
@@ -424,6 +451,7 @@ export type AccountUpdateWithoutPasskeysInput = {
   userHandle?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitations?: Prisma.InvitationUpdateManyWithoutAccountNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
 }
 
 export type AccountUncheckedUpdateWithoutPasskeysInput = {
@@ -432,6 +460,59 @@ export type AccountUncheckedUpdateWithoutPasskeysInput = {
   userHandle?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutAccountNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+}
+
+export type AccountCreateWithoutServiceAccountsInput = {
+  id?: string
+  email: string
+  userHandle: runtime.Bytes
+  createdAt: Date | string
+  invitations?: Prisma.InvitationCreateNestedManyWithoutAccountInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutAccountInput
+}
+
+export type AccountUncheckedCreateWithoutServiceAccountsInput = {
+  id?: string
+  email: string
+  userHandle: runtime.Bytes
+  createdAt: Date | string
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutAccountInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutAccountInput
+}
+
+export type AccountCreateOrConnectWithoutServiceAccountsInput = {
+  where: Prisma.AccountWhereUniqueInput
+  create: Prisma.XOR<Prisma.AccountCreateWithoutServiceAccountsInput, Prisma.AccountUncheckedCreateWithoutServiceAccountsInput>
+}
+
+export type AccountUpsertWithoutServiceAccountsInput = {
+  update: Prisma.XOR<Prisma.AccountUpdateWithoutServiceAccountsInput, Prisma.AccountUncheckedUpdateWithoutServiceAccountsInput>
+  create: Prisma.XOR<Prisma.AccountCreateWithoutServiceAccountsInput, Prisma.AccountUncheckedCreateWithoutServiceAccountsInput>
+  where?: Prisma.AccountWhereInput
+}
+
+export type AccountUpdateToOneWithWhereWithoutServiceAccountsInput = {
+  where?: Prisma.AccountWhereInput
+  data: Prisma.XOR<Prisma.AccountUpdateWithoutServiceAccountsInput, Prisma.AccountUncheckedUpdateWithoutServiceAccountsInput>
+}
+
+export type AccountUpdateWithoutServiceAccountsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  userHandle?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  invitations?: Prisma.InvitationUpdateManyWithoutAccountNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutAccountNestedInput
+}
+
+export type AccountUncheckedUpdateWithoutServiceAccountsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  userHandle?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutAccountNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutAccountNestedInput
 }
 
 
@@ -442,11 +523,13 @@ export type AccountUncheckedUpdateWithoutPasskeysInput = {
 export type AccountCountOutputType = {
   invitations: number
   passkeys: number
+  serviceAccounts: number
 }
 
 export type AccountCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   invitations?: boolean | AccountCountOutputTypeCountInvitationsArgs
   passkeys?: boolean | AccountCountOutputTypeCountPasskeysArgs
+  serviceAccounts?: boolean | AccountCountOutputTypeCountServiceAccountsArgs
 }
 
 /**
@@ -473,6 +556,13 @@ export type AccountCountOutputTypeCountPasskeysArgs<ExtArgs extends runtime.Type
   where?: Prisma.PasskeyWhereInput
 }
 
+/**
+ * AccountCountOutputType without action
+ */
+export type AccountCountOutputTypeCountServiceAccountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ServiceAccountWhereInput
+}
+
 
 export type AccountSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -481,6 +571,7 @@ export type AccountSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   createdAt?: boolean
   invitations?: boolean | Prisma.Account$invitationsArgs<ExtArgs>
   passkeys?: boolean | Prisma.Account$passkeysArgs<ExtArgs>
+  serviceAccounts?: boolean | Prisma.Account$serviceAccountsArgs<ExtArgs>
   _count?: boolean | Prisma.AccountCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["account"]>
 
@@ -509,6 +600,7 @@ export type AccountOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
 export type AccountInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   invitations?: boolean | Prisma.Account$invitationsArgs<ExtArgs>
   passkeys?: boolean | Prisma.Account$passkeysArgs<ExtArgs>
+  serviceAccounts?: boolean | Prisma.Account$serviceAccountsArgs<ExtArgs>
   _count?: boolean | Prisma.AccountCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type AccountIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {}
@@ -519,6 +611,7 @@ export type $AccountPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
   objects: {
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     passkeys: Prisma.$PasskeyPayload<ExtArgs>[]
+    serviceAccounts: Prisma.$ServiceAccountPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -924,6 +1017,7 @@ export interface Prisma__AccountClient<T, Null = never, ExtArgs extends runtime.
   readonly [Symbol.toStringTag]: "PrismaPromise"
   invitations<T extends Prisma.Account$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   passkeys<T extends Prisma.Account$passkeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$passkeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PasskeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  serviceAccounts<T extends Prisma.Account$serviceAccountsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$serviceAccountsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1404,6 +1498,30 @@ export type Account$passkeysArgs<ExtArgs extends runtime.Types.Extensions.Intern
   take?: number
   skip?: number
   distinct?: Prisma.PasskeyScalarFieldEnum | Prisma.PasskeyScalarFieldEnum[]
+}
+
+/**
+ * Account.serviceAccounts
+ */
+export type Account$serviceAccountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ServiceAccount
+   */
+  select?: Prisma.ServiceAccountSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ServiceAccount
+   */
+  omit?: Prisma.ServiceAccountOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ServiceAccountInclude<ExtArgs> | null
+  where?: Prisma.ServiceAccountWhereInput
+  orderBy?: Prisma.ServiceAccountOrderByWithRelationInput | Prisma.ServiceAccountOrderByWithRelationInput[]
+  cursor?: Prisma.ServiceAccountWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ServiceAccountScalarFieldEnum | Prisma.ServiceAccountScalarFieldEnum[]
 }
 
 /**

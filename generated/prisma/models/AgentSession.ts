@@ -45,6 +45,7 @@ export type AgentSessionMinAggregateOutputType = {
   team: string | null
   accountId: string | null
   sessionId: string | null
+  serviceAccount: string | null
   startedAt: Date | null
   lastActiveAt: Date | null
   model: string | null
@@ -58,6 +59,7 @@ export type AgentSessionMaxAggregateOutputType = {
   team: string | null
   accountId: string | null
   sessionId: string | null
+  serviceAccount: string | null
   startedAt: Date | null
   lastActiveAt: Date | null
   model: string | null
@@ -71,6 +73,7 @@ export type AgentSessionCountAggregateOutputType = {
   team: number
   accountId: number
   sessionId: number
+  serviceAccount: number
   startedAt: number
   lastActiveAt: number
   model: number
@@ -100,6 +103,7 @@ export type AgentSessionMinAggregateInputType = {
   team?: true
   accountId?: true
   sessionId?: true
+  serviceAccount?: true
   startedAt?: true
   lastActiveAt?: true
   model?: true
@@ -113,6 +117,7 @@ export type AgentSessionMaxAggregateInputType = {
   team?: true
   accountId?: true
   sessionId?: true
+  serviceAccount?: true
   startedAt?: true
   lastActiveAt?: true
   model?: true
@@ -126,6 +131,7 @@ export type AgentSessionCountAggregateInputType = {
   team?: true
   accountId?: true
   sessionId?: true
+  serviceAccount?: true
   startedAt?: true
   lastActiveAt?: true
   model?: true
@@ -226,6 +232,7 @@ export type AgentSessionGroupByOutputType = {
   team: string
   accountId: string
   sessionId: string
+  serviceAccount: string | null
   startedAt: Date
   lastActiveAt: Date
   model: string
@@ -262,6 +269,7 @@ export type AgentSessionWhereInput = {
   team?: Prisma.StringFilter<"AgentSession"> | string
   accountId?: Prisma.UuidFilter<"AgentSession"> | string
   sessionId?: Prisma.StringFilter<"AgentSession"> | string
+  serviceAccount?: Prisma.StringNullableFilter<"AgentSession"> | string | null
   startedAt?: Prisma.DateTimeFilter<"AgentSession"> | Date | string
   lastActiveAt?: Prisma.DateTimeFilter<"AgentSession"> | Date | string
   model?: Prisma.StringFilter<"AgentSession"> | string
@@ -275,6 +283,7 @@ export type AgentSessionOrderByWithRelationInput = {
   team?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   lastActiveAt?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -292,6 +301,7 @@ export type AgentSessionWhereUniqueInput = Prisma.AtLeast<{
   team?: Prisma.StringFilter<"AgentSession"> | string
   accountId?: Prisma.UuidFilter<"AgentSession"> | string
   sessionId?: Prisma.StringFilter<"AgentSession"> | string
+  serviceAccount?: Prisma.StringNullableFilter<"AgentSession"> | string | null
   startedAt?: Prisma.DateTimeFilter<"AgentSession"> | Date | string
   lastActiveAt?: Prisma.DateTimeFilter<"AgentSession"> | Date | string
   model?: Prisma.StringFilter<"AgentSession"> | string
@@ -305,6 +315,7 @@ export type AgentSessionOrderByWithAggregationInput = {
   team?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   lastActiveAt?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -326,6 +337,7 @@ export type AgentSessionScalarWhereWithAggregatesInput = {
   team?: Prisma.StringWithAggregatesFilter<"AgentSession"> | string
   accountId?: Prisma.UuidWithAggregatesFilter<"AgentSession"> | string
   sessionId?: Prisma.StringWithAggregatesFilter<"AgentSession"> | string
+  serviceAccount?: Prisma.StringNullableWithAggregatesFilter<"AgentSession"> | string | null
   startedAt?: Prisma.DateTimeWithAggregatesFilter<"AgentSession"> | Date | string
   lastActiveAt?: Prisma.DateTimeWithAggregatesFilter<"AgentSession"> | Date | string
   model?: Prisma.StringWithAggregatesFilter<"AgentSession"> | string
@@ -339,6 +351,7 @@ export type AgentSessionCreateInput = {
   team: string
   accountId: string
   sessionId: string
+  serviceAccount?: string | null
   startedAt: Date | string
   lastActiveAt: Date | string
   model: string
@@ -352,6 +365,7 @@ export type AgentSessionUncheckedCreateInput = {
   team: string
   accountId: string
   sessionId: string
+  serviceAccount?: string | null
   startedAt: Date | string
   lastActiveAt: Date | string
   model: string
@@ -365,6 +379,7 @@ export type AgentSessionUpdateInput = {
   team?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   startedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastActiveAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -378,6 +393,7 @@ export type AgentSessionUncheckedUpdateInput = {
   team?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   startedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastActiveAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -391,6 +407,7 @@ export type AgentSessionCreateManyInput = {
   team: string
   accountId: string
   sessionId: string
+  serviceAccount?: string | null
   startedAt: Date | string
   lastActiveAt: Date | string
   model: string
@@ -404,6 +421,7 @@ export type AgentSessionUpdateManyMutationInput = {
   team?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   startedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastActiveAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -417,6 +435,7 @@ export type AgentSessionUncheckedUpdateManyInput = {
   team?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
   sessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   startedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastActiveAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -436,6 +455,7 @@ export type AgentSessionCountOrderByAggregateInput = {
   team?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   lastActiveAt?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -456,6 +476,7 @@ export type AgentSessionMaxOrderByAggregateInput = {
   team?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   lastActiveAt?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -469,6 +490,7 @@ export type AgentSessionMinOrderByAggregateInput = {
   team?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   startedAt?: Prisma.SortOrder
   lastActiveAt?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -491,6 +513,7 @@ export type AgentSessionSelect<ExtArgs extends runtime.Types.Extensions.Internal
   team?: boolean
   accountId?: boolean
   sessionId?: boolean
+  serviceAccount?: boolean
   startedAt?: boolean
   lastActiveAt?: boolean
   model?: boolean
@@ -504,6 +527,7 @@ export type AgentSessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   team?: boolean
   accountId?: boolean
   sessionId?: boolean
+  serviceAccount?: boolean
   startedAt?: boolean
   lastActiveAt?: boolean
   model?: boolean
@@ -517,6 +541,7 @@ export type AgentSessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   team?: boolean
   accountId?: boolean
   sessionId?: boolean
+  serviceAccount?: boolean
   startedAt?: boolean
   lastActiveAt?: boolean
   model?: boolean
@@ -530,6 +555,7 @@ export type AgentSessionSelectScalar = {
   team?: boolean
   accountId?: boolean
   sessionId?: boolean
+  serviceAccount?: boolean
   startedAt?: boolean
   lastActiveAt?: boolean
   model?: boolean
@@ -539,7 +565,7 @@ export type AgentSessionSelectScalar = {
   outputTokens?: boolean
 }
 
-export type AgentSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"team" | "accountId" | "sessionId" | "startedAt" | "lastActiveAt" | "model" | "calls" | "failedCalls" | "inputTokens" | "outputTokens", ExtArgs["result"]["agentSession"]>
+export type AgentSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"team" | "accountId" | "sessionId" | "serviceAccount" | "startedAt" | "lastActiveAt" | "model" | "calls" | "failedCalls" | "inputTokens" | "outputTokens", ExtArgs["result"]["agentSession"]>
 
 export type $AgentSessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "AgentSession"
@@ -554,6 +580,10 @@ export type $AgentSessionPayload<ExtArgs extends runtime.Types.Extensions.Intern
      * The client's id.
      */
     sessionId: string
+    /**
+     * `service:NAME` for a service account; null for a person.
+     */
+    serviceAccount: string | null
     startedAt: Date
     /**
      * To the minute: while the value of an indexed column stays the same, an update writes no index (PostgreSQL,
@@ -1000,6 +1030,7 @@ export interface AgentSessionFieldRefs {
   readonly team: Prisma.FieldRef<"AgentSession", 'String'>
   readonly accountId: Prisma.FieldRef<"AgentSession", 'String'>
   readonly sessionId: Prisma.FieldRef<"AgentSession", 'String'>
+  readonly serviceAccount: Prisma.FieldRef<"AgentSession", 'String'>
   readonly startedAt: Prisma.FieldRef<"AgentSession", 'DateTime'>
   readonly lastActiveAt: Prisma.FieldRef<"AgentSession", 'DateTime'>
   readonly model: Prisma.FieldRef<"AgentSession", 'String'>

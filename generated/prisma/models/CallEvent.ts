@@ -53,8 +53,10 @@ export type CallEventMinAggregateOutputType = {
   at: Date | null
   requestId: string | null
   accountId: string | null
+  serviceAccount: string | null
   team: string | null
   deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string | null
   model: string | null
@@ -74,8 +76,10 @@ export type CallEventMaxAggregateOutputType = {
   at: Date | null
   requestId: string | null
   accountId: string | null
+  serviceAccount: string | null
   team: string | null
   deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string | null
   model: string | null
@@ -95,8 +99,10 @@ export type CallEventCountAggregateOutputType = {
   at: number
   requestId: number
   accountId: number
+  serviceAccount: number
   team: number
   deviceSessionId: number
+  keyId: number
   sessionId: number
   style: number
   model: number
@@ -138,8 +144,10 @@ export type CallEventMinAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
@@ -159,8 +167,10 @@ export type CallEventMaxAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
@@ -180,8 +190,10 @@ export type CallEventCountAggregateInputType = {
   at?: true
   requestId?: true
   accountId?: true
+  serviceAccount?: true
   team?: true
   deviceSessionId?: true
+  keyId?: true
   sessionId?: true
   style?: true
   model?: true
@@ -288,8 +300,10 @@ export type CallEventGroupByOutputType = {
   at: Date
   requestId: string
   accountId: string
+  serviceAccount: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId: string | null
+  keyId: string | null
   sessionId: string | null
   style: string
   model: string
@@ -332,8 +346,10 @@ export type CallEventWhereInput = {
   at?: Prisma.DateTimeFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringFilter<"CallEvent"> | string
   accountId?: Prisma.UuidFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   team?: Prisma.StringFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
@@ -353,8 +369,10 @@ export type CallEventOrderByWithRelationInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   team?: Prisma.SortOrder
-  deviceSessionId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
+  keyId?: Prisma.SortOrderInput | Prisma.SortOrder
   sessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -377,8 +395,10 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   at?: Prisma.DateTimeFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringFilter<"CallEvent"> | string
   accountId?: Prisma.UuidFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   team?: Prisma.StringFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
@@ -398,8 +418,10 @@ export type CallEventOrderByWithAggregationInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrderInput | Prisma.SortOrder
   team?: Prisma.SortOrder
-  deviceSessionId?: Prisma.SortOrder
+  deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
+  keyId?: Prisma.SortOrderInput | Prisma.SortOrder
   sessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -427,8 +449,10 @@ export type CallEventScalarWhereWithAggregatesInput = {
   at?: Prisma.DateTimeWithAggregatesFilter<"CallEvent"> | Date | string
   requestId?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   accountId?: Prisma.UuidWithAggregatesFilter<"CallEvent"> | string
+  serviceAccount?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   team?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
-  deviceSessionId?: Prisma.UuidWithAggregatesFilter<"CallEvent"> | string
+  deviceSessionId?: Prisma.UuidNullableWithAggregatesFilter<"CallEvent"> | string | null
+  keyId?: Prisma.UuidNullableWithAggregatesFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   style?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   model?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
@@ -448,8 +472,10 @@ export type CallEventCreateInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
@@ -469,8 +495,10 @@ export type CallEventUncheckedCreateInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
@@ -490,8 +518,10 @@ export type CallEventUpdateInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -511,8 +541,10 @@ export type CallEventUncheckedUpdateInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -532,8 +564,10 @@ export type CallEventCreateManyInput = {
   at: Date | string
   requestId: string
   accountId: string
+  serviceAccount?: string | null
   team: string
-  deviceSessionId: string
+  deviceSessionId?: string | null
+  keyId?: string | null
   sessionId?: string | null
   style: string
   model: string
@@ -553,8 +587,10 @@ export type CallEventUpdateManyMutationInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -574,8 +610,10 @@ export type CallEventUncheckedUpdateManyInput = {
   at?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requestId?: Prisma.StringFieldUpdateOperationsInput | string
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  serviceAccount?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   team?: Prisma.StringFieldUpdateOperationsInput | string
-  deviceSessionId?: Prisma.StringFieldUpdateOperationsInput | string
+  deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
@@ -595,8 +633,10 @@ export type CallEventCountOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -626,8 +666,10 @@ export type CallEventMaxOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -647,8 +689,10 @@ export type CallEventMinOrderByAggregateInput = {
   at?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
   accountId?: Prisma.SortOrder
+  serviceAccount?: Prisma.SortOrder
   team?: Prisma.SortOrder
   deviceSessionId?: Prisma.SortOrder
+  keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
@@ -684,8 +728,10 @@ export type CallEventSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
@@ -705,8 +751,10 @@ export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
@@ -726,8 +774,10 @@ export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
@@ -747,8 +797,10 @@ export type CallEventSelectScalar = {
   at?: boolean
   requestId?: boolean
   accountId?: boolean
+  serviceAccount?: boolean
   team?: boolean
   deviceSessionId?: boolean
+  keyId?: boolean
   sessionId?: boolean
   style?: boolean
   model?: boolean
@@ -762,7 +814,7 @@ export type CallEventSelectScalar = {
   cachedTokens?: boolean
 }
 
-export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "team" | "deviceSessionId" | "sessionId" | "style" | "model" | "servedBy" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
+export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "style" | "model" | "servedBy" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
 
 export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "CallEvent"
@@ -775,12 +827,26 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
      * The id of the call, also in the log.
      */
     requestId: string
+    /**
+     * The account of a person, or a service account.
+     */
     accountId: string
+    /**
+     * `service:NAME` for a service account; null for a person.
+     */
+    serviceAccount: string | null
     /**
      * `@organization/name`.
      */
     team: string
-    deviceSessionId: string
+    /**
+     * Null for a call with an API key.
+     */
+    deviceSessionId: string | null
+    /**
+     * The API key of the call; null for a call with an access token.
+     */
+    keyId: string | null
     /**
      * The client's id of one run of an agent.
      */
@@ -1226,8 +1292,10 @@ export interface CallEventFieldRefs {
   readonly at: Prisma.FieldRef<"CallEvent", 'DateTime'>
   readonly requestId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly accountId: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly serviceAccount: Prisma.FieldRef<"CallEvent", 'String'>
   readonly team: Prisma.FieldRef<"CallEvent", 'String'>
   readonly deviceSessionId: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly keyId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly sessionId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly style: Prisma.FieldRef<"CallEvent", 'String'>
   readonly model: Prisma.FieldRef<"CallEvent", 'String'>

@@ -203,6 +203,7 @@ export type InvitationWhereInput = {
   logins?: Prisma.DeviceLoginListRelationFilter
   deviceSessions?: Prisma.DeviceSessionListRelationFilter
   browserSessions?: Prisma.BrowserSessionListRelationFilter
+  apiKeys?: Prisma.ApiKeyListRelationFilter
 }
 
 export type InvitationOrderByWithRelationInput = {
@@ -218,6 +219,7 @@ export type InvitationOrderByWithRelationInput = {
   logins?: Prisma.DeviceLoginOrderByRelationAggregateInput
   deviceSessions?: Prisma.DeviceSessionOrderByRelationAggregateInput
   browserSessions?: Prisma.BrowserSessionOrderByRelationAggregateInput
+  apiKeys?: Prisma.ApiKeyOrderByRelationAggregateInput
 }
 
 export type InvitationWhereUniqueInput = Prisma.AtLeast<{
@@ -237,6 +239,7 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   logins?: Prisma.DeviceLoginListRelationFilter
   deviceSessions?: Prisma.DeviceSessionListRelationFilter
   browserSessions?: Prisma.BrowserSessionListRelationFilter
+  apiKeys?: Prisma.ApiKeyListRelationFilter
 }, "id" | "accountId_teamId">
 
 export type InvitationOrderByWithAggregationInput = {
@@ -276,6 +279,7 @@ export type InvitationCreateInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateInput = {
@@ -289,6 +293,7 @@ export type InvitationUncheckedCreateInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUpdateInput = {
@@ -302,6 +307,7 @@ export type InvitationUpdateInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateInput = {
@@ -315,6 +321,7 @@ export type InvitationUncheckedUpdateInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateManyInput = {
@@ -540,6 +547,22 @@ export type InvitationUpdateOneRequiredWithoutBrowserSessionsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutBrowserSessionsInput, Prisma.InvitationUpdateWithoutBrowserSessionsInput>, Prisma.InvitationUncheckedUpdateWithoutBrowserSessionsInput>
 }
 
+export type InvitationCreateNestedOneWithoutApiKeysInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutApiKeysInput
+  connect?: Prisma.InvitationWhereUniqueInput
+}
+
+export type InvitationUpdateOneWithoutApiKeysNestedInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutApiKeysInput
+  upsert?: Prisma.InvitationUpsertWithoutApiKeysInput
+  disconnect?: Prisma.InvitationWhereInput | boolean
+  delete?: Prisma.InvitationWhereInput | boolean
+  connect?: Prisma.InvitationWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutApiKeysInput, Prisma.InvitationUpdateWithoutApiKeysInput>, Prisma.InvitationUncheckedUpdateWithoutApiKeysInput>
+}
+
 export type InvitationCreateWithoutTeamInput = {
   id?: string
   role?: $Enums.Role
@@ -550,6 +573,7 @@ export type InvitationCreateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutTeamInput = {
@@ -562,6 +586,7 @@ export type InvitationUncheckedCreateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutTeamInput = {
@@ -613,6 +638,7 @@ export type InvitationCreateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutAccountInput = {
@@ -625,6 +651,7 @@ export type InvitationUncheckedCreateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutAccountInput = {
@@ -663,6 +690,7 @@ export type InvitationCreateWithoutLoginsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutLoginsInput = {
@@ -675,6 +703,7 @@ export type InvitationUncheckedCreateWithoutLoginsInput = {
   revokedAt?: Date | string | null
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutLoginsInput = {
@@ -703,6 +732,7 @@ export type InvitationUpdateWithoutLoginsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutLoginsInput = {
@@ -715,6 +745,7 @@ export type InvitationUncheckedUpdateWithoutLoginsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateWithoutDeviceSessionsInput = {
@@ -727,6 +758,7 @@ export type InvitationCreateWithoutDeviceSessionsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutDeviceSessionsInput = {
@@ -739,6 +771,7 @@ export type InvitationUncheckedCreateWithoutDeviceSessionsInput = {
   revokedAt?: Date | string | null
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutDeviceSessionsInput = {
@@ -767,6 +800,7 @@ export type InvitationUpdateWithoutDeviceSessionsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutDeviceSessionsInput = {
@@ -779,6 +813,7 @@ export type InvitationUncheckedUpdateWithoutDeviceSessionsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateWithoutBrowserSessionsInput = {
@@ -791,6 +826,7 @@ export type InvitationCreateWithoutBrowserSessionsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutBrowserSessionsInput = {
@@ -803,6 +839,7 @@ export type InvitationUncheckedCreateWithoutBrowserSessionsInput = {
   revokedAt?: Date | string | null
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutBrowserSessionsInput = {
@@ -831,6 +868,7 @@ export type InvitationUpdateWithoutBrowserSessionsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutBrowserSessionsInput = {
@@ -843,6 +881,75 @@ export type InvitationUncheckedUpdateWithoutBrowserSessionsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
+}
+
+export type InvitationCreateWithoutApiKeysInput = {
+  id?: string
+  role?: $Enums.Role
+  source: $Enums.InvitationSource
+  createdAt: Date | string
+  revokedAt?: Date | string | null
+  account: Prisma.AccountCreateNestedOneWithoutInvitationsInput
+  team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
+  logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
+  deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
+  browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+}
+
+export type InvitationUncheckedCreateWithoutApiKeysInput = {
+  id?: string
+  accountId: string
+  teamId: string
+  role?: $Enums.Role
+  source: $Enums.InvitationSource
+  createdAt: Date | string
+  revokedAt?: Date | string | null
+  logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
+  deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
+  browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+}
+
+export type InvitationCreateOrConnectWithoutApiKeysInput = {
+  where: Prisma.InvitationWhereUniqueInput
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
+}
+
+export type InvitationUpsertWithoutApiKeysInput = {
+  update: Prisma.XOR<Prisma.InvitationUpdateWithoutApiKeysInput, Prisma.InvitationUncheckedUpdateWithoutApiKeysInput>
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
+  where?: Prisma.InvitationWhereInput
+}
+
+export type InvitationUpdateToOneWithWhereWithoutApiKeysInput = {
+  where?: Prisma.InvitationWhereInput
+  data: Prisma.XOR<Prisma.InvitationUpdateWithoutApiKeysInput, Prisma.InvitationUncheckedUpdateWithoutApiKeysInput>
+}
+
+export type InvitationUpdateWithoutApiKeysInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumRoleFieldUpdateOperationsInput | $Enums.Role
+  source?: Prisma.EnumInvitationSourceFieldUpdateOperationsInput | $Enums.InvitationSource
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  account?: Prisma.AccountUpdateOneRequiredWithoutInvitationsNestedInput
+  team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
+  logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
+  deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
+  browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+}
+
+export type InvitationUncheckedUpdateWithoutApiKeysInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  teamId?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumRoleFieldUpdateOperationsInput | $Enums.Role
+  source?: Prisma.EnumInvitationSourceFieldUpdateOperationsInput | $Enums.InvitationSource
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
+  deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateManyTeamInput = {
@@ -864,6 +971,7 @@ export type InvitationUpdateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutTeamInput = {
@@ -876,6 +984,7 @@ export type InvitationUncheckedUpdateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateManyWithoutTeamInput = {
@@ -906,6 +1015,7 @@ export type InvitationUpdateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutAccountInput = {
@@ -918,6 +1028,7 @@ export type InvitationUncheckedUpdateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateManyWithoutAccountInput = {
@@ -938,12 +1049,14 @@ export type InvitationCountOutputType = {
   logins: number
   deviceSessions: number
   browserSessions: number
+  apiKeys: number
 }
 
 export type InvitationCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   logins?: boolean | InvitationCountOutputTypeCountLoginsArgs
   deviceSessions?: boolean | InvitationCountOutputTypeCountDeviceSessionsArgs
   browserSessions?: boolean | InvitationCountOutputTypeCountBrowserSessionsArgs
+  apiKeys?: boolean | InvitationCountOutputTypeCountApiKeysArgs
 }
 
 /**
@@ -977,6 +1090,13 @@ export type InvitationCountOutputTypeCountBrowserSessionsArgs<ExtArgs extends ru
   where?: Prisma.BrowserSessionWhereInput
 }
 
+/**
+ * InvitationCountOutputType without action
+ */
+export type InvitationCountOutputTypeCountApiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ApiKeyWhereInput
+}
+
 
 export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -991,6 +1111,7 @@ export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   logins?: boolean | Prisma.Invitation$loginsArgs<ExtArgs>
   deviceSessions?: boolean | Prisma.Invitation$deviceSessionsArgs<ExtArgs>
   browserSessions?: boolean | Prisma.Invitation$browserSessionsArgs<ExtArgs>
+  apiKeys?: boolean | Prisma.Invitation$apiKeysArgs<ExtArgs>
   _count?: boolean | Prisma.InvitationCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
@@ -1035,6 +1156,7 @@ export type InvitationInclude<ExtArgs extends runtime.Types.Extensions.InternalA
   logins?: boolean | Prisma.Invitation$loginsArgs<ExtArgs>
   deviceSessions?: boolean | Prisma.Invitation$deviceSessionsArgs<ExtArgs>
   browserSessions?: boolean | Prisma.Invitation$browserSessionsArgs<ExtArgs>
+  apiKeys?: boolean | Prisma.Invitation$apiKeysArgs<ExtArgs>
   _count?: boolean | Prisma.InvitationCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type InvitationIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1054,6 +1176,7 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
     logins: Prisma.$DeviceLoginPayload<ExtArgs>[]
     deviceSessions: Prisma.$DeviceSessionPayload<ExtArgs>[]
     browserSessions: Prisma.$BrowserSessionPayload<ExtArgs>[]
+    apiKeys: Prisma.$ApiKeyPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1462,6 +1585,7 @@ export interface Prisma__InvitationClient<T, Null = never, ExtArgs extends runti
   logins<T extends Prisma.Invitation$loginsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$loginsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DeviceLoginPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   deviceSessions<T extends Prisma.Invitation$deviceSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$deviceSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DeviceSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   browserSessions<T extends Prisma.Invitation$browserSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$browserSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BrowserSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  apiKeys<T extends Prisma.Invitation$apiKeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$apiKeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1977,6 +2101,30 @@ export type Invitation$browserSessionsArgs<ExtArgs extends runtime.Types.Extensi
   take?: number
   skip?: number
   distinct?: Prisma.BrowserSessionScalarFieldEnum | Prisma.BrowserSessionScalarFieldEnum[]
+}
+
+/**
+ * Invitation.apiKeys
+ */
+export type Invitation$apiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ApiKey
+   */
+  select?: Prisma.ApiKeySelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ApiKey
+   */
+  omit?: Prisma.ApiKeyOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ApiKeyInclude<ExtArgs> | null
+  where?: Prisma.ApiKeyWhereInput
+  orderBy?: Prisma.ApiKeyOrderByWithRelationInput | Prisma.ApiKeyOrderByWithRelationInput[]
+  cursor?: Prisma.ApiKeyWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ApiKeyScalarFieldEnum | Prisma.ApiKeyScalarFieldEnum[]
 }
 
 /**

@@ -64,6 +64,7 @@ export type ModelCountAggregateOutputType = {
   id: number
   displayName: number
   owner: number
+  aliases: number
   backendModel: number
   upstreamModel: number
   certified: number
@@ -115,6 +116,7 @@ export type ModelCountAggregateInputType = {
   id?: true
   displayName?: true
   owner?: true
+  aliases?: true
   backendModel?: true
   upstreamModel?: true
   certified?: true
@@ -217,6 +219,7 @@ export type ModelGroupByOutputType = {
   id: string
   displayName: string
   owner: string
+  aliases: string[]
   backendModel: string | null
   upstreamModel: string | null
   certified: boolean
@@ -255,6 +258,7 @@ export type ModelWhereInput = {
   id?: Prisma.StringFilter<"Model"> | string
   displayName?: Prisma.StringFilter<"Model"> | string
   owner?: Prisma.StringFilter<"Model"> | string
+  aliases?: Prisma.StringNullableListFilter<"Model">
   backendModel?: Prisma.StringNullableFilter<"Model"> | string | null
   upstreamModel?: Prisma.StringNullableFilter<"Model"> | string | null
   certified?: Prisma.BoolFilter<"Model"> | boolean
@@ -271,6 +275,7 @@ export type ModelOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   displayName?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  aliases?: Prisma.SortOrder
   backendModel?: Prisma.SortOrderInput | Prisma.SortOrder
   upstreamModel?: Prisma.SortOrderInput | Prisma.SortOrder
   certified?: Prisma.SortOrder
@@ -290,6 +295,7 @@ export type ModelWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.ModelWhereInput | Prisma.ModelWhereInput[]
   displayName?: Prisma.StringFilter<"Model"> | string
   owner?: Prisma.StringFilter<"Model"> | string
+  aliases?: Prisma.StringNullableListFilter<"Model">
   backendModel?: Prisma.StringNullableFilter<"Model"> | string | null
   upstreamModel?: Prisma.StringNullableFilter<"Model"> | string | null
   certified?: Prisma.BoolFilter<"Model"> | boolean
@@ -306,6 +312,7 @@ export type ModelOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   displayName?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  aliases?: Prisma.SortOrder
   backendModel?: Prisma.SortOrderInput | Prisma.SortOrder
   upstreamModel?: Prisma.SortOrderInput | Prisma.SortOrder
   certified?: Prisma.SortOrder
@@ -329,6 +336,7 @@ export type ModelScalarWhereWithAggregatesInput = {
   id?: Prisma.StringWithAggregatesFilter<"Model"> | string
   displayName?: Prisma.StringWithAggregatesFilter<"Model"> | string
   owner?: Prisma.StringWithAggregatesFilter<"Model"> | string
+  aliases?: Prisma.StringNullableListFilter<"Model">
   backendModel?: Prisma.StringNullableWithAggregatesFilter<"Model"> | string | null
   upstreamModel?: Prisma.StringNullableWithAggregatesFilter<"Model"> | string | null
   certified?: Prisma.BoolWithAggregatesFilter<"Model"> | boolean
@@ -344,6 +352,7 @@ export type ModelCreateInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -360,6 +369,7 @@ export type ModelUncheckedCreateInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -376,6 +386,7 @@ export type ModelUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -392,6 +403,7 @@ export type ModelUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -408,6 +420,7 @@ export type ModelCreateManyInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -423,6 +436,7 @@ export type ModelUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -438,6 +452,7 @@ export type ModelUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -449,10 +464,19 @@ export type ModelUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
+export type StringNullableListFilter<$PrismaModel = never> = {
+  equals?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel> | null
+  has?: string | Prisma.StringFieldRefInput<$PrismaModel> | null
+  hasEvery?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
+  hasSome?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
+}
+
 export type ModelCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   displayName?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  aliases?: Prisma.SortOrder
   backendModel?: Prisma.SortOrder
   upstreamModel?: Prisma.SortOrder
   certified?: Prisma.SortOrder
@@ -503,6 +527,15 @@ export type ModelScalarRelationFilter = {
   isNot?: Prisma.ModelWhereInput
 }
 
+export type ModelCreatealiasesInput = {
+  set: string[]
+}
+
+export type ModelUpdatealiasesInput = {
+  set?: string[]
+  push?: string | string[]
+}
+
 export type BoolFieldUpdateOperationsInput = {
   set?: boolean
 }
@@ -533,6 +566,7 @@ export type ModelCreateWithoutTeamsInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -548,6 +582,7 @@ export type ModelUncheckedCreateWithoutTeamsInput = {
   id: string
   displayName: string
   owner: string
+  aliases?: Prisma.ModelCreatealiasesInput | string[]
   backendModel?: string | null
   upstreamModel?: string | null
   certified?: boolean
@@ -579,6 +614,7 @@ export type ModelUpdateWithoutTeamsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -594,6 +630,7 @@ export type ModelUncheckedUpdateWithoutTeamsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   owner?: Prisma.StringFieldUpdateOperationsInput | string
+  aliases?: Prisma.ModelUpdatealiasesInput | string[]
   backendModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   upstreamModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   certified?: Prisma.BoolFieldUpdateOperationsInput | boolean
@@ -640,6 +677,7 @@ export type ModelSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   id?: boolean
   displayName?: boolean
   owner?: boolean
+  aliases?: boolean
   backendModel?: boolean
   upstreamModel?: boolean
   certified?: boolean
@@ -657,6 +695,7 @@ export type ModelSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   id?: boolean
   displayName?: boolean
   owner?: boolean
+  aliases?: boolean
   backendModel?: boolean
   upstreamModel?: boolean
   certified?: boolean
@@ -672,6 +711,7 @@ export type ModelSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   id?: boolean
   displayName?: boolean
   owner?: boolean
+  aliases?: boolean
   backendModel?: boolean
   upstreamModel?: boolean
   certified?: boolean
@@ -687,6 +727,7 @@ export type ModelSelectScalar = {
   id?: boolean
   displayName?: boolean
   owner?: boolean
+  aliases?: boolean
   backendModel?: boolean
   upstreamModel?: boolean
   certified?: boolean
@@ -698,7 +739,7 @@ export type ModelSelectScalar = {
   createdAt?: boolean
 }
 
-export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "createdAt", ExtArgs["result"]["model"]>
+export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "aliases" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "createdAt", ExtArgs["result"]["model"]>
 export type ModelInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   teams?: boolean | Prisma.Model$teamsArgs<ExtArgs>
   _count?: boolean | Prisma.ModelCountOutputTypeDefaultArgs<ExtArgs>
@@ -715,6 +756,10 @@ export type $ModelPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     id: string
     displayName: string
     owner: string
+    /**
+     * Further names, and beginnings of names that end in `*`.
+     */
+    aliases: string[]
     backendModel: string | null
     upstreamModel: string | null
     certified: boolean
@@ -1160,6 +1205,7 @@ export interface ModelFieldRefs {
   readonly id: Prisma.FieldRef<"Model", 'String'>
   readonly displayName: Prisma.FieldRef<"Model", 'String'>
   readonly owner: Prisma.FieldRef<"Model", 'String'>
+  readonly aliases: Prisma.FieldRef<"Model", 'String[]'>
   readonly backendModel: Prisma.FieldRef<"Model", 'String'>
   readonly upstreamModel: Prisma.FieldRef<"Model", 'String'>
   readonly certified: Prisma.FieldRef<"Model", 'Boolean'>

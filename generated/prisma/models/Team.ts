@@ -177,6 +177,7 @@ export type TeamWhereInput = {
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   models?: Prisma.TeamModelListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
+  serviceAccounts?: Prisma.ServiceAccountListRelationFilter
 }
 
 export type TeamOrderByWithRelationInput = {
@@ -187,6 +188,7 @@ export type TeamOrderByWithRelationInput = {
   organization?: Prisma.OrganizationOrderByWithRelationInput
   models?: Prisma.TeamModelOrderByRelationAggregateInput
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
+  serviceAccounts?: Prisma.ServiceAccountOrderByRelationAggregateInput
 }
 
 export type TeamWhereUniqueInput = Prisma.AtLeast<{
@@ -201,6 +203,7 @@ export type TeamWhereUniqueInput = Prisma.AtLeast<{
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   models?: Prisma.TeamModelListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
+  serviceAccounts?: Prisma.ServiceAccountListRelationFilter
 }, "id" | "organizationId_name">
 
 export type TeamOrderByWithAggregationInput = {
@@ -230,6 +233,7 @@ export type TeamCreateInput = {
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateInput = {
@@ -239,6 +243,7 @@ export type TeamUncheckedCreateInput = {
   defaultModel?: string | null
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUpdateInput = {
@@ -248,6 +253,7 @@ export type TeamUpdateInput = {
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateInput = {
@@ -257,6 +263,7 @@ export type TeamUncheckedUpdateInput = {
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamCreateManyInput = {
@@ -394,12 +401,27 @@ export type TeamUpdateOneRequiredWithoutModelsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TeamUpdateToOneWithWhereWithoutModelsInput, Prisma.TeamUpdateWithoutModelsInput>, Prisma.TeamUncheckedUpdateWithoutModelsInput>
 }
 
+export type TeamCreateNestedOneWithoutServiceAccountsInput = {
+  create?: Prisma.XOR<Prisma.TeamCreateWithoutServiceAccountsInput, Prisma.TeamUncheckedCreateWithoutServiceAccountsInput>
+  connectOrCreate?: Prisma.TeamCreateOrConnectWithoutServiceAccountsInput
+  connect?: Prisma.TeamWhereUniqueInput
+}
+
+export type TeamUpdateOneRequiredWithoutServiceAccountsNestedInput = {
+  create?: Prisma.XOR<Prisma.TeamCreateWithoutServiceAccountsInput, Prisma.TeamUncheckedCreateWithoutServiceAccountsInput>
+  connectOrCreate?: Prisma.TeamCreateOrConnectWithoutServiceAccountsInput
+  upsert?: Prisma.TeamUpsertWithoutServiceAccountsInput
+  connect?: Prisma.TeamWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TeamUpdateToOneWithWhereWithoutServiceAccountsInput, Prisma.TeamUpdateWithoutServiceAccountsInput>, Prisma.TeamUncheckedUpdateWithoutServiceAccountsInput>
+}
+
 export type TeamCreateWithoutOrganizationInput = {
   id?: string
   name: string
   defaultModel?: string | null
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateWithoutOrganizationInput = {
@@ -408,6 +430,7 @@ export type TeamUncheckedCreateWithoutOrganizationInput = {
   defaultModel?: string | null
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamCreateOrConnectWithoutOrganizationInput = {
@@ -452,6 +475,7 @@ export type TeamCreateWithoutInvitationsInput = {
   defaultModel?: string | null
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateWithoutInvitationsInput = {
@@ -460,6 +484,7 @@ export type TeamUncheckedCreateWithoutInvitationsInput = {
   name: string
   defaultModel?: string | null
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamCreateOrConnectWithoutInvitationsInput = {
@@ -484,6 +509,7 @@ export type TeamUpdateWithoutInvitationsInput = {
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateWithoutInvitationsInput = {
@@ -492,6 +518,7 @@ export type TeamUncheckedUpdateWithoutInvitationsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamCreateWithoutModelsInput = {
@@ -500,6 +527,7 @@ export type TeamCreateWithoutModelsInput = {
   defaultModel?: string | null
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateWithoutModelsInput = {
@@ -508,6 +536,7 @@ export type TeamUncheckedCreateWithoutModelsInput = {
   name: string
   defaultModel?: string | null
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamCreateOrConnectWithoutModelsInput = {
@@ -532,6 +561,7 @@ export type TeamUpdateWithoutModelsInput = {
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateWithoutModelsInput = {
@@ -539,6 +569,59 @@ export type TeamUncheckedUpdateWithoutModelsInput = {
   organizationId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
+}
+
+export type TeamCreateWithoutServiceAccountsInput = {
+  id?: string
+  name: string
+  defaultModel?: string | null
+  organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
+  models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
+}
+
+export type TeamUncheckedCreateWithoutServiceAccountsInput = {
+  id?: string
+  organizationId: string
+  name: string
+  defaultModel?: string | null
+  models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
+}
+
+export type TeamCreateOrConnectWithoutServiceAccountsInput = {
+  where: Prisma.TeamWhereUniqueInput
+  create: Prisma.XOR<Prisma.TeamCreateWithoutServiceAccountsInput, Prisma.TeamUncheckedCreateWithoutServiceAccountsInput>
+}
+
+export type TeamUpsertWithoutServiceAccountsInput = {
+  update: Prisma.XOR<Prisma.TeamUpdateWithoutServiceAccountsInput, Prisma.TeamUncheckedUpdateWithoutServiceAccountsInput>
+  create: Prisma.XOR<Prisma.TeamCreateWithoutServiceAccountsInput, Prisma.TeamUncheckedCreateWithoutServiceAccountsInput>
+  where?: Prisma.TeamWhereInput
+}
+
+export type TeamUpdateToOneWithWhereWithoutServiceAccountsInput = {
+  where?: Prisma.TeamWhereInput
+  data: Prisma.XOR<Prisma.TeamUpdateWithoutServiceAccountsInput, Prisma.TeamUncheckedUpdateWithoutServiceAccountsInput>
+}
+
+export type TeamUpdateWithoutServiceAccountsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
+  models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
+}
+
+export type TeamUncheckedUpdateWithoutServiceAccountsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  organizationId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
 }
 
@@ -554,6 +637,7 @@ export type TeamUpdateWithoutOrganizationInput = {
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateWithoutOrganizationInput = {
@@ -562,6 +646,7 @@ export type TeamUncheckedUpdateWithoutOrganizationInput = {
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateManyWithoutOrganizationInput = {
@@ -578,11 +663,13 @@ export type TeamUncheckedUpdateManyWithoutOrganizationInput = {
 export type TeamCountOutputType = {
   models: number
   invitations: number
+  serviceAccounts: number
 }
 
 export type TeamCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   models?: boolean | TeamCountOutputTypeCountModelsArgs
   invitations?: boolean | TeamCountOutputTypeCountInvitationsArgs
+  serviceAccounts?: boolean | TeamCountOutputTypeCountServiceAccountsArgs
 }
 
 /**
@@ -609,6 +696,13 @@ export type TeamCountOutputTypeCountInvitationsArgs<ExtArgs extends runtime.Type
   where?: Prisma.InvitationWhereInput
 }
 
+/**
+ * TeamCountOutputType without action
+ */
+export type TeamCountOutputTypeCountServiceAccountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ServiceAccountWhereInput
+}
+
 
 export type TeamSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -618,6 +712,7 @@ export type TeamSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   models?: boolean | Prisma.Team$modelsArgs<ExtArgs>
   invitations?: boolean | Prisma.Team$invitationsArgs<ExtArgs>
+  serviceAccounts?: boolean | Prisma.Team$serviceAccountsArgs<ExtArgs>
   _count?: boolean | Prisma.TeamCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["team"]>
 
@@ -649,6 +744,7 @@ export type TeamInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   models?: boolean | Prisma.Team$modelsArgs<ExtArgs>
   invitations?: boolean | Prisma.Team$invitationsArgs<ExtArgs>
+  serviceAccounts?: boolean | Prisma.Team$serviceAccountsArgs<ExtArgs>
   _count?: boolean | Prisma.TeamCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type TeamIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -664,6 +760,7 @@ export type $TeamPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     organization: Prisma.$OrganizationPayload<ExtArgs>
     models: Prisma.$TeamModelPayload<ExtArgs>[]
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
+    serviceAccounts: Prisma.$ServiceAccountPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1067,6 +1164,7 @@ export interface Prisma__TeamClient<T, Null = never, ExtArgs extends runtime.Typ
   organization<T extends Prisma.OrganizationDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.OrganizationDefaultArgs<ExtArgs>>): Prisma.Prisma__OrganizationClient<runtime.Types.Result.GetResult<Prisma.$OrganizationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   models<T extends Prisma.Team$modelsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$modelsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TeamModelPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invitations<T extends Prisma.Team$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  serviceAccounts<T extends Prisma.Team$serviceAccountsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$serviceAccountsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1555,6 +1653,30 @@ export type Team$invitationsArgs<ExtArgs extends runtime.Types.Extensions.Intern
   take?: number
   skip?: number
   distinct?: Prisma.InvitationScalarFieldEnum | Prisma.InvitationScalarFieldEnum[]
+}
+
+/**
+ * Team.serviceAccounts
+ */
+export type Team$serviceAccountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ServiceAccount
+   */
+  select?: Prisma.ServiceAccountSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ServiceAccount
+   */
+  omit?: Prisma.ServiceAccountOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ServiceAccountInclude<ExtArgs> | null
+  where?: Prisma.ServiceAccountWhereInput
+  orderBy?: Prisma.ServiceAccountOrderByWithRelationInput | Prisma.ServiceAccountOrderByWithRelationInput[]
+  cursor?: Prisma.ServiceAccountWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ServiceAccountScalarFieldEnum | Prisma.ServiceAccountScalarFieldEnum[]
 }
 
 /**

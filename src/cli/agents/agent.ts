@@ -7,6 +7,10 @@ export type AgentSettings = {
   /** The model that the agent starts with. */
   readonly model: string
   readonly models: readonly { readonly id: string; readonly name: string }[]
+  /** The person has chosen the model. */
+  readonly isModelChosen: boolean
+  /** Whether a model has this id or alias. */
+  readonly hasModel: (name: string) => boolean
   /** A program with its arguments that prints a fresh access token, by an absolute path. */
   readonly tokenCommand: readonly [program: string, ...args: string[]]
 }

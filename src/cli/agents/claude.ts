@@ -22,7 +22,8 @@ export const claude: Agent = {
   hint: 'Start claude as you always do.',
   async launch(settings) {
     const { env } = toSettings(settings)
-    const cleared = Object.fromEntries([...CONFLICTING, ...Object.keys(env)].map((name) => [name, undefined]))
+    const set = [...CONFLICTING, ...Object.keys(env), MODEL_VARIABLE, ...FAMILIES.map(({ variable }) => variable)]
+    const cleared = Object.fromEntries(set.map((name) => [name, undefined]))
     return { args: ['--settings', JSON.stringify(toSettings(settings))], variables: cleared }
   },
   print: (settings) => JSON.stringify(toSettings(settings), null, 2),
@@ -33,19 +34,32 @@ export const claude: Agent = {
   }),
 }
 
-/** Claude Code asks for models of its own, in the background too, unless each of its names for them is set. */
-function toSettings({ gatewayUrl, model, tokenCommand }: AgentSettings) {
+const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
+
+/** The families of models that Claude Code asks for by names of its own, in the background too. */
+const FAMILIES = [
+  { variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL', name: 'claude-opus-' },
+  { variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL', name: 'claude-sonnet-' },
+  { variable: 'ANTHROPIC_DEFAULT_HAIKU_MODEL', name: 'claude-haiku-' },
+]
+
+function toSettings(settings: AgentSettings) {
+  const { gatewayUrl, tokenCommand } = settings
   return {
     apiKeyHelper: tokenCommand.map(quote).join(' '),
     env: {
       ANTHROPIC_BASE_URL: `${gatewayUrl}/vendorb`,
-      ANTHROPIC_MODEL: model,
-      ANTHROPIC_DEFAULT_OPUS_MODEL: model,
-      ANTHROPIC_DEFAULT_SONNET_MODEL: model,
-      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      ...toModels(settings),
       CLAUDE_CODE_API_KEY_HELPER_TTL_MS: TOKEN_REFRESH_MS,
     },
   }
+}
+
+/** The models to set: a family whose names are aliases needs none, unless the person has chosen a model. */
+function toModels({ model, isModelChosen, hasModel }: AgentSettings): Record<string, string> {
+  const unknown = FAMILIES.filter(({ name }) => isModelChosen || !hasModel(name))
+  if (unknown.length === 0) return {}
+  return Object.fromEntries([MODEL_VARIABLE, ...unknown.map(({ variable }) => variable)].map((name) => [name, model]))
 }
 
 function toMembers({ apiKeyHelper, env }: ReturnType<typeof toSettings>): [path: string[], value: string][] {

@@ -17,13 +17,21 @@ export async function findAgentSettings(deployment: Deployment, given?: string):
     unwrap(deployment.control.GET('/v1/teams/{team}', { params: { path: { team } } })),
   ])
   const models = data.map(({ id, metadata }) => ({ id, name: metadata.displayName }))
-  const has = (id: string | null | undefined) => models.some((model) => model.id === id)
-  if (given !== undefined && !has(given)) {
+  const prefixes = data.flatMap(({ metadata }) => metadata.aliases.filter(isPrefix).map((alias) => alias.slice(0, -1)))
+  const hasModel = (name: string) =>
+    models.some(({ id }) => id === name) || prefixes.some((prefix) => name.startsWith(prefix))
+  if (given !== undefined && !hasModel(given)) {
     throw wrongUsage(`Your team may not use ${given}. It may use: ${models.map(({ id }) => id).join(', ')}`)
   }
-  const model = given ?? (has(defaultModel) ? defaultModel : models[0]?.id)
+  const model = given ?? (defaultModel !== null && hasModel(defaultModel) ? defaultModel : models[0]?.id)
   if (!model) throw new CommandError(`The team ${team} may use no model. Ask an admin of the team.`)
-  return { gatewayUrl, model, models, tokenCommand: tokenCommandOf(deployment.url) }
+  const tokenCommand = tokenCommandOf(deployment.url)
+  return { gatewayUrl, model, models, isModelChosen: given !== undefined, hasModel, tokenCommand }
+}
+
+/** An alias that stands for all names that begin like it. */
+function isPrefix(alias: string): boolean {
+  return alias.endsWith('*')
 }
 
 /**

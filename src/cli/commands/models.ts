@@ -22,11 +22,21 @@ async function listModels({ environment, output }: Cli, { url, json }: Options):
     name: metadata.displayName,
     owner: owned_by,
     isDefault: id === defaultModel,
+    aliases: metadata.aliases,
+    aliasOf: metadata.aliasOf,
   }))
   if (json) return output.json(models)
   if (models.length === 0) return output.print(`The team ${profile.team} may use no model. Ask an admin of the team.`)
   output.table(
-    ['MODEL', 'NAME', 'OWNER', ''],
-    models.map(({ id, name, owner, isDefault }) => [id, name, owner, isDefault ? 'default' : '']),
+    ['MODEL', 'NAME', 'OWNER', 'ALIASES', ''],
+    models
+      .filter(({ aliasOf }) => aliasOf === null)
+      .map(({ id, name, owner, aliases, isDefault }) => [
+        id,
+        name,
+        owner,
+        aliases.join(' '),
+        isDefault ? 'default' : '',
+      ]),
   )
 }

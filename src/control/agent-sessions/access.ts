@@ -30,12 +30,13 @@ export function makeAccessWatch({ findAlive, findTeamsOf }: Needs): AccessWatch 
     const asked = [...watched]
     const ofKind = (kind: Caller['sessionKind']) =>
       unique(asked.filter(([, { sessionKind }]) => sessionKind === kind).map(([, { sessionId }]) => sessionId))
-    const [devices, browsers, teams] = await Promise.all([
+    const [device, browser, api_key, teams] = await Promise.all([
       findIfAny(ofKind('device'), findAlive.device),
       findIfAny(ofKind('browser'), findAlive.browser),
+      findIfAny(ofKind('api_key'), findAlive.api_key),
       findTeamsOf(unique(asked.map(([, { accountId }]) => accountId))),
     ])
-    const alive = { device: devices, browser: browsers }
+    const alive = { device, browser, api_key }
     const memberships = new Set(teams.map(([accountId, team]) => `${accountId} ${team}`))
     for (const [onEnd, { accountId, sessionId, sessionKind, team }] of asked) {
       const isGood = alive[sessionKind].has(sessionId) && memberships.has(`${accountId} ${team}`)

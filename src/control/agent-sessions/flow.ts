@@ -28,7 +28,12 @@ export function openAgentSessionsFlow({ database, access, members, clock, log }:
     onFailure: (err) => log.warn({ err }, 'agent_sessions.read_failed'),
   })
   const watch = makeAccessWatch({
-    findAlive: { device: access.findAlive, browser: makeBrowserSessionStore(database.prisma).findAlive },
+    findAlive: {
+      device: access.findAlive,
+      browser: makeBrowserSessionStore(database.prisma).findAlive,
+      // No operation of the control plane accepts an API key.
+      api_key: () => Promise.resolve(new Set()),
+    },
     findTeamsOf: members.findTeamsOf,
   })
   const streams = makeSessionStreams({ reader, access: watch, clock })

@@ -13,7 +13,7 @@ import type { ListedSession, makeAgentSessionStore } from './store.ts'
 import type { SessionStreams } from './streams.ts'
 
 type Needs = {
-  readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list' | 'findAccount'>
+  readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list' | 'findPerson' | 'findServiceAccount'>
   readonly streams: Pick<SessionStreams, 'open'>
   readonly findMembership: FindMembership
   readonly clock: Clock
@@ -22,6 +22,9 @@ type Needs = {
 type Operations = 'listAgentSessions' | 'streamAgentSession'
 
 const DEFAULT_LIMIT = 50
+
+/** What the names of service accounts begin with; email addresses contain no colon. */
+const SERVICE = 'service:'
 
 /** Sessions of agents, for the members of their team. */
 export function makeAgentSessionHandlers({ sessions, streams, findMembership, clock }: Needs): Handlers<Operations> {
@@ -32,9 +35,12 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
     return team
   }
 
-  async function findAccount(team: TeamName, address: string): Promise<string> {
-    const accountId = await sessions.findAccount(team, readEmail(address))
-    if (accountId === null) throw new ApiError('not_found', { message: 'The team has no member with this address.' })
+  async function findOwner(team: TeamName, account: string, sessionId: string): Promise<string> {
+    const name = readAccount(account)
+    const accountId = name.startsWith(SERVICE)
+      ? await sessions.findServiceAccount(formatTeamName(team), name, sessionId)
+      : await sessions.findPerson(team, name)
+    if (accountId === null) throw new ApiError('not_found', { message: 'This account has no such session in the team.' })
     return accountId
   }
 
@@ -42,13 +48,13 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
     async listAgentSessions(req, res) {
       const { account, limit = DEFAULT_LIMIT, before } = req.query
       const team = formatTeamName(await findTeamOf(callerOf(req).accountId, req.params.team))
-      const email = account === undefined ? null : readEmail(account)
+      const ofAccount = account === undefined ? null : readAccount(account)
       const place = before === undefined ? null : readPlace(before)
       if (before !== undefined && !place) {
         throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
       }
       // One more than asked, to see whether there is another page.
-      const found = await sessions.list({ team, email, before: place, limit: Number(limit) + 1 }, clock.now())
+      const found = await sessions.list({ team, account: ofAccount, before: place, limit: Number(limit) + 1 }, clock.now())
       const shown = found.slice(0, Number(limit))
       const last = found.length > shown.length ? shown.at(-1) : undefined
       res.set('Cache-Control', 'no-store')
@@ -59,7 +65,7 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
       const { accountId, sessionId, sessionKind } = callerOf(req)
       const teamName = await findTeamOf(accountId, req.query.team)
       const { account, after } = req.query
-      const owner = account === undefined ? accountId : await findAccount(teamName, account)
+      const owner = account === undefined ? accountId : await findOwner(teamName, account, req.params.sessionId)
       const team = formatTeamName(teamName)
       // The answer is not JSON, so it needs Express's own types.
       const [request, response] = [req as unknown as Request, res as unknown as Response]
@@ -79,17 +85,19 @@ function chooseForm(req: Request): Form {
   return req.accepts([LINES.mediaType, EVENT_STREAM.mediaType]) === EVENT_STREAM.mediaType ? EVENT_STREAM : LINES
 }
 
-function readEmail(text: string): string {
+/** An email address in the form in which it is stored, or `service:NAME` as it is. */
+function readAccount(text: string): string {
+  if (/^service:[\x21-\x7e]+$/.test(text)) return text
   const email = toEmail(text)
-  if (email === null) throw new ApiError('invalid_request', { message: '"account" is not an email address.' })
-  return email
+  if (email !== null) return email
+  throw new ApiError('invalid_request', { message: '"account" is neither an email address nor service:NAME.' })
 }
 
 function toAgentSession(session: ListedSession) {
-  const { sessionId, email, model, calls, failedCalls, runningCalls, inputTokens, outputTokens } = session
+  const { sessionId, account, model, calls, failedCalls, runningCalls, inputTokens, outputTokens } = session
   return {
     id: sessionId,
-    account: email,
+    account,
     model,
     calls,
     failedCalls,

@@ -8,7 +8,8 @@ import type { ListPlace, StoredEvent } from './rules.ts'
 export type ListedSession = {
   readonly accountId: string
   readonly sessionId: string
-  readonly email: string
+  /** An email address, or `service:NAME`. */
+  readonly account: string
   readonly model: string
   readonly calls: number
   readonly failedCalls: number
@@ -24,8 +25,8 @@ export type Place = AgentSession & { readonly after: bigint }
 
 type Query = {
   readonly team: string
-  /** Null: of all accounts. */
-  readonly email: string | null
+  /** An email address or `service:NAME`; null: of all accounts. */
+  readonly account: string | null
   /** Null: from the most recent one. */
   readonly before: ListPlace | null
   readonly limit: number
@@ -40,8 +41,9 @@ const HOUR_MS = 3_600_000
 export function makeAgentSessionStore(db: PrismaClient) {
   return {
     /** The sessions of a team, the most recently active first. */
-    async list({ team, email, before, limit }: Query, now: Date): Promise<ListedSession[]> {
-      const ofAccount = email === null ? Prisma.empty : Prisma.sql`AND account.email = ${email}`
+    async list({ team, account, before, limit }: Query, now: Date): Promise<ListedSession[]> {
+      const ofAccount =
+        account === null ? Prisma.empty : Prisma.sql`AND coalesce(session.service_account, person.email) = ${account}`
       const behind =
         before === null
           ? Prisma.empty
@@ -49,8 +51,9 @@ export function makeAgentSessionStore(db: PrismaClient) {
               < (${before.lastActiveAt}, ${before.accountId}::uuid, ${before.sessionId})`
       const hourAgo = new Date(now.getTime() - HOUR_MS)
       return db.$queryRaw<ListedSession[]>`
-        SELECT session.account_id::text AS "accountId", session.session_id AS "sessionId", account.email, session.model,
-          session.calls, session.failed_calls AS "failedCalls", session.input_tokens AS "inputTokens",
+        SELECT session.account_id::text AS "accountId", session.session_id AS "sessionId",
+          coalesce(session.service_account, person.email, '') AS account, session.model, session.calls,
+          session.failed_calls AS "failedCalls", session.input_tokens AS "inputTokens",
           session.output_tokens AS "outputTokens", session.started_at AS "startedAt",
           session.last_active_at AS "lastActiveAt",
           CASE WHEN session.last_active_at < ${hourAgo} THEN 0 ELSE (
@@ -63,16 +66,26 @@ export function makeAgentSessionStore(db: PrismaClient) {
               GROUP BY request_id HAVING bool_and(kind = 'started') AND max(at) > ${hourAgo}
             ) AS running
           ) END AS "runningCalls"
-        FROM agent_sessions AS session JOIN accounts AS account ON account.id = session.account_id
+        FROM agent_sessions AS session LEFT JOIN accounts AS person ON person.id = session.account_id
         WHERE session.team = ${team} ${ofAccount} ${behind}
         ORDER BY session.last_active_at DESC, session.account_id DESC, session.session_id DESC
         LIMIT ${limit}::int`
     },
 
     /** The account of an address that is or was a member of the team; null when there is none. */
-    async findAccount({ organization, name }: TeamName, email: string): Promise<string | null> {
+    async findPerson({ organization, name }: TeamName, email: string): Promise<string | null> {
       const row = await db.invitation.findFirst({
         where: { account: { email }, team: { name, organization: { name: organization } } },
+        select: { accountId: true },
+      })
+      return row && row.accountId
+    },
+
+    /** The service account `service:NAME` of the team whose calls have this session id; null when there is none. */
+    async findServiceAccount(team: string, serviceAccount: string, sessionId: string): Promise<string | null> {
+      const row = await db.agentSession.findFirst({
+        where: { team, serviceAccount, sessionId },
+        orderBy: { lastActiveAt: 'desc' },
         select: { accountId: true },
       })
       return row && row.accountId

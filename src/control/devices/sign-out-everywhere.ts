@@ -1,8 +1,8 @@
 import type { Request } from 'express'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Logger } from '../../log.ts'
+import { isFresh } from '../fresh.ts'
 import type { Notify } from '../notify.ts'
-import { isFresh } from '../passkeys/rules.ts'
 import type { CurrentSessions, SignOut } from '../tokens/sign-out.ts'
 import type { DeviceStore, Kept } from './store.ts'
 

@@ -1,8 +1,8 @@
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { isFresh } from '../fresh.ts'
 import type { Notify } from '../notify.ts'
-import { isFresh } from './rules.ts'
 import type { ListedPasskey, PasskeyStore } from './store.ts'
 
 /** Changes the caller's own passkeys. Refusals are values, because the API and the page answer them differently. */

@@ -7,21 +7,11 @@
  *     authentication: start (anybody)       --> challenge --finish (known passkey)--> device session
  *     passkey --(rename)--> passkey --(remove, fresh sign-in)--> gone
  */
-import { addSeconds } from '../../kernel/clock.ts'
-
 /** How many passkeys an account can have. */
 export const MAX_PASSKEYS = 10
 
 /** How long an authenticator may take, and how long its challenge lives (WebAuthn, section 15.1). */
 export const CHALLENGE_SECONDS = 300
-
-/** How old a sign-in may be to add or remove passkeys. */
-const MAX_FRESH_SECONDS = 15 * 60
-
-/** Whether the person proved who they are within the last 15 minutes, in this session. */
-export function isFresh({ authenticatedAt }: { readonly authenticatedAt: Date | null }, now: Date): boolean {
-  return authenticatedAt !== null && now <= addSeconds(authenticatedAt, MAX_FRESH_SECONDS)
-}
 
 /** A challenge, with the request that it was made for. */
 export type Challenge = {

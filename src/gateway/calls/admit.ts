@@ -2,12 +2,14 @@ import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import type { Backends } from '../backends/backends.ts'
 import type { StreamLimit, StreamSlot } from '../limits.ts'
-import { pickModel } from '../models/rules.ts'
+import { explainRefusal, pickModel } from '../models/rules.ts'
 import type { FindTeam, ModelTeam } from '../models/rules.ts'
 import { judgeAlternatives } from './alternatives.ts'
 import { findAmbiguous } from './body.ts'
 import type { Operation } from './operations.ts'
+import { findPlacements } from './placements.ts'
 import { bytesOf, sessionIdOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 
@@ -19,19 +21,25 @@ export type Admission = {
   /** One run of an agent; null when the client did not name it. */
   readonly sessionId: string | null
   readonly model: SnapshotModel
+  /** The name by which the caller asked for the model, which answers repeat; its id where the caller named none. */
+  readonly calledAs: string
   readonly wantsStream: boolean
   /** Freed when the call has ended; null for a call that does not stream. */
   readonly slot: StreamSlot | null
 }
 
-export type AdmitNeeds = { readonly findTeam: FindTeam; readonly streamLimit: StreamLimit }
+export type AdmitNeeds = {
+  readonly findTeam: FindTeam
+  readonly backends: Backends
+  readonly streamLimit: StreamLimit
+}
 
 /**
  * Who calls, which model is meant, whether the caller may call it, and whether its limits allow it now. Each refusal
  * comes with its words.
  */
 export async function admit(
-  { findTeam, streamLimit }: AdmitNeeds,
+  { findTeam, backends, streamLimit }: AdmitNeeds,
   operation: Operation,
   req: CallRequest,
 ): Promise<Admission | ApiError> {
@@ -41,12 +49,23 @@ export async function admit(
   const team = await findTeam(caller)
   const model = chooseModel(team, req.body.model)
   if (model instanceof ApiError) return model
-  const refusal = team && judgeAlternatives(team, req.body)
+  const placementsOf = (one: SnapshotModel) => findPlacements(backends, operation, one)
+  const refusal = team && judgeAlternatives({ team, model, placementsOf }, req.body)
   if (refusal) return refusal
   const wantsStream = req.body.stream === true
   const slot = wantsStream ? streamLimit.take(ipOf(req)) : null
   if (slot instanceof ApiError) return slot
-  return { operation, requestId: req.id, caller, sessionId: sessionIdOf(req.headers), model, wantsStream, slot }
+  const calledAs = req.body.model ?? model.id
+  return {
+    operation,
+    requestId: req.id,
+    caller,
+    sessionId: sessionIdOf(req.headers),
+    model,
+    calledAs,
+    wantsStream,
+    slot,
+  }
 }
 
 function ambiguousBody(member: string): ApiError {
@@ -62,5 +81,6 @@ function chooseModel(team: ModelTeam | null, requested: string | undefined): Sna
       message: 'Name a model: your team has no default. GET /v1/models lists its models.',
     })
   }
-  return verdict === 'model_not_allowed' ? new ApiError(verdict) : verdict.model
+  if (verdict !== 'model_not_allowed') return verdict.model
+  return new ApiError(verdict, { message: explainRefusal(team, requested ?? team?.defaultModel ?? '') })
 }

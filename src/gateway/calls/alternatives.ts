@@ -2,11 +2,13 @@
  * The models that a body names beside `model`. A backend that routes calls itself would use them without asking, and
  * so would some vendors. They pass the same policy as `model`.
  */
+import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import { isObject, readList } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { pickModel } from '../models/rules.ts'
+import { explainRefusal, pickModel } from '../models/rules.ts'
 import type { ModelTeam } from '../models/rules.ts'
+import type { Placement } from '../plan/plan.ts'
 
 /** Lists of models, as names or as objects with a `model` (OpenRouter, LiteLLM; Anthropic's server-side fallback). */
 const LISTS = ['models', 'fallbacks', 'fallback_models'] as const
@@ -31,8 +33,20 @@ const REFUSED = [
 /** Two readers of a body must not disagree about these members. */
 export const ROUTING_MEMBERS: readonly string[] = [...LISTS, ...REFUSED]
 
-/** What is wrong with the models that a body names beside `model`; null: the team may call each of them. */
-export function judgeAlternatives(team: ModelTeam, body: Json): ApiError | null {
+/** What the models beside `model` are judged by. */
+type Call = {
+  readonly team: ModelTeam
+  /** The model of the call. */
+  readonly model: SnapshotModel
+  /** The backends that have a model, and its name at each. */
+  readonly placementsOf: (model: SnapshotModel) => readonly Placement[]
+}
+
+/**
+ * What is wrong with the models that a body names beside `model`; null: the team may call each of them, and each
+ * backend of the call has them under the names that the body gives.
+ */
+export function judgeAlternatives(call: Call, body: Json): ApiError | null {
   for (const name of REFUSED) if (isGiven(body[name])) return refuseMember(name)
   for (const name of LISTS) {
     const list = body[name]
@@ -40,34 +54,35 @@ export function judgeAlternatives(team: ModelTeam, body: Json): ApiError | null 
     // Anthropic's `"default"` leaves the choice to the vendor.
     if (!Array.isArray(list)) return refuseMember(name)
     for (const [at, entry] of list.entries()) {
-      const refusal = judgeNamed(team, `${name}.${at}`, isObject(entry) ? entry.model : entry)
+      const refusal = judgeNamed(call, `${name}.${at}`, isObject(entry) ? entry.model : entry)
       if (refusal) return refusal
     }
   }
-  return judgeTools(team, body)
+  return judgeTools(call, body)
 }
 
 /** Some tools of vendors run a model: an adviser, a painter. */
-function judgeTools(team: ModelTeam, { tools }: Json): ApiError | null {
+function judgeTools(call: Call, { tools }: Json): ApiError | null {
   for (const [at, tool] of readList(tools).entries()) {
     if (!isObject(tool) || !isGiven(tool.model)) continue
-    const refusal = judgeNamed(team, `tools.${at}.model`, tool.model)
+    const refusal = judgeNamed(call, `tools.${at}.model`, tool.model)
     if (refusal) return refusal
   }
   return null
 }
 
-function judgeNamed(team: ModelTeam, param: string, id: unknown): ApiError | null {
-  if (typeof id !== 'string') return new ApiError('invalid_request', { message: `${param} must name a model.` })
-  const verdict = pickModel(team, id)
+function judgeNamed(call: Call, param: string, name: unknown): ApiError | null {
+  if (typeof name !== 'string') return new ApiError('invalid_request', { message: `${param} must name a model.` })
+  const verdict = pickModel(call.team, name)
   if (typeof verdict === 'string') {
-    return new ApiError('model_not_allowed', { message: `${param}: your team may not call this model.` })
+    return new ApiError('model_not_allowed', { message: `${param}: ${explainRefusal(call.team, name)}` })
   }
-  const { upstreamModel } = verdict.model
-  if (upstreamModel === null || upstreamModel === id) return null
+  const there = call.placementsOf(verdict.model)
+  const isKnown = ({ backend }: Placement) => there.some((at) => at.backend === backend && at.model === name)
+  if (call.placementsOf(call.model).every(isKnown)) return null
   // The name reaches the backend as it is, where it could mean another model.
   return new ApiError('invalid_request', {
-    message: `${param}: the backend has this model under another name, so it can only be called as "model".`,
+    message: `${param}: a backend of this call does not know the model under this name. Use it as "model" instead.`,
   })
 }
 

@@ -16,7 +16,7 @@ import type { Operation } from './operations.ts'
 export type RewrittenCall = {
   readonly operation: Operation
   readonly backend: Backend
-  /** The service's model id, which the answer names. */
+  /** The name that the caller asked for, which the answer repeats. */
   readonly model: string
   /** The model's name at the backend. */
   readonly backendModel: string

@@ -76,11 +76,11 @@ function sendStep(
   req: CallRequest,
   res: ServerResponse,
 ) {
-  const { operation, model, wantsStream } = admission
+  const { operation, model, calledAs, wantsStream } = admission
   const { backends, keepAlive, clock } = needs
   const mayBeTranslated = backends.mayTranslate()
   const { team } = admission.caller
-  const prepared = prepareCall({ operation, model, team, step, backend, mayBeTranslated, clock }, req)
+  const prepared = prepareCall({ operation, model, calledAs, team, step, backend, mayBeTranslated, clock }, req)
   if (prepared instanceof ApiError) return prepared
   res.setHeader('x-svc-served-by', backend.name)
   const sentAt = recordStart(needs, admission, backend.name)

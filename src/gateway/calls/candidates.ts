@@ -1,12 +1,11 @@
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
-import { upstreamOf } from '../backends/table.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { listPlacements, listServed } from '../plan/plan.ts'
 import type { Candidate, Placement } from '../plan/plan.ts'
 import type { Admission } from './admit.ts'
 import type { Operation } from './operations.ts'
+import { findPlacements } from './placements.ts'
 
 /** The backends that have the model of a call, with what is known of each. */
 export async function findCandidates(
@@ -14,18 +13,13 @@ export async function findCandidates(
   { operation, model }: Pick<Admission, 'operation' | 'model'>,
   body: Json,
 ): Promise<readonly Candidate[]> {
-  const placements = model.serve.length > 0 ? listServed(model.serve) : placeByRoute(backends, operation, model)
+  const placements = findPlacements(backends, operation, model)
   const candidates: Candidate[] = []
   for (const placement of placements) {
     const backend = backends.find(placement.backend)
     if (backend) candidates.push(await toCandidate(backend, placement, operation, body, placements.length > 1))
   }
   return candidates
-}
-
-function placeByRoute(backends: Backends, operation: Operation, model: Admission['model']): readonly Placement[] {
-  const upstream = backends.find(upstreamOf(operation.path))
-  return listPlacements(model, { worker: backends.worker?.name ?? null, upstream: upstream?.name ?? null })
 }
 
 async function toCandidate(

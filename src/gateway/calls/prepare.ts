@@ -31,6 +31,8 @@ export type PreparedCall = {
 export type StepNeeds = {
   readonly operation: Operation
   readonly model: SnapshotModel
+  /** The name that answers give the model. */
+  readonly calledAs: string
   /** The caller's. */
   readonly team: string
   readonly step: Step
@@ -50,7 +52,7 @@ export function prepareCall(needs: StepNeeds, req: CallRequest): PreparedCall | 
 }
 
 /** In the caller's dialect: the caller's bytes but for the model's name and token limits. */
-function asItIs({ operation, model, step, backend, mayBeTranslated }: StepNeeds, req: CallRequest): PreparedCall {
+function asItIs({ operation, calledAs, step, backend, mayBeTranslated }: StepNeeds, req: CallRequest): PreparedCall {
   const { isRenamed, refusesLocalReasoning } = backend.traits
   const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[operation.dialect]
   const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
@@ -64,17 +66,17 @@ function asItIs({ operation, model, step, backend, mayBeTranslated }: StepNeeds,
       headers: toHeaders(backend, req, { isTranslated: false }),
       body: isChanged ? withChanges(bytes, req.body, { model: step.model, ...limits }) : bytes,
     },
-    rewrite: isRenamed ? renameAnswers({ operation, backend, model: model.id, backendModel: step.model }) : null,
+    rewrite: isRenamed ? renameAnswers({ operation, backend, model: calledAs, backendModel: step.model }) : null,
   }
 }
 
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
 function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
-  const { operation, model, team, step, backend, clock } = needs
+  const { operation, model, calledAs, team, step, backend, clock } = needs
   // Parsed again, because Express's parser loses digits of large numbers.
   const body = parseExactly(bytesOf(req).toString('utf8')) ?? req.body
   const translation = translateCall(operation.dialect, step.dialect, body, {
-    model: model.id,
+    model: calledAs,
     backendModel: step.model,
     newId: newIdentifier,
     createdAt: Math.floor(clock.now().getTime() / 1000),
@@ -92,7 +94,7 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
       headers: [...toHeaders(backend, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
       body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
     },
-    rewrite: translateAnswers({ operation, backend, model: model.id, backendModel: step.model }, translation.answer),
+    rewrite: translateAnswers({ operation, backend, model: calledAs, backendModel: step.model }, translation.answer),
   }
 }
 

@@ -1,17 +1,17 @@
-import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import {
+  findEntry,
+  listEntries,
   toCodexModelList,
   toListedModel,
   toMessagesModel,
   toMessagesModelList,
   toModelList,
-  visibleModels,
 } from './rules.ts'
-import type { FindTeam } from './rules.ts'
+import type { FindTeam, ModelEntry } from './rules.ts'
 
 type Needs = {
   readonly findTeam: FindTeam
@@ -23,13 +23,14 @@ type Operations = 'listModels' | 'getModel' | 'listCodexModels' | 'listMessagesM
 export function modelHandlers({ findTeam }: Needs): Handlers<Operations> {
   const visibleTo = async (req: { caller?: Caller }) => {
     const team = await findTeam(callerOf(req))
-    return team ? visibleModels(team) : []
+    return team ? listEntries(team) : []
   }
-  const findVisible = async (req: { caller?: Caller }, id: string): Promise<SnapshotModel> => {
-    const model = (await visibleTo(req)).find((candidate) => candidate.id === id)
-    if (!model)
+  const findVisible = async (req: { caller?: Caller }, name: string): Promise<ModelEntry> => {
+    const team = await findTeam(callerOf(req))
+    const entry = team && findEntry(team, name)
+    if (!entry)
       throw new ApiError('not_found', { message: 'Your team has no such model. GET /v1/models lists its models.' })
-    return model
+    return entry
   }
   return {
     async listModels(req, res) {

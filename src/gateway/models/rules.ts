@@ -3,11 +3,12 @@
  * allow-list, and may call those that are also certified. A model that it may not call looks the same as one that does
  * not exist.
  */
+import { findModelId, isPrefix } from '../../directory/aliases.ts'
 import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
 import type { Caller } from '../../kernel/caller.ts'
 
 /** The models of a team. */
-export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models'>
+export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names'>
 
 /** Finds the team of a caller; null when it no longer exists. */
 export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null
@@ -15,11 +16,14 @@ export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam
 /** The model of a call, or why there is none. */
 export type ModelVerdict = { readonly model: SnapshotModel } | 'model_not_allowed' | 'no_model_named'
 
-/** Picks the model of a request: the one that it names, else the team's default. */
+/**
+ * Picks the model of a request: the one that it names by id or alias, else the team's default. What a name means does
+ * not depend on what the team may call.
+ */
 export function pickModel(team: ModelTeam, requested: string | undefined): ModelVerdict {
-  const id = requested ?? team.defaultModel
-  if (id === null) return 'no_model_named'
-  const model = team.models.find((candidate) => candidate.id === id)
+  const name = requested ?? team.defaultModel
+  if (name === null) return 'no_model_named'
+  const model = findByName(team, name)
   return model && isCallable(model) ? { model } : 'model_not_allowed'
 }
 
@@ -28,27 +32,63 @@ export function visibleModels(team: ModelTeam): readonly SnapshotModel[] {
   return team.models.filter((model) => model.published)
 }
 
+function findByName({ names, models }: ModelTeam, name: string): SnapshotModel | undefined {
+  const id = findModelId(names, name)
+  return models.find((candidate) => candidate.id === id)
+}
+
+/** A name of a model: its id, or an alias. */
+export type ModelEntry = { readonly name: string; readonly model: SnapshotModel }
+
+/** The names that lists show: each visible model by its id, and then by each of its whole aliases. */
+export function listEntries(team: ModelTeam): readonly ModelEntry[] {
+  return visibleModels(team).flatMap((model) =>
+    [model.id, ...model.aliases.filter((alias) => !isPrefix(alias))].map((name) => ({ name, model })),
+  )
+}
+
+/** Finds a visible model by any of its names; null when the team sees none. */
+export function findEntry(team: ModelTeam, name: string): ModelEntry | null {
+  const model = findByName(team, name)
+  return model?.published ? { name, model } : null
+}
+
+/** The most models that a refusal names. */
+const MAX_NAMED = 30
+
+/** Says that a team may not call the model that it asked for, and which ones it may call. */
+export function explainRefusal(team: ModelTeam | null, requested: string): string {
+  const ids = team?.models.filter(isCallable).map(({ id }) => id) ?? []
+  const named = ids.slice(0, MAX_NAMED).join(', ')
+  const rest = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more; GET /v1/models lists them all` : ''
+  const may = ids.length === 0 ? 'It may call no model: ask an admin of the team' : `It may call ${named}${rest}`
+  return `Your team may not call the model ${JSON.stringify(requested.slice(0, MAX_SHOWN))}. ${may}.`
+}
+
+/** The most characters of a requested name that a refusal repeats. */
+const MAX_SHOWN = 128
+
 function isCallable({ published, certified }: SnapshotModel): boolean {
   return published && certified
 }
 
 /** Vendor A's list with the members of vendor B's, because clients of both read it. */
-export function toModelList(models: readonly SnapshotModel[]) {
-  return { object: 'list' as const, ...toOnePage(models.map(toListedModel)) }
+export function toModelList(entries: readonly ModelEntry[]) {
+  return { object: 'list' as const, ...toOnePage(entries.map(toListedModel)) }
 }
 
 /** Writes vendor A's list, and also `models`, the only member that Codex decodes. */
-export function toCodexModelList(models: readonly SnapshotModel[]) {
+export function toCodexModelList(entries: readonly ModelEntry[]) {
   return {
     object: 'list' as const,
-    data: models.map(toListedModel),
-    models: models.filter(isCallable).map(toCodexModel),
+    data: entries.map(toListedModel),
+    models: entries.filter(({ model }) => isCallable(model)).map(toCodexModel),
   }
 }
 
 /** Writes the list in vendor B's format. It always has one page. */
-export function toMessagesModelList(models: readonly SnapshotModel[]) {
-  return toOnePage(models.map(toMessagesModel))
+export function toMessagesModelList(entries: readonly ModelEntry[]) {
+  return toOnePage(entries.map(toMessagesModel))
 }
 
 /** The members of vendor B's lists. A list is never split into pages. */
@@ -57,27 +97,37 @@ function toOnePage<Model extends { readonly id: string }>(data: Model[]) {
 }
 
 /** A model in vendor B's format. */
-export function toMessagesModel({ id, displayName, createdAt }: SnapshotModel) {
-  return { id, type: 'model' as const, display_name: displayName, created_at: createdAt.toISOString() }
+export function toMessagesModel(entry: ModelEntry) {
+  const { aliases, aliasOf } = namesOf(entry)
+  return { ...toVendorB(entry), aliases, alias_of: aliasOf }
+}
+
+function toVendorB({ name, model: { displayName, createdAt } }: ModelEntry) {
+  return { id: name, type: 'model' as const, display_name: displayName, created_at: createdAt.toISOString() }
+}
+
+/** An alias is listed with its model's id, and a model with its aliases. */
+function namesOf({ name, model: { id, aliases } }: ModelEntry) {
+  return name === id ? { aliases: [...aliases], aliasOf: null } : { aliases: [], aliasOf: id }
 }
 
 /** A model in vendor A's format, with the members of vendor B's. */
-export function toListedModel(model: SnapshotModel) {
-  const { owner, displayName, certified, published, verificationState, createdAt } = model
+export function toListedModel(entry: ModelEntry) {
+  const { owner, displayName, certified, published, verificationState, createdAt } = entry.model
   return {
-    ...toMessagesModel(model),
+    ...toVendorB(entry),
     object: 'model' as const,
     created: Math.floor(createdAt.getTime() / 1000),
     owned_by: owner,
-    metadata: { displayName, certified, published, verificationState },
+    metadata: { displayName, certified, published, verificationState, ...namesOf(entry) },
   }
 }
 
 /** Writes `ModelInfo` of Codex's protocol crate: every required member, and no capability that is not verified. */
-function toCodexModel({ id, displayName }: SnapshotModel, position: number) {
+function toCodexModel({ name, model }: ModelEntry, position: number) {
   return {
-    slug: id,
-    display_name: displayName,
+    slug: name,
+    display_name: model.displayName,
     description: null,
     supported_reasoning_levels: [],
     shell_type: 'shell_command',

@@ -5,6 +5,8 @@ import type { CallEvent } from './events.ts'
 /** What the events of a batch add to one session. */
 export type SessionSum = AgentSession & {
   readonly key: string
+  /** `service:NAME`; null for a person. */
+  readonly serviceAccount: string | null
   readonly startedAt: Date
   /** To the minute. */
   readonly lastActiveAt: Date
@@ -33,7 +35,8 @@ export function sumBySession(events: readonly CallEvent[]): readonly SessionSum[
 
 function beginSum(session: AgentSession, key: string, { at, call }: CallEvent): SessionSum {
   const none = { calls: 0, failedCalls: 0, inputTokens: 0, outputTokens: 0 }
-  return { ...session, key, startedAt: at, lastActiveAt: toMinute(at), model: call.model, ...none }
+  const serviceAccount = call.caller.key?.serviceAccount ?? null
+  return { ...session, key, serviceAccount, startedAt: at, lastActiveAt: toMinute(at), model: call.model, ...none }
 }
 
 function addEvent(sum: SessionSum, { kind, at, call, result }: CallEvent): SessionSum {

@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { SESSIONS_CHANNEL, writeNotice } from '../../kernel/agent-session.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 import { sumBySession } from './session-sums.ts'
 import type { SessionSum } from './session-sums.ts'
@@ -19,7 +20,9 @@ const EVENT_COLUMNS: readonly Column<CallEvent>[] = [
   { name: 'request_id', type: 'text', of: ({ call }) => call.requestId },
   { name: 'account_id', type: 'uuid', of: ({ call }) => call.caller.accountId },
   { name: 'team', type: 'text', of: ({ call }) => call.caller.team },
-  { name: 'device_session_id', type: 'uuid', of: ({ call }) => call.caller.sessionId },
+  { name: 'service_account', type: 'text', of: ({ call }) => call.caller.key?.serviceAccount },
+  { name: 'device_session_id', type: 'uuid', of: ({ call }) => deviceSessionOf(call.caller) },
+  { name: 'key_id', type: 'uuid', of: ({ call }) => call.caller.key?.id },
   { name: 'session_id', type: 'text', of: ({ call }) => call.sessionId },
   { name: 'style', type: 'text', of: ({ call }) => call.dialect },
   { name: 'model', type: 'text', of: ({ call }) => call.model },
@@ -38,6 +41,7 @@ const SUM_COLUMNS: readonly Column<SessionSum>[] = [
   { name: 'team', type: 'text', of: ({ team }) => team },
   { name: 'account_id', type: 'uuid', of: ({ accountId }) => accountId },
   { name: 'session_id', type: 'text', of: ({ sessionId }) => sessionId },
+  { name: 'service_account', type: 'text', of: ({ serviceAccount }) => serviceAccount },
   { name: 'started_at', type: 'timestamptz', of: ({ startedAt }) => startedAt.toISOString() },
   { name: 'last_active_at', type: 'timestamptz', of: ({ lastActiveAt }) => lastActiveAt.toISOString() },
   { name: 'model', type: 'text', of: ({ model }) => model },
@@ -82,6 +86,10 @@ export function callEventStore(db: PrismaClient) {
         SELECT event.* FROM locked, unnest(${arraysOf(EVENT_COLUMNS, events)}) AS event`
     },
   }
+}
+
+function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {
+  return sessionKind === 'device' ? sessionId : null
 }
 
 function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {

@@ -3,6 +3,7 @@ CREATE TABLE "agent_sessions" (
     "team" TEXT NOT NULL,
     "account_id" UUID NOT NULL,
     "session_id" TEXT NOT NULL,
+    "service_account" TEXT,
     "started_at" TIMESTAMPTZ(3) NOT NULL,
     "last_active_at" TIMESTAMPTZ(3) NOT NULL,
     "model" TEXT NOT NULL,
@@ -19,9 +20,9 @@ CREATE INDEX "agent_sessions_team_last_active_at_idx" ON "agent_sessions"("team"
 
 -- The sessions of the events that are stored already.
 INSERT INTO "agent_sessions"
-SELECT team, account_id, session_id, min(at), date_trunc('minute', max(at)), (array_agg(model ORDER BY id DESC))[1],
-  count(*) FILTER (WHERE kind <> 'started'), count(*) FILTER (WHERE kind = 'failed'),
-  coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0)
+SELECT team, account_id, session_id, max(service_account), min(at), date_trunc('minute', max(at)),
+  (array_agg(model ORDER BY id DESC))[1], count(*) FILTER (WHERE kind <> 'started'),
+  count(*) FILTER (WHERE kind = 'failed'), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0)
 FROM "call_events"
 WHERE session_id IS NOT NULL
 GROUP BY team, account_id, session_id;

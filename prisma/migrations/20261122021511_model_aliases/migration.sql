@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "models" ADD COLUMN     "aliases" TEXT[] DEFAULT ARRAY[]::TEXT[];

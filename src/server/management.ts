@@ -1,0 +1,102 @@
+import { chmodSync, rmSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { relative, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Logger } from '../log.ts'
+
+/**
+ * What operators' commands ask of the running service, by name. An action resolves with a sentence for the operator,
+ * and rejects with an error whose message says what is wrong.
+ */
+export type ManagementActions = Readonly<Record<string, (options: URLSearchParams) => Promise<string>>>
+
+export type Management = { close(): Promise<void> }
+
+/** No process answers at the socket, or it refused. The message says what to do. */
+export class ManagementError extends Error {
+  override readonly name = 'ManagementError'
+}
+
+/**
+ * Listens on a Unix socket that only this user can open. When that fails, the service works without it, and the log
+ * says why.
+ */
+export async function openManagement(socket: string, actions: ManagementActions, log: Logger): Promise<Management> {
+  const server = createServer((req, res) => {
+    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://localhost')
+    const action = Object.hasOwn(actions, pathname.slice(1)) ? actions[pathname.slice(1)] : undefined
+    if (req.method !== 'POST' || !action) return end(res, 404, `This version has no action ${pathname}.`)
+    action(searchParams).then(
+      (answer) => end(res, 200, answer),
+      (error: unknown) => end(res, 409, error instanceof Error ? error.message : String(error)),
+    )
+  })
+  const path = shortest(socket)
+  try {
+    if (await isServed(path)) throw new Error('Another process listens there.')
+    rmSync(path, { force: true })
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      // The socket is created at once, with the permissions that the mask leaves.
+      const mask = process.umask(0o177)
+      server.listen(path, resolve)
+      process.umask(mask)
+    })
+    chmodSync(path, 0o600)
+  } catch (err) {
+    log.warn({ path: socket, err }, 'management.unavailable')
+  }
+  return {
+    close: () => new Promise((resolve) => (server.listening ? server.close(() => resolve()) : resolve())),
+  }
+}
+
+/** Asks the service at the socket for an action. Rejects with a `ManagementError`. */
+export async function askService(
+  socket: string,
+  action: string,
+  options: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const path = `/${action}?${new URLSearchParams(options).toString()}`
+  return new Promise((resolve, reject) => {
+    const sending = request({ socketPath: shortest(socket), method: 'POST', path }, (res) => {
+      text(res).then((answer) => {
+        if (res.statusCode === 200) resolve(answer)
+        else reject(new ManagementError(answer))
+      }, reject)
+    })
+    sending.on('error', (error: NodeJS.ErrnoException) => reject(new ManagementError(explain(socket, error.code))))
+    sending.end()
+  })
+}
+
+function explain(socket: string, code: string | undefined): string {
+  if (code === 'EACCES') return `The socket ${socket} belongs to another user. Run this as the service's user.`
+  return (
+    `No service answers at ${socket} (${code}). Start the service, or run this with the service's settings and in ` +
+    'its working directory.'
+  )
+}
+
+function end(res: ServerResponse, status: number, answer: string): void {
+  res.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(answer)
+}
+
+/** The path from the working directory where that is shorter: the system limits the length of a socket's path. */
+function shortest(path: string): string {
+  const [absolute, fromHere] = [resolve(path), relative('', path)]
+  return fromHere.length < absolute.length ? fromHere : absolute
+}
+
+/** Whether a process answers there: a socket file also stays behind a process that was killed. */
+function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
+}

@@ -1,0 +1,118 @@
+import { statSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config.ts'
+import { describeService, findDirectoryWarnings } from '../../src/server/describe.ts'
+import { askService, openManagement } from '../../src/server/management.ts'
+import { newFolder } from '../support/process.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const members = (...names: string[]) => names.map((name) => `{ email: ${name}@example.com }`).join(', ')
+const directory = (...names: string[]) =>
+  `organizations: [{ name: acme, teams: [{ name: core, members: [${members(...names)}] }] }]`
+
+let folder: Awaited<ReturnType<typeof newFolder>>
+let service: TestService
+let socket: string
+let file: string
+
+beforeAll(async () => {
+  folder = await newFolder()
+  socket = path.join(folder.path, 'management.sock')
+  file = path.join(folder.path, 'directory.yaml')
+  await writeFile(file, directory('ada', 'bob'))
+  service = await startService({
+    directory: directory('ada'),
+    env: {
+      SVC_MANAGEMENT_SOCKET: socket,
+      SVC_DIRECTORY_FILE: file,
+      SVC_VENDORA_UPSTREAM_URL: 'http://127.0.0.1:9',
+      SVC_LOCAL_ENGINE_URL: 'http://127.0.0.1:9',
+    },
+  })
+})
+afterAll(async () => {
+  await service[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+const linesOf = (event: string) => service.log.filter((line) => line.event === event)
+
+describe('the start line', () => {
+  it('says what was started, without a secret', () => {
+    expect(linesOf('service.listening')).toMatchObject([
+      {
+        level: 'info',
+        fields: {
+          version: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown,
+          role: 'all',
+          baseUrl: 'http://localhost:8787',
+          email: service.mailbox.url,
+          teams: 1,
+          members: 2,
+          backends: 2,
+        },
+      },
+    ])
+    const config = readConfig({ SVC_MAIL_URL: 'smtps://svc:hunter2@mail.example.com' })
+    expect(describeService(config, null)).toMatchObject({ database: 'embedded', email: 'smtps://mail.example.com:465' })
+  })
+
+  it('is followed by warnings in words when nobody can sign in or no call can be served', () => {
+    const counts = { teams: 1, members: 0, backends: ['vendora'] }
+    expect(findDirectoryWarnings(readConfig({}), counts)).toEqual([
+      expect.stringContaining('nobody can sign in'),
+      expect.stringContaining('every model call is refused'),
+    ])
+    const served = { ...counts, members: 1, backends: ['elsewhere'] }
+    expect(findDirectoryWarnings(readConfig({}), served)).toEqual([])
+  })
+})
+
+describe('the management socket', () => {
+  it('can be opened by its owner only', () => {
+    expect(statSync(socket).mode & 0o777).toBe(0o600)
+  })
+
+  it('applies the directory file again and says what has changed', async () => {
+    await writeFile(file, directory('ada', 'eve', 'max'))
+    expect(await askService(socket, 'reload')).toContain('2 members were invited, 1 were withdrawn')
+    expect(await askService(socket, 'reload')).toContain('no member was invited or withdrawn')
+  })
+
+  it('says why the file was refused, and logs it', async () => {
+    await writeFile(file, 'organizations: 7')
+    await expect(askService(socket, 'reload')).rejects.toThrow('organizations: must be a list')
+    expect(linesOf('directory.rejected')).toHaveLength(1)
+  })
+
+  it('applies a file that withdraws most of the members only by force', async () => {
+    await writeFile(file, directory('a', 'b', 'c', 'd', 'e', 'f'))
+    await askService(socket, 'reload')
+    await writeFile(file, directory('a'))
+    await expect(askService(socket, 'reload')).rejects.toThrow('It would withdraw 5 of 6 members')
+    expect(await askService(socket, 'reload', { force: '1' })).toContain('5 were withdrawn')
+  })
+
+  it('knows no other action', async () => {
+    await expect(askService(socket, 'toString')).rejects.toThrow('no action /toString')
+  })
+
+  it('is not taken from a process that serves it, and is taken from one that was killed', async () => {
+    const lines: string[] = []
+    const line = (_fields: object, event: string) => void lines.push(event)
+    const log = { debug: line, info: line, warn: line, error: line }
+    await (await openManagement(socket, {}, log)).close()
+    expect(lines).toEqual(['management.unavailable'])
+
+    const left = path.join(folder.path, 'left.sock')
+    await writeFile(left, '')
+    const management = await openManagement(left, { hello: async () => 'hi' }, log)
+    expect(await askService(left, 'hello')).toBe('hi')
+    await management.close()
+    expect(lines).toHaveLength(1)
+    await expect(askService(left, 'hello')).rejects.toThrow('No service answers')
+  })
+})

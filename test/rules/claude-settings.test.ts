@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { claude } from '../../src/cli/agents/claude.ts'
+
+const modelsOf = (given: { isModelChosen?: boolean; prefixes?: readonly string[] }) => {
+  const text = claude.print({
+    gatewayUrl: 'https://svc.example.com',
+    model: 'svc/fast',
+    models: [],
+    isModelChosen: given.isModelChosen ?? false,
+    hasModel: (name) => given.prefixes?.some((prefix) => name.startsWith(prefix)) ?? false,
+    tokenCommand: ['/bin/svc'],
+  })
+  const { env } = JSON.parse(text) as { env: Record<string, string> }
+  return Object.keys(env).filter((name) => name.endsWith('_MODEL'))
+}
+
+const OPUS = 'ANTHROPIC_DEFAULT_OPUS_MODEL'
+const SONNET = 'ANTHROPIC_DEFAULT_SONNET_MODEL'
+const HAIKU = 'ANTHROPIC_DEFAULT_HAIKU_MODEL'
+
+describe('the models in the settings of Claude Code', () => {
+  it.each([
+    ['all, where no name of its own is an alias', {}, ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU]],
+    ['none, where all are aliases', { prefixes: ['claude-'] }, []],
+    ['those of families without alias', { prefixes: ['claude-opus-', 'claude-haiku-'] }, ['ANTHROPIC_MODEL', SONNET]],
+    [
+      'all, where a name has an alias but not the family',
+      { prefixes: ['claude-opus-4-7'] },
+      ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU],
+    ],
+    [
+      'all, where the person has chosen a model',
+      { prefixes: ['claude-'], isModelChosen: true },
+      ['ANTHROPIC_MODEL', OPUS, SONNET, HAIKU],
+    ],
+  ])('are %s', (_name, given, variables) => {
+    expect(modelsOf(given)).toEqual(variables)
+  })
+})
