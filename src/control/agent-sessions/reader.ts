@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Listening, OnNotice } from '../../database/client.ts'
 import { readNotice, sessionKeyOf } from '../../kernel/agent-session.ts'
 import type { AgentSession } from '../../kernel/agent-session.ts'
@@ -105,7 +104,7 @@ export function openSessionReader({ findEvents, findNewestId, listen, onFailure 
   async function pause(error: unknown): Promise<void> {
     if (!isFailing) onFailure(error)
     isFailing = true
-    await sleep(RETRY_MS, undefined, { ref: false })
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref())
   }
 
   function deliver(entry: Entry, events: readonly StoredEvent[]): void {

@@ -40,7 +40,8 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
     const accountId = name.startsWith(SERVICE)
       ? await sessions.findServiceAccount(formatTeamName(team), name, sessionId)
       : await sessions.findPerson(team, name)
-    if (accountId === null) throw new ApiError('not_found', { message: 'This account has no such session in the team.' })
+    if (accountId === null)
+      throw new ApiError('not_found', { message: 'This account has no such session in the team.' })
     return accountId
   }
 
@@ -54,7 +55,10 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
         throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
       }
       // One more than asked, to see whether there is another page.
-      const found = await sessions.list({ team, account: ofAccount, before: place, limit: Number(limit) + 1 }, clock.now())
+      const found = await sessions.list(
+        { team, account: ofAccount, before: place, limit: Number(limit) + 1 },
+        clock.now(),
+      )
       const shown = found.slice(0, Number(limit))
       const last = found.length > shown.length ? shown.at(-1) : undefined
       res.set('Cache-Control', 'no-store')

@@ -119,6 +119,12 @@ function tablesOf(db: PrismaClient): readonly Table[] {
       },
     },
     {
+      // As long as its events.
+      table: 'agent_sessions',
+      deleteBatch: (ago, limit) =>
+        toBatch(limit, db.agentSession.deleteMany({ where: { lastActiveAt: { lte: ago(90) } }, limit })),
+    },
+    {
       // No gateway retries a batch for a week.
       table: 'call_event_batches',
       deleteBatch: (ago, limit) =>

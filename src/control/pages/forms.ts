@@ -30,6 +30,7 @@ export const PATHS = {
   signIn: '/sign-in',
   stylesheet: '/assets/auth.css',
   passkeyScript: '/assets/passkeys.js',
+  sessionScript: '/assets/session.js',
 } as const
 
 /** The `action` of the forms that go to `PATHS.device`. */

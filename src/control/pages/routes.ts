@@ -7,7 +7,8 @@ import type { Asset } from './assets.ts'
 import { SESSION_SHELL } from './session-shell.ts'
 import { signInPage } from './sign-in-page.ts'
 
-type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getSessionScript' | 'getWebauthnLibrary' | 'showSignIn' | 'showSessionShell'
+type Operations =
+  'getStylesheet' | 'getPasskeyScript' | 'getSessionScript' | 'getWebauthnLibrary' | 'showSignIn' | 'showSessionShell'
 
 /**
  * Short, because a new version of an asset has the same URL. After this time browsers revalidate their copy by its
@@ -31,7 +32,7 @@ export function makePageHandlers(): Handlers<Operations> {
     },
 
     async showSessionShell(_req, res) {
-      sendPage(res as unknown as Response, 200, SESSION_SHELL)
+      sendPage(res as unknown as Response, 200, SESSION_SHELL, { scripts: true })
     },
   }
 }

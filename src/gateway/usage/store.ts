@@ -101,9 +101,7 @@ function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {
  * several times as much.
  */
 function arraysOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Prisma.Sql {
-  return Prisma.join(
-    columns.map(({ type, of }) => Prisma.sql`${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[]`),
-  )
+  return Prisma.join(columns.map(({ type, of }) => Prisma.sql`${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[]`))
 }
 
 /** Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. */
