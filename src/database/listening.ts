@@ -21,10 +21,10 @@ export function listenOnPostgres(options: pg.ClientConfig, channel: string, onNo
 
   async function listenUntilLost(): Promise<void> {
     const client = new pg.Client({ ...options, query_timeout: ANSWER_TIMEOUT_MS })
-    const lost = Promise.withResolvers<void>()
-    client.on('error', () => lost.resolve()).on('end', () => lost.resolve())
+    const lost = Promise.withResolvers<null>()
+    client.on('error', () => lost.resolve(null)).on('end', () => lost.resolve(null))
     client.on('notification', ({ payload = '' }) => onNotice(payload))
-    closing.signal.addEventListener('abort', () => lost.resolve(), { once: true })
+    closing.signal.addEventListener('abort', () => lost.resolve(null), { once: true })
     try {
       await client.connect()
       await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`)
@@ -51,7 +51,7 @@ export function listenOnPostgres(options: pg.ClientConfig, channel: string, onNo
 }
 
 /** Resolves with true when it is time to test the connection, or with false as soon as it is lost. */
-function isStillOpen(lost: Promise<void>): Promise<boolean> {
+function isStillOpen(lost: Promise<null>): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(true), TEST_INTERVAL_MS).unref()
     void lost.then(() => {

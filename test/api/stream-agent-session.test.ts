@@ -198,7 +198,7 @@ describe('streamAgentSession', () => {
         },
         200,
       )
-      await Promise.all(opened.map((response) => response.body?.cancel()))
+      for (const response of opened) await response.body?.cancel()
     })
   })
 })

@@ -87,7 +87,7 @@ describe('the sums of a batch', () => {
 
   it('leave out calls without a session', () => {
     const event = eventOf('finished', run)
-    expect(sumBySession([{ ...event, call: { ...event.call, sessionId: null } } as typeof event])).toEqual([])
+    expect(sumBySession([{ ...event, call: { ...event.call, sessionId: null } }])).toEqual([])
   })
 })
 

@@ -55,11 +55,8 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
         throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
       }
       // One more than asked, to see whether there is another page.
-      const found = await sessions.list(
-        { team, account: ofAccount, before: place, limit: Number(limit) + 1 },
-        clock.now(),
-      )
-      const shown = found.slice(0, Number(limit))
+      const found = await sessions.list({ team, account: ofAccount, before: place, limit: limit + 1 }, clock.now())
+      const shown = found.slice(0, limit)
       const last = found.length > shown.length ? shown.at(-1) : undefined
       res.set('Cache-Control', 'no-store')
       res.status(200).json({ sessions: shown.map(toAgentSession), next: last ? writePlace(last) : null })
@@ -72,7 +69,8 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
       const owner = account === undefined ? accountId : await findOwner(teamName, account, req.params.sessionId)
       const team = formatTeamName(teamName)
       // The answer is not JSON, so it needs Express's own types.
-      const [request, response] = [req as unknown as Request, res as unknown as Response]
+      const request = req as unknown as Request
+      const response = res as unknown as Response
       const form = chooseForm(request)
       if (request.isHead) return void response.status(200).type(form.mediaType).end()
       streams.open(response, {
