@@ -77,6 +77,12 @@ export type Backend = Prisma.BackendModel
  */
 export type TeamModel = Prisma.TeamModelModel
 /**
+ * Model DirectoryState
+ * One row with the state of the whole directory. Gateways load teams, models and backends again when `version` has
+ * changed, so whoever changes those raises it in the same transaction.
+ */
+export type DirectoryState = Prisma.DirectoryStateModel
+/**
  * Model DeviceLogin
  * 
  */
@@ -92,6 +98,11 @@ export type DeviceSession = Prisma.DeviceSessionModel
  * 
  */
 export type BrowserSession = Prisma.BrowserSessionModel
+/**
+ * Model SignInLink
+ * A link in an email that signs a browser in: the one that opens it, and never the one that asked for it.
+ */
+export type SignInLink = Prisma.SignInLinkModel
 /**
  * Model Passkey
  * 

@@ -170,6 +170,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sign-in page
+         * @description Shows the page on which a person signs a browser in: with a passkey, or with a link that is sent by email. The form
+         *     for the email works without a script. After the sign-in it leads to `/device`.
+         */
+        get: operations["showSignIn"];
+        put?: never;
+        /**
+         * Request a sign-in link
+         * @description Emails a sign-in link to an invited address. Answer and time are the same for every address, so that they do not tell
+         *     who is invited. The link works once, for 10 minutes. One address gets a few emails in ten minutes at most.
+         */
+        post: operations["requestSignInLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-in/email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a sign-in link
+         * @description Shows the page behind a sign-in link, with a button that signs this browser in. Opening the page changes nothing, so
+         *     that email scanners do not use the link up.
+         */
+        get: operations["showSignInLink"];
+        put?: never;
+        /**
+         * Consume a sign-in link
+         * @description Consumes a sign-in link: signs the browser that sends the form in with a session cookie, and leads to `/device`. It
+         *     does not sign in the browser that asked for the link, unless that is the same.
+         */
+        post: operations["consumeSignInLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/auth/passkeys/register/start": {
         parameters: {
             query?: never;
@@ -696,26 +748,6 @@ export interface paths {
          * @description Returns the WebAuthn library that the passkey script uses, unchanged as its authors publish it.
          */
         get: operations["getWebauthnLibrary"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/sign-in": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Sign-in page
-         * @description Shows the page on which a person signs in with a passkey. After that it leads to `/device`.
-         */
-        get: operations["showSignIn"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1513,7 +1545,14 @@ export interface components {
         CodexModel: {
             slug: string;
             display_name: string;
-            supported_reasoning_levels: unknown[];
+            supported_reasoning_levels: components["schemas"]["CodexReasoningLevel"][];
+            /**
+             * Format: int64
+             * @description The context window in tokens. Without it Codex assumes one of its own.
+             */
+            context_window?: number;
+            /** @description `freeform`: Codex offers its tool for patches. Null: it edits files through the shell. */
+            apply_patch_tool_type: string | null;
             shell_type: string;
             visibility: string;
             supported_in_api: boolean;
@@ -1532,6 +1571,10 @@ export interface components {
             object: "list";
             data: components["schemas"]["ListedModel"][];
             models: components["schemas"]["CodexModel"][];
+        };
+        CodexReasoningLevel: {
+            effort: string;
+            description: string;
         };
         CodexTruncationPolicy: {
             mode: string;
@@ -1735,7 +1778,10 @@ export interface components {
         };
         /** @description Any JSON object. */
         DeviceAuthorizationRequest: {
-            /** @description The name of the client. The person who approves sees it as the name of the device. */
+            /**
+             * @description The name of the client. The person who approves sees it as the name of the device. Access tokens carry it as
+             *     `client_id` (RFC 9068); `svc` without it.
+             */
             client_id?: string;
             /**
              * @description An invited email address, which receives the approval link. Without it, a signed-in person types the user code on
@@ -1747,10 +1793,13 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A form of the device page. `action` decides which other fields are read. */
+        /**
+         * @description A form of the device page. `action` decides which other fields are read. `confirm-email` emails the person a sign-in
+         *     link, for what needs a fresh sign-in.
+         */
         DeviceForm: {
             /** @enum {string} */
-            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device";
+            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "confirm-email" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device";
             /** @description For `find`, `approve` and `deny`. */
             userCode?: string;
             /**
@@ -1972,6 +2021,10 @@ export interface components {
              * @description The time of `created` as text.
              */
             created_at: string;
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
             /**
              * Format: int64
              * @description When the model was added to the service, in seconds since 1970.
@@ -2111,6 +2164,10 @@ export interface components {
             display_name: string;
             /** Format: date-time */
             created_at: string;
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
             /** @description As in `ListedModelMetadata`. */
             aliases: string[];
             /** @description As `aliasOf` in `ListedModelMetadata`. */
@@ -2170,6 +2227,13 @@ export interface components {
             usage?: components["schemas"]["ResponseUsage"] | null;
         } & {
             [key: string]: unknown;
+        };
+        /** @description The token limits of a model in the format of vendor B, as the directory has them. Null: not known. */
+        ModelTokenLimits: {
+            /** @description The context window. */
+            max_input_tokens: number | null;
+            /** @description The largest `max_tokens` of a call. */
+            max_tokens: number | null;
         };
         /** @description The team may call this model, but no upstream and no local worker serves it now. */
         ModelUnavailable: {
@@ -2794,6 +2858,23 @@ export interface components {
             /** Format: int64 */
             output: number;
         };
+        /** @description The form of the sign-in page. */
+        SignInForm: {
+            /** @description The email address of an invited account. */
+            email: components["schemas"]["Email"];
+            /**
+             * @description The user code of a device that the person wants to approve afterwards. The browser keeps it in a cookie. It is not
+             *     part of the link, so that a link cannot lead its reader to the device of somebody else.
+             */
+            userCode?: string;
+        };
+        /** @description The form of the page behind the link in the email. */
+        SignInLinkForm: {
+            /** @description The token of the link. */
+            token: components["schemas"]["SecretText"];
+            /** @description The email address of the account. Required when the service runs with `SVC_APPROVAL_MODE=code`. */
+            email?: string;
+        };
         SignedInUser: {
             email: string;
             organization: string;
@@ -2889,6 +2970,7 @@ export interface components {
             device_code?: string;
             /** @description For the refresh token grant. */
             refresh_token?: string;
+            /** @description The name of the client that started the login. With another one, the answer is `invalid_grant`. */
             client_id?: string;
         } & {
             [key: string]: unknown;
@@ -3114,6 +3196,7 @@ export type ChatCompletionUsage = components['schemas']['ChatCompletionUsage'];
 export type ChatMessage = components['schemas']['ChatMessage'];
 export type CodexModel = components['schemas']['CodexModel'];
 export type CodexModelList = components['schemas']['CodexModelList'];
+export type CodexReasoningLevel = components['schemas']['CodexReasoningLevel'];
 export type CodexTruncationPolicy = components['schemas']['CodexTruncationPolicy'];
 export type CompactRequest = components['schemas']['CompactRequest'];
 export type CompactedResponse = components['schemas']['CompactedResponse'];
@@ -3175,6 +3258,7 @@ export type MessagesModelList = components['schemas']['MessagesModelList'];
 export type ModelList = components['schemas']['ModelList'];
 export type ModelNotAllowed = components['schemas']['ModelNotAllowed'];
 export type ModelResponse = components['schemas']['ModelResponse'];
+export type ModelTokenLimits = components['schemas']['ModelTokenLimits'];
 export type ModelUnavailable = components['schemas']['ModelUnavailable'];
 export type NotFound = components['schemas']['NotFound'];
 export type NotInvited = components['schemas']['NotInvited'];
@@ -3222,6 +3306,8 @@ export type SessionEvent = components['schemas']['SessionEvent'];
 export type SessionEventLines = components['schemas']['SessionEventLines'];
 export type SessionEventStream = components['schemas']['SessionEventStream'];
 export type SessionTokens = components['schemas']['SessionTokens'];
+export type SignInForm = components['schemas']['SignInForm'];
+export type SignInLinkForm = components['schemas']['SignInLinkForm'];
 export type SignedInUser = components['schemas']['SignedInUser'];
 export type StartDeviceLogin = components['schemas']['StartDeviceLogin'];
 export type StartPasskeyLogin = components['schemas']['StartPasskeyLogin'];
@@ -4476,6 +4562,427 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    showSignIn: {
+        parameters: {
+            query?: {
+                /** @description The user code of a device that the person wants to approve after the sign-in. */
+                userCode?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sign-in page. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    requestSignInLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["SignInForm"];
+            };
+        };
+        responses: {
+            /** @description The page that says that an email is sent if the address is invited. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Email delivery is not configured, or the mail server did not accept the message. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmailUnavailable"] | components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    showSignInLink: {
+        parameters: {
+            query: {
+                /**
+                 * @description The token of the link.
+                 * @example svci_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c
+                 */
+                token: components["schemas"]["SecretText"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page that asks whether to sign this browser in. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description It was valid and has expired. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+        };
+    };
+    consumeSignInLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "svci_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["SignInLinkForm"];
+            };
+        };
+        responses: {
+            /** @description The browser is signed in. */
+            303: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The page to go to. */
+                    location: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description It was valid and has expired. Start again. */
+            410: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Expired"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                    "text/html": components["schemas"]["Html"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                    "text/html": components["schemas"]["Html"];
                 };
             };
         };
@@ -7327,30 +7834,6 @@ export interface operations {
             };
         };
     };
-    showSignIn: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The sign-in page. */
-            200: {
-                headers: {
-                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
-                    "x-request-id": string;
-                    /** @description The same id as `x-request-id`, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": components["schemas"]["Html"];
-                };
-            };
-        };
-    };
     showSessionShell: {
         parameters: {
             query?: never;
@@ -7405,6 +7888,8 @@ export interface operations {
                      *           "display_name": "Fast",
                      *           "created": 1795251600,
                      *           "created_at": "2026-11-21T09:00:00Z",
+                     *           "max_input_tokens": 200000,
+                     *           "max_tokens": null,
                      *           "owned_by": "svc",
                      *           "metadata": {
                      *             "displayName": "Fast",
@@ -7506,6 +7991,8 @@ export interface operations {
                      *       "display_name": "Fast",
                      *       "created": 1795251600,
                      *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "max_input_tokens": 200000,
+                     *       "max_tokens": null,
                      *       "owned_by": "svc",
                      *       "metadata": {
                      *         "displayName": "Fast",
@@ -7685,6 +8172,8 @@ export interface operations {
                      *           "type": "model",
                      *           "display_name": "Fast",
                      *           "created_at": "2026-11-21T09:00:00Z",
+                     *           "max_input_tokens": 200000,
+                     *           "max_tokens": null,
                      *           "aliases": [
                      *             "claude-haiku-*"
                      *           ],
@@ -7777,6 +8266,8 @@ export interface operations {
                      *       "type": "model",
                      *       "display_name": "Fast",
                      *       "created_at": "2026-11-21T09:00:00Z",
+                     *       "max_input_tokens": 200000,
+                     *       "max_tokens": null,
                      *       "aliases": [
                      *         "claude-haiku-*"
                      *       ],
@@ -8007,8 +8498,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8022,8 +8513,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8217,8 +8708,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8232,8 +8723,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8431,8 +8922,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8446,8 +8937,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8629,8 +9120,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8644,8 +9135,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8827,8 +9318,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -8842,8 +9333,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9030,8 +9521,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9045,8 +9536,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9234,8 +9725,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9249,8 +9740,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9438,8 +9929,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9453,8 +9944,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9644,8 +10135,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9659,8 +10150,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9850,8 +10341,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -9865,8 +10356,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {

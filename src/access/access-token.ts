@@ -21,6 +21,9 @@ export type AccessClaims = {
   readonly role: Role
 }
 
+/** What a new access token says: also which client it is for (RFC 9068, section 2.2). */
+export type IssuedClaims = AccessClaims & { readonly clientId: string }
+
 export type SigningKey = { readonly kid: string; readonly privateKey: CryptoKey }
 
 /** Finds the public key of a `kid`; undefined when no such key exists. */
@@ -28,14 +31,14 @@ export type FindPublicKey = (kid: string) => Promise<CryptoKey | undefined> | Cr
 
 /** Signs an EdDSA JWT. `expiresAt` is rounded down to whole seconds, as JWTs count in seconds. */
 export async function signAccessToken(
-  claims: AccessClaims,
+  claims: IssuedClaims,
   issuer: string,
   key: SigningKey,
   now: Date,
   expiresAt: Date,
 ): Promise<Secret> {
-  const { accountId, sessionId, organization, team, role } = claims
-  const token = await new SignJWT({ sid: sessionId, org: organization, team, role })
+  const { accountId, clientId, sessionId, organization, team, role } = claims
+  const token = await new SignJWT({ client_id: clientId, sid: sessionId, org: organization, team, role })
     .setProtectedHeader({ alg: 'EdDSA', typ: TYPE, kid: key.kid })
     .setIssuer(issuer)
     .setAudience(AUDIENCE)
@@ -90,7 +93,10 @@ export function verifyEndedToken(token: Secret, issuer: string, findKey: FindPub
   return verifyAccessToken(token, issuer, findKey, new Date(0))
 }
 
-/** Reads the claims that `signAccessToken` wrote. The signature has been checked, so their types are known. */
+/**
+ * Reads the claims that `signAccessToken` wrote, but for those that only other services read. The signature has been
+ * checked, so their types are known.
+ */
 function toClaims(payload: Record<string, unknown>): AccessClaims {
   const { sub, sid, org, team, role } = payload
   return {

@@ -56,8 +56,13 @@ export type Config = {
   readonly rpId: string
   /** The limits of the control plane for ten minutes; 0 is off. */
   readonly limits: { readonly startsPerIp: number; readonly mailsPerAddress: number; readonly userCodes: number }
-  /** The limits of model calls for one client address; 0 is off. */
-  readonly callLimits: { readonly requestsPerMinute: number; readonly streams: number }
+  /** The limits of model calls, for one client address and for one account; 0 is off. */
+  readonly callLimits: {
+    readonly requestsPerMinute: number
+    readonly streams: number
+    readonly accountRequestsPerMinute: number
+    readonly accountStreams: number
+  }
   /** Where a gateway without a database gets the keys that verify tokens, and the file that it keeps them in. */
   readonly verification: { readonly controlPlaneUrl: string; readonly keysFile: string }
   /**
@@ -119,7 +124,12 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
       mailsPerAddress: s.SVC_LIMIT_MAILS_PER_ADDRESS,
       userCodes: s.SVC_LIMIT_USER_CODES,
     },
-    callLimits: { requestsPerMinute: s.SVC_LIMIT_REQUESTS_PER_MINUTE, streams: s.SVC_LIMIT_STREAMS },
+    callLimits: {
+      requestsPerMinute: s.SVC_LIMIT_REQUESTS_PER_MINUTE,
+      streams: s.SVC_LIMIT_STREAMS,
+      accountRequestsPerMinute: s.SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE,
+      accountStreams: s.SVC_LIMIT_ACCOUNT_STREAMS,
+    },
     verification: { controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl, keysFile: s.SVC_GATEWAY_KEYS_FILE },
     stop: { drainSeconds: s.SVC_DRAIN_SECONDS, stopSeconds: s.SVC_STOP_SECONDS },
     managementSocket: s.SVC_MANAGEMENT_SOCKET ?? defaultSocket(database),

@@ -61,7 +61,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   const limits = makeControlLimits({ limits: rates, sendsMail: mail?.kind === 'smtp', redis: needs.redis })
   const { findMembership, findEmail } = members
 
-  const { tokens, deviceLogin, passkeys } = makeSignInFlows(needs, {
+  const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
     limits,
     members,
     secure,
@@ -73,6 +73,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     db,
     findEmail,
     passkeyChanges: passkeys.changes,
+    signInLinks: signInLinks.signInLinks,
     signOut,
     signOutEverywhere: devices.signOutEverywhere,
     limits: limits.userCodes,
@@ -99,6 +100,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...deviceLogin.handlers,
     ...makeMagicLinkHandlers({ db, approvalMode: login.approvalMode, secure, onUnknownCredential, clock, log }),
     ...passkeys.handlers,
+    ...signInLinks.handlers,
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,

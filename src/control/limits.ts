@@ -22,16 +22,19 @@ const DAY_SECONDS = 86_400
 export function makeControlLimits({ limits, sendsMail, redis }: Needs) {
   const open = rateLimits(redis)
   const inWindow = (name: string, points: number) => open(name, { points, seconds: WINDOW_SECONDS })
-  const mails = sendsMail ? limits.mailsPerAddress : 0
+  const mailsPerAddress = sendsMail ? limits.mailsPerAddress : 0
+  // All emails that somebody else can cause count together.
+  const mails = combineLimits([
+    inWindow('mails', mailsPerAddress),
+    open('mails-a-day', { points: mailsPerAddress * 6, seconds: DAY_SECONDS }),
+  ])
   return {
     logins: {
       starts: inWindow('starts', limits.startsPerIp),
       notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3)),
-      mails: combineLimits([
-        inWindow('mails', mails),
-        open('mails-a-day', { points: mails * 6, seconds: DAY_SECONDS }),
-      ]),
+      mails,
     },
+    signInLinks: { requests: inWindow('sign-in-links', limits.startsPerIp), mails },
     passkeyStarts: inWindow('passkey-starts', limits.startsPerIp),
     userCodes: {
       session: inWindow('codes-session', limits.userCodes),

@@ -15,6 +15,8 @@ export type Notify = {
   deviceSignedIn(email: string, data: Data<DeviceSignedIn>): void
   passkeyChanged(email: string, data: Data<PasskeyChanged>): void
   refreshReused(email: string, data: Data<RefreshReused>): void
+  /** Lets `settled` also wait for other work that may end with an email. */
+  inBackground(work: Promise<void>): void
   /** Resolves when no email is being sent. */
   settled(): Promise<void>
 }
@@ -32,20 +34,23 @@ export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
 
   function send(email: string, notice: string, mail: ComposedMail): void {
     if (!mailer) return
-    const sending = mailer
-      .send({ to: email, ...mail })
-      .catch((error: unknown) => {
-        const reason = error instanceof MailError ? error.message : 'The email could not be composed.'
-        log.warn({ notice, reason }, 'notice.mail_failed')
-      })
-      .finally(() => pending.delete(sending))
-    pending.add(sending)
+    const sending = mailer.send({ to: email, ...mail }).catch((error: unknown) => {
+      const reason = error instanceof MailError ? error.message : 'The email could not be composed.'
+      log.warn({ notice, reason }, 'notice.mail_failed')
+    })
+    inBackground(sending)
+  }
+
+  function inBackground(work: Promise<void>): void {
+    const tracked = work.finally(() => pending.delete(tracked))
+    pending.add(tracked)
   }
 
   return {
     deviceSignedIn: (email, data) => send(email, 'device_signed_in', deviceSignedInMail({ ...data, devicePage })),
     passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, devicePage })),
     refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
+    inBackground,
     async settled() {
       await Promise.all(pending)
     },

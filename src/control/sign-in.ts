@@ -3,6 +3,7 @@ import { makeDeviceLoginFlow } from './device-login/flow.ts'
 import type { ControlLimits } from './limits.ts'
 import type { ControlNeeds } from './needs.ts'
 import { makePasskeyFlow } from './passkeys/flow.ts'
+import { makeSignInLinkFlow } from './sign-in-link/flow.ts'
 import { makeTokenFlow } from './tokens/flow.ts'
 
 /** What is made before these flows, because other flows need it too. */
@@ -14,7 +15,7 @@ type Shared = {
   readonly onUnknownCredential: (ip: string) => void
 }
 
-/** Sessions and their tokens, and the two flows that open a session: device logins and passkeys. */
+/** Sessions and their tokens, and the flows that open a session: device logins, passkeys and sign-in links. */
 export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, onUnknownCredential }: Shared) {
   const { settings, database, mailer, keys, onSessionEnd, notify, clock, log } = needs
   const { baseUrl, login, tokens: lifetimes, rpId } = settings
@@ -62,5 +63,12 @@ export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, 
     clock,
     log,
   })
-  return { tokens, deviceLogin, passkeys }
+  const signInLinks = makeSignInLinkFlow({
+    ...{ db, findInvitation, mailer, baseUrl, secure, onUnknownCredential, clock, log },
+    ping: () => database.ping(),
+    limits: limits.signInLinks,
+    inBackground: notify.inBackground,
+    approvalMode: login.approvalMode,
+  })
+  return { tokens, deviceLogin, passkeys, signInLinks }
 }

@@ -28,6 +28,7 @@ const MAX_NETWORKS = 10_000
 /** The open operations that look a credential of their body or query up. */
 const OPEN_PATHS = new Set([
   '/v1/auth/magic/consume',
+  '/sign-in/email',
   '/v1/auth/device/poll',
   '/v1/auth/token/refresh',
   '/v1/auth/passkeys/login/finish',

@@ -5,35 +5,40 @@ import type { ApiError } from '../http/errors.ts'
 import { sendPage } from '../http/page.ts'
 import { wantsPage } from '../http/request.ts'
 import { toOAuthProblem } from './oauth/rules.ts'
-import { deviceSignInPage } from './pages/device-page.ts'
 import { errorPage } from './pages/error-page.ts'
+import { deviceSignInPage } from './pages/sign-in-page.ts'
 
 /** The routes that a person opens in a browser, without a slash at the end. Unknown routes have a page too. */
-const PAGES = ['/device', '/v1/auth/magic/consume', '/sign-in', '/session']
+const PAGES = ['/device', '/v1/auth/magic/consume', '/sign-in', '/sign-in/email', '/session']
+
+/** Whether the service can send email, which the page for signing in says. */
+type Given = { readonly hasEmail: boolean }
 
 /** Writes the errors that do not have the JSON envelope: pages for browsers, and OAuth errors under `/oauth`. */
-export const writeControlError: WriteErrorPage = (req, res, error) => {
-  const path = req.path.replace(/\/$/, '')
-  if (path.startsWith('/oauth/')) return writeOAuthError(req, res, error)
-  const isUnknownRoute = error.code === 'not_found' && !req.operation
-  if (!wantsPage(req) || !(PAGES.includes(path) || isUnknownRoute)) return false
-  if (error.code === 'authenticate_first') sendSignIn(req, res)
-  else {
-    const { status } = ERRORS[error.code]
-    const { retryAfterSeconds } = error
-    sendPage(res, status, errorPage({ status, requestId: req.id, retryAfterSeconds }))
+export function makeWriteControlError({ hasEmail }: Given): WriteErrorPage {
+  return (req, res, error) => {
+    const path = req.path.replace(/\/$/, '')
+    if (path.startsWith('/oauth/')) return writeOAuthError(req, res, error)
+    const isUnknownRoute = error.code === 'not_found' && !req.operation
+    if (!wantsPage(req) || !(PAGES.includes(path) || isUnknownRoute)) return false
+    if (error.code === 'authenticate_first') sendSignIn(req, res, hasEmail)
+    else {
+      const { status } = ERRORS[error.code]
+      const { retryAfterSeconds } = error
+      sendPage(res, status, errorPage({ status, requestId: req.id, retryAfterSeconds }))
+    }
+    return true
   }
-  return true
 }
 
 /** A longer user code in the address is not repeated on the page. */
 const MAX_SHOWN_CODE = 32
 
 /** The device page of a person who is not signed in. */
-function sendSignIn(req: Request, res: Response): void {
+function sendSignIn(req: Request, res: Response, hasEmail: boolean): void {
   const { userCode } = req.query
   const shown = typeof userCode === 'string' && userCode.length <= MAX_SHOWN_CODE ? userCode : null
-  sendPage(res, 401, deviceSignInPage({ userCode: shown }), { scripts: true })
+  sendPage(res, 401, deviceSignInPage({ userCode: shown, hasEmail }), { scripts: true })
 }
 
 function writeOAuthError(req: Request, res: Response, error: ApiError): true {

@@ -1,8 +1,7 @@
-import { PGlite } from '@electric-sql/pglite'
 import type { DatabaseConfig } from '../config/values.ts'
 import type { Logger } from '../log.ts'
 import type { Database } from './client.ts'
-import { openEmbedded, openPGlite } from './pglite.ts'
+import { openEmbedded, openMemory, openPGlite } from './pglite.ts'
 import { openPostgres } from './postgres.ts'
 
 /**
@@ -15,7 +14,7 @@ export async function openDatabase(config: DatabaseConfig, log: Logger | null = 
     case 'embedded':
       return openEmbedded(config.directory, log)
     case 'memory':
-      return openPGlite(await PGlite.create())
+      return openPGlite(await openMemory())
     case 'postgres':
       return openPostgres(config.url, log)
   }

@@ -1,9 +1,17 @@
-/** What applying a directory file changes for people. */
+export type Counted = { readonly added: number; readonly changed: number; readonly removed: number }
+
+/** What applying a directory file changes. */
 export type DirectoryChanges = {
   /** The members that the file listed before. */
   readonly members: number
   readonly invited: number
+  /** Members who got another role. */
+  readonly roles: number
   readonly withdrawn: number
+  /** A team is changed when its default model or its list of models is. */
+  readonly teams: Counted
+  readonly models: Counted
+  readonly backends: Counted
   /** The `revision` of the file; null when it has none. */
   readonly revision: number | null
   /** The highest revision that was applied before; null when there was none. */
@@ -32,8 +40,12 @@ export function findRefusal({ members, withdrawn, revision, lastRevision }: Dire
   )
 }
 
-/** Says in words what applying a file has changed. */
-export function describeChanges({ invited, withdrawn }: DirectoryChanges): string {
-  const parts = [invited > 0 && `${invited} members were invited`, withdrawn > 0 && `${withdrawn} were withdrawn`]
-  return parts.filter((part) => part !== false).join(', ') || 'no member was invited or withdrawn'
+/** Says in words what applying a file has changed, such as `members: 2 invited, 1 withdrawn; models: 1 changed`. */
+export function describeChanges({ invited, roles, withdrawn, teams, models, backends }: DirectoryChanges): string {
+  const parts = Object.entries({ members: { invited, 'with another role': roles, withdrawn }, teams, models, backends })
+  const texts = parts.flatMap(([name, counts]) => {
+    const given = Object.entries(counts).filter(([, count]) => count > 0)
+    return given.length > 0 ? [`${name}: ${given.map(([what, count]) => `${count} ${what}`).join(', ')}`] : []
+  })
+  return texts.join('; ') || 'nothing has changed'
 }

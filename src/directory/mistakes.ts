@@ -5,7 +5,10 @@ export type Mistake = { readonly path: Path; readonly message: string }
 
 /** A mistake for each value that was listed before; empty values do not count. */
 export function findRepeated(values: readonly string[], pathOf: (index: number) => Path): Mistake[] {
-  return values.flatMap((value, i) =>
-    value !== '' && values.indexOf(value) < i ? [{ path: pathOf(i), message: `"${value}" is listed twice` }] : [],
-  )
+  const seen = new Set<string>()
+  return values.flatMap((value, i) => {
+    const isRepeated = value !== '' && seen.has(value)
+    seen.add(value)
+    return isRepeated ? [{ path: pathOf(i), message: `"${value}" is listed twice` }] : []
+  })
 }

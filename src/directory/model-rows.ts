@@ -2,6 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Prisma } from '../../generated/prisma/client.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
+import { batchesOf, compareRows } from './compare.ts'
+import type { RowChanges } from './compare.ts'
 import type { DirectoryModel } from './rules.ts'
 import type { SnapshotModel } from './snapshot.ts'
 
@@ -23,32 +25,49 @@ function toBackendRow({ name, dialects, url, credential }: DirectoryBackend) {
   return { name, dialects: [...dialects], url, credentialEnv: env, credentialFile: file, credentialAs }
 }
 
-/** Makes the rows of backends equal to the directory's. */
-export async function applyBackends(tx: Transaction, backends: readonly DirectoryBackend[]): Promise<void> {
-  const kept = new Map((await tx.backend.findMany()).map((row) => [row.name, row]))
-  await tx.backend.deleteMany({ where: { name: { notIn: backends.map(({ name }) => name) } } })
-  for (const data of backends.map(toBackendRow)) {
-    const row = kept.get(data.name)
-    if (!row) await tx.backend.create({ data })
-    else if (differs(row, data)) await tx.backend.update({ where: { name: data.name }, data })
-  }
+type BackendRow = ReturnType<typeof toBackendRow>
+
+export type BackendChanges = RowChanges<BackendRow, BackendRow>
+
+/** Compares the rows of backends with the directory's. */
+export async function findBackendChanges(
+  db: Transaction,
+  backends: readonly DirectoryBackend[],
+): Promise<BackendChanges> {
+  const kept = new Map((await db.backend.findMany()).map((row) => [row.name, row]))
+  return compareRows(kept, new Map(backends.map((backend) => [backend.name, toBackendRow(backend)])), differs)
 }
 
-/** Makes the rows of models equal to the directory's. */
-export async function applyModels(tx: Transaction, models: readonly DirectoryModel[], now: Date): Promise<void> {
-  const kept = new Map((await tx.model.findMany()).map((row) => [row.id, row]))
-  const wanted = models.map((model) => ({ ...model, aliases: [...model.aliases], serve: [...model.serve] }))
-  await tx.model.deleteMany({ where: { id: { notIn: models.map(({ id }) => id) } } })
-  await tx.model.createMany({
-    data: wanted.filter(({ id }) => !kept.has(id)).map((model) => ({ ...model, createdAt: now })),
-  })
-  for (const model of wanted) {
-    const row = kept.get(model.id)
-    if (row && differs(row, model)) await tx.model.update({ where: { id: model.id }, data: model })
+export async function saveBackendChanges(tx: Transaction, changes: BackendChanges): Promise<void> {
+  const { added, changed, removed } = changes
+  await tx.backend.deleteMany({ where: { name: { in: removed.map(({ name }) => name) } } })
+  await tx.backend.createMany({ data: [...added] })
+  for (const { row, wanted } of changed) await tx.backend.update({ where: { name: row.name }, data: wanted })
+}
+
+export type ModelChanges = RowChanges<Prisma.ModelGetPayload<object>, ReturnType<typeof toModelRow>>
+
+function toModelRow(model: DirectoryModel) {
+  return { ...model, aliases: [...model.aliases], serve: [...model.serve] }
+}
+
+/** Compares the rows of models with the directory's. */
+export async function findModelChanges(db: Transaction, models: readonly DirectoryModel[]): Promise<ModelChanges> {
+  const kept = new Map((await db.model.findMany()).map((row) => [row.id, row]))
+  return compareRows(kept, new Map(models.map((model) => [model.id, toModelRow(model)])), differs)
+}
+
+export async function saveModelChanges(tx: Transaction, changes: ModelChanges, now: Date): Promise<void> {
+  const { added, changed, removed } = changes
+  for (const batch of batchesOf(removed))
+    await tx.model.deleteMany({ where: { id: { in: batch.map(({ id }) => id) } } })
+  for (const batch of batchesOf(added)) {
+    await tx.model.createMany({ data: batch.map((model) => ({ ...model, createdAt: now })) })
   }
+  for (const { row, wanted } of changed) await tx.model.update({ where: { id: row.id }, data: wanted })
 }
 
 /** Whether a row lacks one of these values. JSON counts by its content. */
-export function differs<Row extends object>(row: Row, wanted: Partial<Row>): boolean {
+function differs<Row extends object>(row: Row, wanted: Partial<Row>): boolean {
   return (Object.keys(wanted) as (keyof Row)[]).some((key) => !isDeepStrictEqual(row[key], wanted[key]))
 }

@@ -58,9 +58,10 @@ export function byId(models: readonly SnapshotModel[]): SnapshotModel[] {
 }
 
 type Needs = {
+  /** Resolves with the same object as before when nothing has changed. */
   readonly load: () => Promise<DirectorySnapshot>
   readonly clock: Clock
-  /** Called with each snapshot that was loaded, before a team of it is found. */
+  /** Called with each new snapshot, before a team of it is found. */
   readonly onLoad: (snapshot: DirectorySnapshot) => void
   /** The age at which a snapshot is loaded again. */
   readonly maxAgeMs: number
@@ -83,7 +84,7 @@ export function snapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: Need
     loading ??= load()
       .then((snapshot) => {
         isFailing = false
-        onLoad(snapshot)
+        if (snapshot !== kept) onLoad(snapshot)
         return (kept = snapshot)
       })
       .catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
@@ -10,7 +11,8 @@ import type { Deployment } from './deployment.ts'
 import { makeEdge } from './edge.ts'
 import type { EdgeNeeds } from './edge.ts'
 import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
-import { makeStreamLimit } from './limits.ts'
+import { openStreamLeases } from './limits/stream-leases.ts'
+import { makeStreamLimit } from './limits/streams.ts'
 import { modelHandlers } from './models/routes.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
 import { workerHandlers } from './workers/routes.ts'
@@ -20,6 +22,8 @@ type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleT
 type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
   readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings>
   readonly deployment: Deployment
+  /** Counts streams for all processes. Null: each process counts its own. */
+  readonly redis: Redis | null
   /** Null: metrics are off. */
   readonly metrics: Registry | null
   /** How long a rewritten stream may be silent before it is kept alive. */
@@ -40,7 +44,17 @@ const KEEP_ALIVE_MS = 15_000
 
 /** Opens the gateway: its backends and the handlers of its operations. Nothing connects before a call needs it. */
 export function openGateway(needs: Needs): Gateway {
-  const { settings, contract, deployment, openRateLimit, metrics, keepAliveMs = KEEP_ALIVE_MS, clock, log } = needs
+  const {
+    settings,
+    contract,
+    deployment,
+    openRateLimit,
+    redis,
+    metrics,
+    keepAliveMs = KEEP_ALIVE_MS,
+    clock,
+    log,
+  } = needs
   const backends = openBackends({
     upstreams: settings.upstreams,
     worker: settings.engine,
@@ -51,7 +65,9 @@ export function openGateway(needs: Needs): Gateway {
     log,
   })
   deployment.watchDirectory(backends.apply)
-  const streamLimit = makeStreamLimit(settings.callLimits.streams)
+  const leases = redis && openStreamLeases(redis)
+  const { streams, accountStreams } = settings.callLimits
+  const streamLimit = makeStreamLimit({ perCaller: accountStreams, perAddress: streams, leases })
   const countCall = metrics && makeCallMetrics(metrics, streamLimit.open)
   const findTeam = ({ team }: Caller) => deployment.findTeam(team)
   const handlers = {
@@ -72,5 +88,11 @@ export function openGateway(needs: Needs): Gateway {
     }),
   }
   const edge = makeEdge({ settings, contract, identify: deployment.identify, openRateLimit })
-  return { routes: { ...edge, handlers }, close: backends.close }
+  return {
+    routes: { ...edge, handlers },
+    async close() {
+      await backends.close()
+      leases?.close()
+    },
+  }
 }

@@ -7,7 +7,7 @@ import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
 import { cors, GATEWAY_ACCESS } from '../http/cors.ts'
 import type { OpenRateLimit } from '../http/rate-limit.ts'
-import { limitRequests } from './limits.ts'
+import { limitAddresses, limitCallers } from './limits/requests.ts'
 
 export type EdgeNeeds = {
   readonly settings: Pick<Config, 'callLimits' | 'maxBodyBytes' | 'allowedOrigins'>
@@ -23,12 +23,13 @@ export type EdgeNeeds = {
  */
 export function makeEdge({ settings, contract, identify, openRateLimit }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
   const own = contractOf(contract, 'gateway')
-  const { requestsPerMinute } = settings.callLimits
+  const { requestsPerMinute, accountRequestsPerMinute } = settings.callLimits
+  const addresses = openRateLimit('calls', { points: requestsPerMinute, seconds: 60 })
+  const callers = openRateLimit('calls-of-caller', { points: accountRequestsPerMinute, seconds: 60 })
   return {
     contract: own,
-    ...(requestsPerMinute > 0 && {
-      limit: limitRequests(openRateLimit('calls', { points: requestsPerMinute, seconds: 60 })),
-    }),
+    ...(requestsPerMinute > 0 && { limit: limitAddresses(addresses) }),
+    ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
     schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null }),
     parseBody: callBody(settings.maxBodyBytes),
     nameAllMistakes: false,

@@ -25,6 +25,8 @@ export type RoleRoutes = {
   readonly nameAllMistakes: boolean
   /** Runs before the caller is known. Open operations such as `/healthz` skip it, so that they always answer. */
   readonly limit?: RequestHandler
+  /** Runs when the caller is known, before the body is read. */
+  readonly limitCaller?: RequestHandler
   /** Runs before the operation is known. */
   readonly before: readonly RequestHandler[]
 }

@@ -10,10 +10,13 @@ const COOKIES = {
   svc_session: { path: '/', sameSite: 'lax', hostPrefix: true },
   svc_access: { path: '/', sameSite: 'strict', hostPrefix: true },
   svc_refresh: { path: '/v1/auth', sameSite: 'strict', hostPrefix: false },
+  /** The code that a person came to approve, while they sign in by email. Lax, for the same reason as the first. */
+  svc_user_code: { path: '/sign-in', sameSite: 'lax', hostPrefix: false },
 } as const
 
 export type CookieName = keyof typeof COOKIES
-const NAMES: readonly CookieName[] = ['svc_session', 'svc_access', 'svc_refresh']
+const CREDENTIALS: readonly CookieName[] = ['svc_session', 'svc_access', 'svc_refresh']
+const NAMES: readonly CookieName[] = [...CREDENTIALS, 'svc_user_code']
 
 /**
  * Reads the cookies of this service from a `Cookie` header, by name without prefix. A cookie that occurs twice is
@@ -49,9 +52,14 @@ export function setCookie(
   res.cookie(sentName(name, secure), value.reveal(), { ...attributes(name, secure), maxAge: maxAgeSeconds * 1000 })
 }
 
-/** Clears every cookie of this service; browsers clear a cookie only for the path that it was set with. */
+/** Clears every cookie that signs a browser in. */
 export function clearCookies(res: CookieReply, secure: boolean): void {
-  for (const name of NAMES) res.clearCookie(sentName(name, secure), attributes(name, secure))
+  for (const name of CREDENTIALS) clearCookie(res, name, secure)
+}
+
+/** Clears a cookie. Browsers do that only for the path that it was set with. */
+export function clearCookie(res: CookieReply, name: CookieName, secure: boolean): void {
+  res.clearCookie(sentName(name, secure), attributes(name, secure))
 }
 
 export type CookieReply = Pick<Response, 'cookie' | 'clearCookie'>

@@ -1,6 +1,17 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 
 /** A new unique identifier: the prefix and 32 hexadecimal digits, for example `msg_` and a UUID without hyphens. */
 export function newIdentifier(prefix: string): string {
   return prefix + randomUUID().replaceAll('-', '')
+}
+
+/** New ids of rows, in ascending order: UUIDs of version 7 with a counter of 24 bits (RFC 9562, section 6.2). */
+export function newRowIds(count: number, now: Date): string[] {
+  const time = now.getTime().toString(16).padStart(12, '0')
+  const random = randomBytes(6 * count).toString('hex')
+  return Array.from({ length: count }, (_, at) => {
+    const counter = at.toString(16).padStart(6, '0')
+    const [high, low] = [counter.slice(0, 3), counter.slice(3)]
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${high}-8${low}-${random.slice(12 * at, 12 * (at + 1))}`
+  })
 }

@@ -32,7 +32,7 @@ declare const hashed: unique symbol
 export type SecretHash = string & { readonly [hashed]: true }
 
 /** Names the purpose of a random secret. Secret scanners and the log's redaction recognize secrets by this prefix. */
-export type SecretPrefix = 'svcd_' | 'svcm_' | 'svcs_'
+export type SecretPrefix = 'svcd_' | 'svci_' | 'svcm_' | 'svcs_'
 
 /** A new secret: the prefix and 256 random bits, base64url. */
 export function newSecret(prefix: SecretPrefix): Secret {

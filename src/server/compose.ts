@@ -1,7 +1,7 @@
 import type { Express } from 'express'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
-import { writeControlError } from '../control/write-error.ts'
+import { makeWriteControlError } from '../control/write-error.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import type { Deployment } from '../gateway/deployment.ts'
@@ -60,7 +60,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
     secure,
     isDatabaseUnavailable,
     // A gateway alone has neither the pages nor their stylesheet.
-    writeErrorPage: config.role === 'gateway' ? () => false : writeControlError,
+    writeErrorPage: config.role === 'gateway' ? () => false : makeWriteControlError({ hasEmail: config.mail !== null }),
     loginRoutes: { deviceStart: `${config.baseUrl}/v1/auth/device/start`, page: `${config.baseUrl}/device` },
   })
   return {

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { readDirectoryFile } from '../directory/rules.ts'
 import type { Directory } from '../directory/rules.ts'
 import { describeChanges, findRefusal } from '../directory/change-rules.ts'
 import type { DirectoryChanges } from '../directory/change-rules.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
 import type { Logger } from '../log.ts'
 import type { Service } from './compose.ts'
+import { readDirectoryText } from './directory-reader.ts'
 
 /**
  * The directory file cannot be read, has mistakes, or is refused because of what it would change. The message says why.
@@ -46,7 +46,7 @@ async function loadDirectoryFile(file: string, readSecret: ReadSecret | null): P
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new DirectoryFileError(file, [`It cannot be read: ${error instanceof Error ? error.message : 'unknown'}.`])
   })
-  const read = readDirectoryFile(text, readSecret)
+  const read = await readDirectoryText(text, readSecret)
   if ('mistakes' in read) throw new DirectoryFileError(file, read.mistakes)
   return read.directory
 }

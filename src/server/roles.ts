@@ -111,6 +111,14 @@ function openConfiguredGateway(
   { contract, redis, metrics, deployment }: Given & { readonly deployment: Deployment },
 ): Gateway | null {
   if (config.role === 'control-plane') return null
-  const openRateLimit = rateLimits(redis)
-  return openGateway({ settings: config, contract, deployment, openRateLimit, metrics, clock, log })
+  return openGateway({
+    settings: config,
+    contract,
+    deployment,
+    openRateLimit: rateLimits(redis),
+    redis,
+    metrics,
+    clock,
+    log,
+  })
 }

@@ -68,7 +68,7 @@ describe('without its database', () => {
 
 function pathOf({ id, path }: Route): string {
   const filled = path.replace('{team}', '%40acme%2Fcore').replaceAll(/\{\w+\}/g, '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f')
-  return id === 'showMagicLink' ? `${filled}?token=svcm_some` : filled
+  return id === 'showMagicLink' || id === 'showSignInLink' ? `${filled}?token=svcm_some` : filled
 }
 
 /** The OAuth operations have the code of their standard. */

@@ -150,6 +150,8 @@ function settings(port: number, upstreamPort: number, folder: string): Record<st
     SVC_VENDORA_UPSTREAM_URL: `http://127.0.0.1:${upstreamPort}`,
     SVC_LIMIT_REQUESTS_PER_MINUTE: '10000000',
     SVC_LIMIT_STREAMS: '100000',
+    SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '10000000',
+    SVC_LIMIT_ACCOUNT_STREAMS: '100000',
   }
 }
 

@@ -61,7 +61,7 @@ async function logIn(deviceId: string): Promise<Tokens> {
 const refresh = ({ refreshToken }: Tokens) => post<Tokens>('/v1/auth/token/refresh', { account: ADA, refreshToken })
 
 describe('a backup of an embedded database, by the commands of docs/operating.md', () => {
-  it('brings back who was signed in when it was made, and nobody else', async () => {
+  it('brings back the sessions of the time when it was made, and no later ones', async () => {
     running = await start()
     const before = await logIn('before-the-backup')
     await running.stop()

@@ -85,6 +85,8 @@ describe('a page of another origin', () => {
       ['/v1/auth/logout', {}],
       ['/v1/auth/logout-everywhere', {}],
       ['/v1/auth/token/refresh', {}],
+      ['/sign-in', { email: ADA }],
+      ['/sign-in/email', { token: 'svci_x' }],
     ]
     for (const [path, fields] of forms) {
       await page.goto(evil.origin)

@@ -67,7 +67,7 @@ describe('the events of a call', () => {
         model: 'vendora/large',
         servedBy: 'vendora',
       },
-      result: { outcome: 'whole', status: 200, usage: read },
+      result: { attempts: [{ backend: 'vendora', result: '200' }], outcome: 'whole', status: 200, usage: read },
     })
   })
 
@@ -184,7 +184,14 @@ describe('call events in the database', () => {
     })
     expect(rows.map(({ kind }) => kind)).toEqual(['started', 'finished'])
     expect(rows[0]).toMatchObject({ model: 'vendora/large', servedBy: 'vendora', outcome: null, durationMs: null })
-    expect(rows[1]).toMatchObject({ outcome: 'whole', status: 200, durationMs: 0, firstByteMs: 0, ...read })
+    expect(rows[1]).toMatchObject({
+      attempts: 'vendora=200',
+      outcome: 'whole',
+      status: 200,
+      durationMs: 0,
+      firstByteMs: 0,
+      ...read,
+    })
     expect(new Set(rows.map(({ requestId }) => requestId)).size).toBe(1)
 
     await (await service.fetch('/v1/chat/completions', json(chat, headers))).text()

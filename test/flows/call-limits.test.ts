@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
-import { makeStreamLimit } from '../../src/gateway/limits.ts'
-import { ApiError } from '../../src/http/errors.ts'
 import { atOnce, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -13,6 +11,17 @@ const operations = routesOf(contractOf(readContract(), 'gateway')).filter(({ ope
   const { security = [] } = operation as { security?: readonly object[] }
   return security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
 })
+
+const PEOPLE = `
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        models: [vendora/large]
+        members: [{ email: ada@example.com }, { email: bob@example.com }]
+models:
+  - { id: vendora/large, displayName: Large, owner: vendora }
+`
 
 const exampleOf = (content: Record<string, unknown> | undefined) =>
   (content?.['application/json'] as { example?: object } | undefined)?.example ?? {}
@@ -53,6 +62,48 @@ describe('the request limit of one address', () => {
   })
 })
 
+describe('the request limit of one account', () => {
+  let service: TestService
+  let callers: { ada: Record<string, string>; bob: Record<string, string> }
+
+  beforeAll(async () => {
+    service = await startService({
+      directory: PEOPLE,
+      env: { SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '2', SVC_LIMIT_REQUESTS_PER_MINUTE: '5' },
+    })
+    const bearer = async (email: string) => ({ authorization: `Bearer ${(await service.signIn(email)).accessToken}` })
+    callers = { ada: await bearer('ada@example.com'), bob: await bearer('bob@example.com') }
+    for (const _ of [1, 2]) expect((await service.fetch('/v1/models', { headers: callers.ada })).status).toBe(200)
+  })
+  afterAll(() => service[Symbol.asyncDispose]())
+
+  it.each(['/v1/chat/completions', '/v1/responses', '/codex/v1/responses', '/vendorb/v1/messages'])(
+    'answers beyond the limit in a form that clients of every dialect read, with Retry-After: %s',
+    async (path) => {
+      const response = await service.fetch(path, json({ model: 'vendora/large' }, callers.ada))
+      expect(response.status).toBe(429)
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+      expect(await response.json()).toMatchObject({
+        type: 'error',
+        error: { type: 'rate_limit_error', code: 'rate_limited', message: expect.stringMatching(/^Your account/) },
+      })
+    },
+  )
+
+  it('leaves the limit of the address to others there, however often the account is refused', async () => {
+    const refused = await atOnce(10, async () => outcomeOf(await service.fetch('/v1/models', { headers: callers.ada })))
+    // Some of them find the limit of the address taken for a moment.
+    expect(tally(refused)).toEqual({ '429 rate_limited': 10 })
+    const passed = await atOnce(2, async () => outcomeOf(await service.fetch('/v1/models', { headers: callers.bob })))
+    expect(tally(passed)).toEqual({ 200: 2 })
+  })
+
+  it('does not count requests without a valid credential for any account', async () => {
+    expect(await outcomeOf(await service.fetch('/v1/models'))).toBe('401 unauthorized')
+    expect(await outcomeOf(await service.fetch('/v1/models'))).toBe('429 rate_limited')
+  })
+})
+
 describe('the limits', () => {
   it('count by the address that a trusted proxy names', async () => {
     await using service = await startService({
@@ -69,7 +120,8 @@ describe('the limits', () => {
   })
 
   it('are off when they are 0', async () => {
-    await using service = await startService({ env: { SVC_LIMIT_REQUESTS_PER_MINUTE: '0', SVC_LIMIT_STREAMS: '0' } })
+    const off = { SVC_LIMIT_REQUESTS_PER_MINUTE: '0', SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '0' }
+    await using service = await startService({ env: off })
     const outcomes = await atOnce(30, async () => outcomeOf(await service.fetch('/v1/models')))
     expect(tally(outcomes)).toEqual({ '401 unauthorized': 30 })
   })
@@ -91,21 +143,25 @@ describe('the limits', () => {
   })
 })
 
-describe('the stream limit of one address', () => {
+describe('the stream limits of one account and of one address', () => {
   let upstream: TestUpstream
   let service: TestService
   let headers: Record<string, string>
+  let others: Record<string, string>
 
   beforeAll(async () => {
     upstream = await startUpstream()
     service = await startService({
+      directory: PEOPLE,
       env: {
-        SVC_LIMIT_STREAMS: '2',
+        SVC_LIMIT_ACCOUNT_STREAMS: '2',
+        SVC_LIMIT_STREAMS: '3',
         SVC_VENDORA_UPSTREAM_URL: upstream.url.href,
         SVC_UPSTREAM_IDLE_TIMEOUT_SECONDS: '1',
       },
     })
     headers = { authorization: `Bearer ${(await service.signIn('ada@example.com')).accessToken}` }
+    others = { authorization: `Bearer ${(await service.signIn('bob@example.com')).accessToken}` }
   })
   afterAll(async () => {
     await service[Symbol.asyncDispose]()
@@ -131,17 +187,34 @@ describe('the stream limit of one address', () => {
       .toEqual({ 200: 2 })
   }
 
-  it('refuses streams beyond it, but no calls that do not stream', async () => {
+  it('refuse streams beyond the limit of the account, but no calls that do not stream', async () => {
     upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }))
     const leaving = new AbortController()
     const opened = await atOnce(2, () => open({}, { signal: leaving.signal }))
     expect(opened.map(({ status }) => status)).toEqual([200, 200])
 
     const refused = await open()
-    expect(await outcomeOf(refused)).toBe('429 rate_limited')
+    expect(refused.status).toBe(429)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(await refused.json()).toMatchObject({
+      error: { message: expect.stringContaining('2 streams of your account') },
+    })
     upstream.restart(answersJson({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices: [] }))
     expect((await open({ stream: false })).status).toBe(200)
+    leaving.abort()
+    await expectTwoFree()
+  })
+
+  it('let another account at the same address open streams, up to the limit of the address', async () => {
+    upstream.restart(streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }))
+    const leaving = new AbortController()
+    const { signal } = leaving
+    expect((await atOnce(2, () => open({}, { signal }))).map(({ status }) => status)).toEqual([200, 200])
+    const asAnother = () => service.fetch('/v1/chat/completions', { ...json(body, others), signal })
+    expect((await asAnother()).status).toBe(200)
+    const refused = await asAnother()
+    expect(refused.status).toBe(429)
+    expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining('3 streams from your') } })
     leaving.abort()
     await expectTwoFree()
   })
@@ -152,19 +225,19 @@ describe('the stream limit of one address', () => {
     ['an error of the upstream', answersJson({ error: { message: 'no' } }, { status: 500 }), 500],
     ['silence', neverAnswers, 504],
     ['silence in the middle', streams(['data: {"choices":[]}\n\n'], { end: 'stalls' }), 200],
-  ] as const)('counts a stream no longer after %s', async (_, script, status) => {
+  ] as const)('count a stream no longer after %s', async (_, script, status) => {
     upstream.restart(script)
     const both = await atOnce(2, () => ended(open()))
     expect(both.map((response) => response.status)).toEqual([status, status])
     await expectTwoFree()
   })
 
-  it('does not count refused calls', async () => {
+  it('do not count refused calls', async () => {
     for (const _ of [1, 2, 3]) expect(await outcomeOf(await open({ model: 'svc/none' }))).toBe('403 model_not_allowed')
     await expectTwoFree()
   })
 
-  it('counts a stream no longer when its caller has left before an answer', async () => {
+  it('count a stream no longer when its caller has left before an answer', async () => {
     upstream.restart(neverAnswers)
     const leaving = new AbortController()
     const opened = atOnce(2, () => open({}, { signal: leaving.signal }).catch(() => null))
@@ -172,18 +245,5 @@ describe('the stream limit of one address', () => {
     leaving.abort()
     await opened
     await expectTwoFree()
-  })
-})
-
-describe('the stream limit', () => {
-  it('counts each network for itself, and frees a slot when its stream has ended', () => {
-    const limit = makeStreamLimit(1)
-    const first = limit.take('203.0.113.1')
-    expect(limit.take('203.0.113.1')).toMatchObject({ code: 'rate_limited', retryAfterSeconds: 5 })
-    const second = limit.take('203.0.113.2')
-    expect(limit.open()).toBe(2)
-    for (const slot of [first, second]) if (!(slot instanceof ApiError)) slot.free()
-    expect(limit.open()).toBe(0)
-    expect(limit.take('203.0.113.1')).not.toBeInstanceOf(ApiError)
   })
 })

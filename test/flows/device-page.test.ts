@@ -54,8 +54,8 @@ describe('GET /device in a browser', () => {
     const page = await response.text()
     expect(page).toContain('Sign in to see your devices')
     expect(page).toContain('userCode=BCDF-GHJK')
-    expect(page).toContain('<code>svc login</code>')
-    expect(page).toContain('come back to this page')
+    expect(page).toContain('<input type="hidden" name="userCode" value="BCDF-GHJK" />')
+    expect(page).toContain('Email me a sign-in link')
   })
 
   it('shows an error page for an invalid query', async () => {
@@ -235,7 +235,7 @@ describe('the forms for passkeys', () => {
     const passkeyId = await addPasskey(own, { cookie }, newAuthenticator())
     own.clock.advance({ seconds: 901 })
     const response = await own.fetch('/device', form({ action: 'delete-passkey', passkeyId }, { cookie }))
-    expect(await noticeOf(response)).toMatch(/^403 This needs a fresh sign-in/)
+    expect(await noticeOf(response)).toMatch(/^403 This needs a sign-in that is at most 15 minutes old/)
   })
 })
 

@@ -253,6 +253,30 @@ describe('a member whom an admin invited', () => {
   })
 })
 
+it('counts what it changes', async () => {
+  await using database = await freshDatabase()
+  const store = directoryStore(database.prisma)
+  await store.applyDirectory(directory(), MONDAY)
+  const other = '\n      - { name: labs, members: [{ email: eve@example.com }] }'
+  const core = withoutBob.replace('role: admin', 'role: member').replace(', vendora/large', '')
+  const changes = await store.applyDirectory(directory({ core, other, models: MODELS.replace('qwen', 'q') }), TUESDAY)
+  expect(changes).toMatchObject({
+    ...{ members: 2, invited: 1, roles: 1, withdrawn: 1 },
+    teams: { added: 1, changed: 1, removed: 0 },
+    models: { added: 0, changed: 1, removed: 0 },
+    backends: { added: 0, changed: 0, removed: 0 },
+  })
+})
+
+it('invites people of two teams with the oldest invitation in the first team of the file', async () => {
+  await using database = await freshDatabase()
+  const other = '\n      - { name: labs, members: [{ email: ada@example.com }] }'
+  await directoryStore(database.prisma).applyDirectory(directory({ other }), MONDAY)
+  const rows = await database.prisma.invitation.findMany({ orderBy: { id: 'asc' }, include: { team: true } })
+  expect(rows.map(({ team }) => team.name)).toEqual(['core', 'core', 'labs'])
+  expect(await database.prisma.account.count()).toBe(2)
+})
+
 it('changes nothing when applying a directory fails in the middle', async () => {
   await using database = await freshDatabase()
   const store = directoryStore(database.prisma)
@@ -318,7 +342,30 @@ describe('a directory file on a running deployment', () => {
   })
 })
 
+describe('two processes that apply a file at once', () => {
+  it('write each change once', async () => {
+    await using database = await freshDatabase()
+    const stores = [directoryStore(database.prisma), directoryStore(database.prisma)]
+    const changes = await Promise.all(stores.map((store) => store.applyDirectory(directory(), MONDAY)))
+    expect(changes.map(({ invited }) => invited).toSorted()).toEqual([0, 2])
+    expect(await auditKinds(database)).toEqual(['team.created', 'invitation.created', 'invitation.created'])
+  })
+})
+
 describe('the snapshot', () => {
+  it('is the same object until the directory changes', async () => {
+    await using database = await freshDatabase()
+    const [writer, reader] = [directoryStore(database.prisma), directoryStore(database.prisma)]
+    await writer.applyDirectory(directory(), MONDAY)
+    const first = await reader.loadSnapshot()
+    await writer.applyDirectory(directory(), TUESDAY)
+    expect(await reader.loadSnapshot()).toBe(first)
+
+    await writer.applyDirectory(directory({ core: CORE.replace(', vendora/large', '') }), TUESDAY)
+    const second = await reader.loadSnapshot()
+    expect(second.teams.get('@acme/core')?.models.map(({ id }) => id)).toEqual(['svc/fast'])
+  })
+
   it('is the same from the database as from the file', async () => {
     await using database = await freshDatabase()
     const store = directoryStore(database.prisma)

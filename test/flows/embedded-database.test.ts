@@ -19,11 +19,11 @@ function newFolder(): string {
   return folder
 }
 
-/** The folder in which a new database is prepared, beside its final place. */
-const unfinishedOf = (directory: string) => join(directory, 'data.new')
+/** The file that exists while a new database is being created. */
+const unfinishedOf = (directory: string) => join(directory, 'data.unfinished')
 
 /**
- * A database whose first start was killed while it was prepared, and that a second start made and closed. Made once: it
+ * A database whose first start was killed while it was created, and that a second start made and closed. Made once: it
  * takes seconds.
  */
 let made: ReturnType<typeof makeDatabase> | undefined
@@ -33,7 +33,12 @@ async function makeDatabase() {
   const directory = join(newFolder(), 'a', 'b')
   const first = startOwner(directory)
   const options = { intervalMs: 2, timeoutMs: 60_000 }
-  await waitForValue('the unfinished folder', () => existsSync(unfinishedOf(directory)), true, options)
+  await waitForValue(
+    'the first files of the database',
+    () => existsSync(join(directory, 'data', 'base')),
+    true,
+    options,
+  )
   await first.kill()
   const left = { unfinished: existsSync(unfinishedOf(directory)), printed: first.printed }
   const database = await openDatabase({ kind: 'embedded', directory })
@@ -147,7 +152,7 @@ describe('the embedded database', { timeout: 180_000 }, () => {
     }
   })
 
-  it('is created again when the first start was killed while it was prepared', async () => {
+  it('is created again when the first start was killed while it was created', async () => {
     const { directory, left, rows } = await madeDatabase()
     expect(left).toEqual({ unfinished: true, printed: [] })
     expect(existsSync(unfinishedOf(directory))).toBe(false)

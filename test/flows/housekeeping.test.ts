@@ -3,6 +3,7 @@ import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { makeHousekeepingStore } from '../../src/control/housekeeping/store.ts'
 import { startSignIn } from '../support/passkeys.ts'
 import { signInBrowser } from '../support/people.ts'
+import { requestSignInLink } from '../support/sign-in-links.ts'
 import { freshDatabase } from '../support/database.ts'
 import { startService } from '../support/service.ts'
 
@@ -16,26 +17,28 @@ describe('housekeeping', () => {
       logins: await prisma.deviceLogin.count(),
       devices: await prisma.deviceSession.count(),
       browsers: await prisma.browserSession.count(),
+      signInLinks: await prisma.signInLink.count(),
     })
     const audited = () => prisma.auditEvent.count()
 
     await service.signIn('ada@example.com')
     await signInBrowser(service, 'ada@example.com')
     await startSignIn(service)
+    await requestSignInLink(service, 'ada@example.com')
     const before = await audited()
     expect(await sweep(service.clock.now())).toEqual({ rows: 0, failures: [] })
 
     service.clock.advance({ seconds: 300 })
     await sweep(service.clock.now())
-    expect(await rows()).toEqual({ challenges: 0, logins: 2, devices: 1, browsers: 2 })
+    expect(await rows()).toEqual({ challenges: 0, logins: 2, devices: 1, browsers: 2, signInLinks: 1 })
 
     service.clock.advance({ days: 9 })
     await sweep(service.clock.now())
-    expect(await rows()).toEqual({ challenges: 0, logins: 1, devices: 1, browsers: 0 })
+    expect(await rows()).toEqual({ challenges: 0, logins: 1, devices: 1, browsers: 0, signInLinks: 0 })
 
     service.clock.advance({ days: 120 })
     await sweep(service.clock.now())
-    expect(await rows()).toEqual({ challenges: 0, logins: 0, devices: 0, browsers: 0 })
+    expect(await rows()).toEqual({ challenges: 0, logins: 0, devices: 0, browsers: 0, signInLinks: 0 })
     expect(await audited()).toBe(before)
   })
 

@@ -10,7 +10,14 @@ import { freshDatabase } from '../support/database.ts'
 
 const ISSUER = 'http://localhost:8787'
 const ACCESS_TOKEN_SECONDS = 900
-const CLAIMS = { accountId: 'a', sessionId: 's', organization: 'acme', team: '@acme/core', role: 'member' } as const
+const CLAIMS = {
+  accountId: 'a',
+  clientId: 'svc',
+  sessionId: 's',
+  organization: 'acme',
+  team: '@acme/core',
+  role: 'member',
+} as const
 
 /** The keyrings of two processes that share a database and a clock. */
 async function openTwoKeyrings() {

@@ -60,7 +60,7 @@ describe('an engine that speaks a dialect itself', () => {
       dialect === 'messages' ? { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] } : { input: 'hi' }
     const call = (more: object = {}) => gateway.post(path, { model: 'svc/fast', ...body, ...more })
     expect((await call()).status).toBe(200)
-    await expect.poll(() => dialectsFound(gateway)).toContainEqual(expect.objectContaining({ style: dialect }))
+    await expect.poll(() => dialectsFound(gateway)).toContainEqual(expect.objectContaining({ dialect }))
     return { native, gateway, call }
   }
 
@@ -193,5 +193,5 @@ describe('an engine that speaks a dialect itself', () => {
 })
 
 function dialectsFound(gateway: TestGateway): object[] {
-  return gateway.log.filter(({ event }) => event === 'worker.style_found').map(({ fields }) => fields)
+  return gateway.log.filter(({ event }) => event === 'worker.dialect_found').map(({ fields }) => fields)
 }

@@ -78,8 +78,8 @@ describe('the management socket', () => {
 
   it('applies the directory file again and says what has changed', async () => {
     await writeFile(file, directory('ada', 'eve', 'max'))
-    expect(await askService(socket, 'reload')).toContain('2 members were invited, 1 were withdrawn')
-    expect(await askService(socket, 'reload')).toContain('no member was invited or withdrawn')
+    expect(await askService(socket, 'reload')).toContain('members: 2 invited, 1 withdrawn')
+    expect(await askService(socket, 'reload')).toContain('nothing has changed')
   })
 
   it('says why the file was refused, and logs it', async () => {
@@ -93,7 +93,7 @@ describe('the management socket', () => {
     await askService(socket, 'reload')
     await writeFile(file, directory('a'))
     await expect(askService(socket, 'reload')).rejects.toThrow('It would withdraw 5 of 6 members')
-    expect(await askService(socket, 'reload', { force: '1' })).toContain('5 were withdrawn')
+    expect(await askService(socket, 'reload', { force: '1' })).toContain('5 withdrawn')
   })
 
   it('knows no other action', async () => {

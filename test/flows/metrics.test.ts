@@ -53,7 +53,7 @@ describe('the metrics', () => {
 
   it('count calls by outcome, and their tokens', async () => {
     await (await call()).text()
-    const calls = 'svc_calls_total{served_by="vendora",style="chat",outcome="whole",status="200"}'
+    const calls = 'svc_calls_total{served_by="vendora",dialect="chat",outcome="whole",status="200"}'
     await waitForValue('the count of calls', () => valueOf(calls), 1)
     expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="input"}')).toBe(12)
     expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="output"}')).toBe(3)

@@ -46,10 +46,21 @@ async function redeem(service: TestService, server: oauth.AuthorizationServer, d
   return oauth.processDeviceCodeResponse(server, CLIENT, response)
 }
 
+/** The claims of an access token, validated as RFC 9068 asks a resource server to do it. */
+function validate(service: TestService, server: oauth.AuthorizationServer, accessToken: string) {
+  const request = new Request('https://gateway.example', { headers: { authorization: `Bearer ${accessToken}` } })
+  // The library tells the time by the real clock, the service by the test's.
+  const options = {
+    ...clientOptions(service),
+    [oauth.clockSkew]: service.clock.now().getTime() / 1000 - Date.now() / 1000,
+  }
+  return oauth.validateJwtAccessToken(server, request, 'svc-gateway', options)
+}
+
 const token = (service: TestService, fields: Record<string, string>) => service.fetch('/oauth/token', form(fields))
 
 describe('a standard OAuth client', () => {
-  it('signs in as the person who enters the code, calls the gateway and refreshes', async () => {
+  it('signs in as the person who enters the code, calls, validates its token, refreshes and revokes', async () => {
     await using service = await startService({ directory: DIRECTORY })
     const { server, login } = await authorize(service)
     expect(login).toMatchObject({
@@ -72,6 +83,12 @@ describe('a standard OAuth client', () => {
     expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 900 })
     const status = await service.clientOf(tokens.access_token).GET('/device')
     expect(status.data?.user.email).toBe('grace@example.com')
+    expect(await validate(service, server, tokens.access_token)).toMatchObject({
+      iss: BASE_URL,
+      aud: 'svc-gateway',
+      client_id: 'My CLI',
+      team: '@acme/core',
+    })
 
     const refreshed = await oauth.refreshTokenGrantRequest(
       server,
@@ -82,6 +99,7 @@ describe('a standard OAuth client', () => {
     )
     const next = await oauth.processRefreshTokenResponse(server, CLIENT, refreshed)
     expect(next.refresh_token).not.toBe(tokens.refresh_token)
+    expect(await validate(service, server, next.access_token)).toMatchObject({ client_id: 'My CLI' })
     expect((await service.clientOf(next.access_token).GET('/v1/models')).response.status).toBe(200)
     await expect(redeem(service, server, login.device_code)).rejects.toMatchObject({ error: 'invalid_grant' })
 
@@ -156,6 +174,42 @@ describe('a standard OAuth client', () => {
     const tokens = await redeem(service, server, login.device_code)
     const winner = pages[0]?.status === 200 ? 'ada@example.com' : 'grace@example.com'
     expect((await service.clientOf(tokens.access_token).GET('/device')).data?.user.email).toBe(winner)
+  })
+})
+
+describe('a client_id', () => {
+  it('binds the device code and the refresh tokens of a login', async () => {
+    await using service = await startService({ directory: DIRECTORY })
+    const { login } = await authorize(service, { login_hint: 'ada@example.com' })
+    await service.approveByMail('ada@example.com')
+    const redeemAs = (fields: Record<string, string>) =>
+      token(service, { grant_type: DEVICE_GRANT, device_code: login.device_code, ...fields })
+    expect(await outcomeOf(await redeemAs({ client_id: 'other' }))).toBe('400 invalid_grant')
+    const redeemed = await expectOk('The redemption', redeemAs({ client_id: 'My CLI' }))
+    const { refresh_token } = (await redeemed.json()) as { refresh_token: string }
+
+    const refreshAs = (fields: Record<string, string>, refreshToken = refresh_token) =>
+      token(service, { grant_type: 'refresh_token', refresh_token: refreshToken, ...fields })
+    expect(await outcomeOf(await refreshAs({ client_id: 'other' }))).toBe('401 invalid_grant')
+    // The refusal has not used the token up.
+    const next = (await (
+      await expectOk('The refresh', refreshAs({ client_id: 'My CLI' }))
+    ).json()) as typeof redeemed & { refresh_token: string }
+    expect((await refreshAs({}, next.refresh_token)).status).toBe(200)
+  })
+
+  it.each([
+    ['of the login over OAuth', 'My CLI'],
+    ['svc where it named none', 'svc'],
+  ])('of an access token is that %s', async (_name, clientId) => {
+    await using service = await startService({ directory: DIRECTORY })
+    const fields = { login_hint: 'ada@example.com', ...(clientId !== 'svc' && { client_id: clientId }) }
+    const started = await service.fetch('/oauth/device_authorization', form(fields))
+    const { device_code } = (await started.json()) as { device_code: string }
+    await service.approveByMail('ada@example.com')
+    const redeemed = await token(service, { grant_type: DEVICE_GRANT, device_code })
+    const { access_token } = (await redeemed.json()) as { access_token: string }
+    expect(await validate(service, await discover(service), access_token)).toMatchObject({ client_id: clientId })
   })
 })
 

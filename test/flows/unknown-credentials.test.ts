@@ -44,6 +44,16 @@ const UNKNOWN: readonly (readonly [string, string, Send])[] = [
     (headers) => service.fetch('/v1/auth/magic/consume', json({ token: random('svcm_') }, headers)),
   ],
   [
+    'sign-in links that are opened',
+    '401 unauthorized',
+    (headers) => service.fetch(`/sign-in/email?token=${random('svci_')}`, { headers }),
+  ],
+  [
+    'sign-in links that are used',
+    '401 unauthorized',
+    (headers) => service.fetch('/sign-in/email', { ...form({ token: random('svci_') }, headers), headers }),
+  ],
+  [
     'device codes',
     '401 unauthorized',
     (headers) => service.fetch('/v1/auth/device/poll', json({ deviceCode: random('svcd_') }, headers)),

@@ -25,7 +25,7 @@ beforeAll(async () => {
   ours = await generateKeyPair('EdDSA', { extractable: true })
   theirs = await generateKeyPair('EdDSA', { extractable: true })
   const key = { kid: 'k1', privateKey: ours.privateKey }
-  good = (await signAccessToken(CLAIMS, ISSUER, key, NOW, later(900))).reveal()
+  good = (await signAccessToken({ ...CLAIMS, clientId: 'my-cli' }, ISSUER, key, NOW, later(900))).reveal()
 })
 
 const findKey = (kid: string) => (kid === 'k1' ? ours.publicKey : undefined)

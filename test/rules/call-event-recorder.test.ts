@@ -124,6 +124,6 @@ function eventOf(requestId: string): CallEvent {
     kind: 'finished',
     at: new Date('2026-11-21T10:00:00Z'),
     call: { requestId, caller, sessionId: null, dialect: 'chat', model: 'svc/fast', servedBy: 'vendora' },
-    result: { outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, usage: NO_USAGE },
+    result: { attempts: [], outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, usage: NO_USAGE },
   }
 }

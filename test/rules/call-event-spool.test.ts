@@ -55,7 +55,14 @@ function eventOf(requestId: string): CallEvent {
     authenticatedAt: null,
   } as const
   const call = { requestId, caller, sessionId: null, dialect: 'chat', model: 'm', servedBy: 'vendora' } as const
-  const result = { outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, usage: NO_USAGE } as const
+  const result = {
+    attempts: [],
+    outcome: 'whole',
+    status: 200,
+    firstByteMs: 1,
+    durationMs: 2,
+    usage: NO_USAGE,
+  } as const
   return { kind: 'finished', at: AT, call, result }
 }
 

@@ -53,9 +53,17 @@ describe('readConfig', () => {
     [
       'model calls are limited, and metrics are off',
       {},
-      { callLimits: { requestsPerMinute: 600, streams: 64 }, metricsPort: null },
+      {
+        callLimits: {
+          requestsPerMinute: 6000,
+          streams: 640,
+          accountRequestsPerMinute: 600,
+          accountStreams: 64,
+        },
+        metricsPort: null,
+      },
     ],
-    ['a limit of 0 is off', { SVC_LIMIT_STREAMS: '0' }, { callLimits: { requestsPerMinute: 600, streams: 0 } }],
+    ['a limit of 0 is off', { SVC_LIMIT_ACCOUNT_STREAMS: '0' }, { callLimits: { streams: 640, accountStreams: 0 } }],
     [
       'the base URL has no slashes at its end',
       { SVC_BASE_URL: 'https://a.example/x//' },

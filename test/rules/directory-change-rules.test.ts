@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { findRefusal } from '../../src/directory/change-rules.ts'
+import { describeChanges, findRefusal } from '../../src/directory/change-rules.ts'
 import type { DirectoryChanges } from '../../src/directory/change-rules.ts'
 
-const CHANGES: DirectoryChanges = { members: 20, invited: 0, withdrawn: 0, revision: null, lastRevision: null }
+const NONE = { added: 0, changed: 0, removed: 0 }
+const CHANGES: DirectoryChanges = {
+  ...{ members: 20, invited: 0, roles: 0, withdrawn: 0 },
+  ...{ teams: NONE, models: NONE, backends: NONE },
+  ...{ revision: null, lastRevision: null },
+}
 
 describe('findRefusal', () => {
   it.each<[string, Partial<DirectoryChanges>, boolean]>([
@@ -22,5 +27,13 @@ describe('findRefusal', () => {
 
   it('says how many members would be withdrawn and what to do', () => {
     expect(findRefusal({ ...CHANGES, withdrawn: 12 })).toMatch(/withdraw 12 of 20 members.*"revision".*--force/)
+  })
+})
+
+describe('describeChanges', () => {
+  it('names what has changed, and nothing else', () => {
+    const changes = { ...CHANGES, invited: 2, withdrawn: 1, models: { ...NONE, changed: 3 } }
+    expect(describeChanges(changes)).toBe('members: 2 invited, 1 withdrawn; models: 3 changed')
+    expect(describeChanges(CHANGES)).toBe('nothing has changed')
   })
 })

@@ -87,7 +87,7 @@ describe('a file without mistakes', () => {
     })
   })
 
-  it('may have nobody in it, if it says so', () => {
+  it('may be without members when it says so', () => {
     expect(readDirectoryFile('organizations: []')).toEqual({
       directory: { organizations: [], models: [], backends: [] },
     })

@@ -22,7 +22,13 @@ async function open(answers: readonly (() => Promise<Caller | null>)[]) {
   const issuer = 'https://svc.example.com'
   const now = new Date()
   const expiresAt = new Date(now.getTime() + 900_000)
-  const token = await signAccessToken(CALLER, issuer, { kid: 'a', privateKey }, now, expiresAt)
+  const token = await signAccessToken(
+    { ...CALLER, clientId: 'my-cli' },
+    issuer,
+    { kid: 'a', privateKey },
+    now,
+    expiresAt,
+  )
   const queries = { count: 0 }
   const live = liveSessions({
     issuer,

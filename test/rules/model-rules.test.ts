@@ -8,6 +8,7 @@ import {
   toMessagesModelList,
   toModelList,
 } from '../../src/gateway/models/rules.ts'
+import type { ServeEntry } from '../../src/directory/backends.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
 
@@ -62,6 +63,8 @@ describe('the lists of models', () => {
           type: 'model',
           display_name: 'Svc/fast',
           created_at: '2026-11-21T10:00:00.900Z',
+          max_input_tokens: null,
+          max_tokens: null,
           created: 1795255200,
           owned_by: 'svc',
           metadata: {
@@ -80,8 +83,23 @@ describe('the lists of models', () => {
     })
   })
 
+  it("have vendor B's token limits where the directory has them", () => {
+    const limited = model('svc/large', { contextWindow: 200_000, caps: { maxOutput: 64_000 } })
+    const entry = { name: 'svc/large', model: limited }
+    const limits = { max_input_tokens: 200_000, max_tokens: 64_000 }
+    expect(toMessagesModelList([entry]).data).toMatchObject([limits])
+    expect(toModelList([entry]).data).toMatchObject([limits])
+  })
+
   it("have vendor B's shape", () => {
-    const rest = { type: 'model', created_at: '2026-11-21T10:00:00.900Z', aliases: [], alias_of: null }
+    const rest = {
+      type: 'model',
+      created_at: '2026-11-21T10:00:00.900Z',
+      max_input_tokens: null,
+      max_tokens: null,
+      aliases: [],
+      alias_of: null,
+    }
     expect(toMessagesModelList(visible)).toEqual({
       data: [
         { id: 'svc/fast', display_name: 'Svc/fast', ...rest },
@@ -145,6 +163,52 @@ describe('the lists of models', () => {
     expect(models[0]?.base_instructions.length).toBeGreaterThan(500)
   })
 })
+
+describe('what Codex reads of a model', () => {
+  const read = (given: Partial<SnapshotModel>) =>
+    toCodexModelList([{ name: 'svc/one', model: model('svc/one', given) }]).models[0]
+
+  it('has the context window and the reasoning levels that the directory gives', () => {
+    expect(read({ contextWindow: 200_000, caps: { efforts: ['low', 'medium', 'high'] } })).toMatchObject({
+      context_window: 200_000,
+      default_reasoning_level: 'medium',
+      supported_reasoning_levels: [{ effort: 'low' }, { effort: 'medium' }, { effort: 'high' }],
+      supports_reasoning_summaries: true,
+    })
+  })
+
+  it('leaves out what the directory does not give', () => {
+    const entry = read({})
+    expect(entry).not.toHaveProperty('context_window')
+    expect(entry).not.toHaveProperty('default_reasoning_level')
+    expect(entry).toMatchObject({ supported_reasoning_levels: [], supports_reasoning_summaries: false })
+  })
+
+  it('leaves out the effort `max`, at which older versions discard the whole list', () => {
+    expect(read({ caps: { efforts: ['high', 'max'] } })).toMatchObject({
+      default_reasoning_level: 'high',
+      supported_reasoning_levels: [{ effort: 'high' }],
+    })
+  })
+
+  it.each<[string, Partial<SnapshotModel>, 'freeform' | null]>([
+    ['of a vendor', {}, 'freeform'],
+    ['of the local worker', { backendModel: 'qwen3:8b' }, null],
+    ['of listed backends', { backendModel: 'x', serve: [serveEntry('vendorb')] }, 'freeform'],
+    ['of listed backends with the worker', { serve: [serveEntry('vendorb'), serveEntry('local-engine')] }, null],
+  ])('offers apply_patch as a custom tool, which local servers refuse: a model %s', (_, given, type) => {
+    expect(read(given)).toMatchObject({ apply_patch_tool_type: type })
+  })
+
+  it('takes images unless the directory says otherwise', () => {
+    expect(read({})).toMatchObject({ input_modalities: ['text', 'image'] })
+    expect(read({ caps: { images: false } })).toMatchObject({ input_modalities: ['text'] })
+  })
+})
+
+function serveEntry(backend: string): ServeEntry {
+  return { backend, model: 'model-1', when: 'always' }
+}
 
 describe('the refusal of a model', () => {
   const SENTENCE = 'Your team may not call the model "x".'

@@ -56,7 +56,7 @@ describe('sendPage', () => {
     expect(answer.headers.get('content-security-policy')).toBe(`${POLICY}; script-src 'self'; connect-src 'self'`)
   })
 
-  it('asks for https for ever after only where the request came by https', async () => {
+  it('asks browsers for https from then on only where the request came by https', async () => {
     const plain = await answerOf((res) => sendPage(res, 200, html``))
     const secure = await answerOf((res) => sendPage(res, 200, html``), { 'X-Forwarded-Proto': 'https' })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { newUserCode, plainUserCode, showUserCode } from '../../src/kernel/user-code.ts'
 
 describe('user codes', () => {
-  it('are eight letters that nobody confuses, each as likely as the others', () => {
+  it('are eight letters that look different from each other, each equally likely', () => {
     const codes = Array.from({ length: 2000 }, newUserCode)
     expect(codes.filter((code) => !/^[BCDFGHJKLMNPQRSTVWXZ]{8}$/.test(code))).toEqual([])
     const counts = new Map<string, number>()

@@ -78,7 +78,7 @@ describe('fileTokenStore', () => {
     expect(results.toSorted()).toEqual([1, 2, 3, 4, 5, 6, 7, 'failed'])
   })
 
-  it('lets one process at a time take over the lock of a dead process', async () => {
+  it('lets one process at a time take over the lock of a process that has ended', async () => {
     const store = fileTokenStore(file)
     await store.save(TOKENS)
     await writeFile(`${file}.lock`, 'a process that died')

@@ -20,26 +20,50 @@ function findRoute(method: string, pathname: string): Route | undefined {
   return routes.find((route) => route.method === wanted && route.pattern.test(pathname))
 }
 
+/** A documented answer, as far as it is checked. */
+type Documented = {
+  readonly content?: Readonly<Record<string, unknown>>
+  readonly headers?: Readonly<Record<string, { readonly required?: boolean; readonly schema: HeaderSchema }>>
+}
+
+type HeaderSchema = { readonly type?: string; readonly enum?: readonly unknown[] }
+
 /**
- * Throws when an answer does not match its operation in the contract: an undocumented status or content type, a body
- * that does not match its schema, or an undeclared field. Notes the status as received.
+ * Throws when an answer does not match its operation in the contract: an undocumented status or content type, a missing
+ * or wrong header, a body that does not match its schema, or an undeclared field. Notes the status as received.
  */
 export async function checkAnswer(method: string, url: URL, response: Response): Promise<void> {
   const route = findRoute(method, url.pathname)
   if (!route) return
   const name = `${route.id} ${response.status}`
-  const documented = route.operation.responses[response.status] ?? route.operation.responses['default']
+  // An answer object of OpenAPI, of which the service itself reads nothing.
+  const documented = (route.operation.responses[response.status] ?? route.operation.responses['default']) as
+    Documented | undefined
   if (!documented) throw new Error(`${name} is not in the contract.`)
   if (!response.headers.get('x-request-id')) throw new Error(`${name} has no x-request-id.`)
   note(route, response.status)
 
   const type = response.headers.get('content-type')?.split(';')[0] ?? ''
-  const { content = {} } = documented as { content?: Record<string, unknown> }
+  const { content, headers = {} } = documented
   // Statuses under `default` are those of upstreams, whose bodies are forwarded unchanged.
   const isFromUpstream = !(response.status in route.operation.responses)
-  if (isFromUpstream || method === 'HEAD' || response.status === 304) return
-  if (!(type in content)) throw new Error(`${name} has the content type "${type}", which is not in the contract.`)
+  if (isFromUpstream) return
+  const wrong = Object.entries(headers).filter(([header, { required, schema }]) => {
+    const value = response.headers.get(header)
+    return value === null ? required : !isHeaderValue(schema, value)
+  })
+  if (wrong.length > 0)
+    throw new Error(`${name} lacks headers of the contract: ${wrong.map(([header]) => header).join()}.`)
+  if (!content && type === '') return
+  if (method === 'HEAD' || response.status === 304) return
+  if (!content || !(type in content))
+    throw new Error(`${name} has the content type "${type}", which is not in the contract.`)
   if (type === 'application/json') checkBody(route, response.status, await response.clone().json())
+}
+
+function isHeaderValue({ type, enum: values }: HeaderSchema, value: string): boolean {
+  if (type === 'integer') return /^\d+$/.test(value)
+  return !values || values.includes(value)
 }
 
 function checkBody(route: Route, status: number, body: unknown): void {

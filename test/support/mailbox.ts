@@ -80,6 +80,9 @@ export async function openMailbox(): Promise<Mailbox> {
 /** How the subject of an email with an approval link starts. */
 export const APPROVAL_SUBJECT = 'Approve '
 
+/** How the subject of an email with a sign-in link starts. */
+export const SIGN_IN_SUBJECT = 'Your sign-in link'
+
 function isOf(to: string, subject: string): (mail: ReceivedMail) => boolean {
   return (mail) => mail.to.includes(to) && mail.subject.startsWith(subject)
 }
@@ -92,7 +95,7 @@ function listOf(mails: readonly ReceivedMail[]): string {
 
 /** The link in an email that points to the service. */
 export function linkOf(mail: ReceivedMail): URL {
-  const link = /https?:\/\/\S+\/v1\/auth\/magic\/consume\?token=[\w-]+/.exec(mail.text)?.[0]
+  const link = /https?:\/\/\S+\/(?:v1\/auth\/magic\/consume|sign-in\/email)\?token=[\w-]+/.exec(mail.text)?.[0]
   if (!link) throw new Error(`The email has no link: ${mail.text}`)
   return new URL(link)
 }

@@ -10,10 +10,11 @@ import {
   usedLinkPage,
 } from '../../src/control/pages/answer-pages.ts'
 import { confirmPage } from '../../src/control/pages/confirm-page.ts'
-import { type DevicePage, devicePage, deviceSignInPage } from '../../src/control/pages/device-page.ts'
+import { type DevicePage, devicePage } from '../../src/control/pages/device-page.ts'
 import { errorPage } from '../../src/control/pages/error-page.ts'
 import { SESSION_SHELL } from '../../src/control/pages/session-shell.ts'
-import { signInPage } from '../../src/control/pages/sign-in-page.ts'
+import { linkSentPage, refusedSignInLinkPage, signInLinkPage } from '../../src/control/pages/sign-in-link-pages.ts'
+import { deviceSignInPage, signInPage } from '../../src/control/pages/sign-in-page.ts'
 import { waitingPage } from '../../src/control/pages/waiting-page.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
@@ -82,6 +83,14 @@ function plainPages(words: Words): Named[] {
     ['wrong-code', confirmPage({ ...confirmData(words), mode: 'code', wrongCode: true })],
     ['signed-out', signedOutPage({ everywhere: false })],
     ['signed-out-everywhere', signedOutPage({ everywhere: true })],
+    ['link-sent', linkSentPage({ email: words.email, isKnown: false })],
+    ['link-sent-known', linkSentPage({ email: words.email, isKnown: true })],
+    ['sign-in-link', signInLinkPage({ ...signInLinkData(words), mode: 'click', wrongEmail: false })],
+    ['sign-in-link-code', signInLinkPage({ ...signInLinkData(words, false), mode: 'code', wrongEmail: true })],
+    ...(['used', 'ended', 'expired', 'invalid'] as const).map((refusal): [string, Html] => [
+      `sign-in-link-${refusal}`,
+      refusedSignInLinkPage(refusal),
+    ]),
     ['session', SESSION_SHELL],
     ...[400, 401, 403, 404, 410, 429, 500, 503].map((status): [string, Html] => [
       `error-${status}`,
@@ -95,12 +104,14 @@ function scriptedPages(words: Words): Named[] {
   const pages: [string, Html][] = [
     ['waiting', waitingPage({ decide: null })],
     ['waiting-signed-in', waitingPage({ decide: { ...confirmData(words), mode: 'click' } })],
-    ['sign-in', signInPage()],
-    ['device-signed-out', deviceSignInPage({ userCode: null })],
-    ['device-signed-out-code', deviceSignInPage({ userCode: words.userCode })],
+    ['sign-in', signInPage({ userCode: null, hasEmail: true })],
+    ['sign-in-without-email', signInPage({ userCode: null, hasEmail: false })],
+    ['device-signed-out', deviceSignInPage({ userCode: null, hasEmail: true })],
+    ['device-signed-out-code', deviceSignInPage({ userCode: words.userCode, hasEmail: true })],
     ['device', devicePage(deviceData(words))],
     ['device-empty', devicePage({ ...deviceData(words), devices: [], passkeys: [], userCode: words.userCode })],
     ['device-found', devicePage({ ...deviceData(words), found: pendingLogin(words, true) })],
+    ['device-not-fresh', devicePage({ ...deviceData(words), fresh: false, notice: 'reauthenticate' })],
     ['device-notice', devicePage({ ...deviceData(words), notice: 'approved' })],
     ['device-refused', devicePage({ ...deviceData(words), notice: 'unknown_code', userCode: words.userCode })],
   ]
@@ -122,6 +133,11 @@ function confirmData(words: Words, sameIp = true) {
   return { token: TOKEN, email: words.email, team: words.team, login: pendingLogin(words, sameIp) }
 }
 
+function signInLinkData(words: Words, sameIp = true) {
+  const { startedAt: requestedAt, expiresAt, startIp: requestIp } = pendingLogin(words, sameIp)
+  return { token: TOKEN, email: words.email, team: words.team, requestIp, requestedAt, expiresAt, sameIp }
+}
+
 function deviceData(words: Words): DevicePage {
   const times = {
     firstSeenAt: new Date('2026-10-02T16:40:00Z'),
@@ -133,6 +149,8 @@ function deviceData(words: Words): DevicePage {
     notice: null,
     userCode: null,
     found: null,
+    fresh: true,
+    hasEmail: true,
     devices: [
       {
         ...times,

@@ -183,7 +183,7 @@ describe('ends', () => {
     },
   )
 
-  it('envoy#2697, gptel#1512: an overload in mid-stream is told', () => {
+  it('envoy#2697, gptel#1512: an overload in mid-stream reaches the caller as an error event', () => {
     const stream = toResponses('messages')
     const events = feed(
       stream,
@@ -210,7 +210,7 @@ describe('ends', () => {
     expect(stream.end()).toEqual([])
   })
 
-  it('omlx#26: a prompt that is too long is told in the words and codes that make agents compact', () => {
+  it('omlx#26: a prompt that is too long is refused in the words and codes that make agents compact', () => {
     const tooLong = readFailure({ error: { message: 'input length exceeds the context window' } })
     expect(DIALECTS.messages.failureAnswer(tooLong)).toMatchObject({
       status: 400,

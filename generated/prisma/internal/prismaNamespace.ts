@@ -404,9 +404,11 @@ export const ModelName = {
   Model: 'Model',
   Backend: 'Backend',
   TeamModel: 'TeamModel',
+  DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
   BrowserSession: 'BrowserSession',
+  SignInLink: 'SignInLink',
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
   ServiceAccount: 'ServiceAccount',
@@ -431,7 +433,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "deviceLogin" | "deviceSession" | "browserSession" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -953,6 +955,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    DirectoryState: {
+      payload: Prisma.$DirectoryStatePayload<ExtArgs>
+      fields: Prisma.DirectoryStateFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DirectoryStateFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DirectoryStateFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        findFirst: {
+          args: Prisma.DirectoryStateFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DirectoryStateFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        findMany: {
+          args: Prisma.DirectoryStateFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        create: {
+          args: Prisma.DirectoryStateCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        createMany: {
+          args: Prisma.DirectoryStateCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DirectoryStateCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        delete: {
+          args: Prisma.DirectoryStateDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        update: {
+          args: Prisma.DirectoryStateUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        deleteMany: {
+          args: Prisma.DirectoryStateDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DirectoryStateUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DirectoryStateUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>[]
+        }
+        upsert: {
+          args: Prisma.DirectoryStateUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DirectoryStatePayload>
+        }
+        aggregate: {
+          args: Prisma.DirectoryStateAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDirectoryState>
+        }
+        groupBy: {
+          args: Prisma.DirectoryStateGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DirectoryStateGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DirectoryStateCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DirectoryStateCountAggregateOutputType> | number
+        }
+      }
+    }
     DeviceLogin: {
       payload: Prisma.$DeviceLoginPayload<ExtArgs>
       fields: Prisma.DeviceLoginFieldRefs
@@ -1172,6 +1248,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.BrowserSessionCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.BrowserSessionCountAggregateOutputType> | number
+        }
+      }
+    }
+    SignInLink: {
+      payload: Prisma.$SignInLinkPayload<ExtArgs>
+      fields: Prisma.SignInLinkFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SignInLinkFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SignInLinkFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        findFirst: {
+          args: Prisma.SignInLinkFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SignInLinkFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        findMany: {
+          args: Prisma.SignInLinkFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>[]
+        }
+        create: {
+          args: Prisma.SignInLinkCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        createMany: {
+          args: Prisma.SignInLinkCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SignInLinkCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>[]
+        }
+        delete: {
+          args: Prisma.SignInLinkDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        update: {
+          args: Prisma.SignInLinkUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        deleteMany: {
+          args: Prisma.SignInLinkDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SignInLinkUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SignInLinkUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>[]
+        }
+        upsert: {
+          args: Prisma.SignInLinkUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SignInLinkPayload>
+        }
+        aggregate: {
+          args: Prisma.SignInLinkAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSignInLink>
+        }
+        groupBy: {
+          args: Prisma.SignInLinkGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SignInLinkGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SignInLinkCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SignInLinkCountAggregateOutputType> | number
         }
       }
     }
@@ -1968,11 +2118,21 @@ export const TeamModelScalarFieldEnum = {
 export type TeamModelScalarFieldEnum = (typeof TeamModelScalarFieldEnum)[keyof typeof TeamModelScalarFieldEnum]
 
 
+export const DirectoryStateScalarFieldEnum = {
+  id: 'id',
+  version: 'version',
+  fileRevision: 'fileRevision'
+} as const
+
+export type DirectoryStateScalarFieldEnum = (typeof DirectoryStateScalarFieldEnum)[keyof typeof DirectoryStateScalarFieldEnum]
+
+
 export const DeviceLoginScalarFieldEnum = {
   id: 'id',
   invitationId: 'invitationId',
   deviceId: 'deviceId',
   deviceName: 'deviceName',
+  clientId: 'clientId',
   deviceCodeHash: 'deviceCodeHash',
   userCode: 'userCode',
   mailTokenHash: 'mailTokenHash',
@@ -1999,6 +2159,7 @@ export const DeviceSessionScalarFieldEnum = {
   invitationId: 'invitationId',
   deviceId: 'deviceId',
   deviceName: 'deviceName',
+  clientId: 'clientId',
   salt: 'salt',
   generation: 'generation',
   rotatedAt: 'rotatedAt',
@@ -2033,6 +2194,18 @@ export const BrowserSessionScalarFieldEnum = {
 } as const
 
 export type BrowserSessionScalarFieldEnum = (typeof BrowserSessionScalarFieldEnum)[keyof typeof BrowserSessionScalarFieldEnum]
+
+
+export const SignInLinkScalarFieldEnum = {
+  hash: 'hash',
+  invitationId: 'invitationId',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  usedAt: 'usedAt',
+  ip: 'ip'
+} as const
+
+export type SignInLinkScalarFieldEnum = (typeof SignInLinkScalarFieldEnum)[keyof typeof SignInLinkScalarFieldEnum]
 
 
 export const PasskeyScalarFieldEnum = {
@@ -2135,6 +2308,7 @@ export const CallEventScalarFieldEnum = {
   style: 'style',
   model: 'model',
   servedBy: 'servedBy',
+  attempts: 'attempts',
   outcome: 'outcome',
   status: 'status',
   firstByteMs: 'firstByteMs',
@@ -2606,9 +2780,11 @@ export type GlobalOmitConfig = {
   model?: Prisma.ModelOmit
   backend?: Prisma.BackendOmit
   teamModel?: Prisma.TeamModelOmit
+  directoryState?: Prisma.DirectoryStateOmit
   deviceLogin?: Prisma.DeviceLoginOmit
   deviceSession?: Prisma.DeviceSessionOmit
   browserSession?: Prisma.BrowserSessionOmit
+  signInLink?: Prisma.SignInLinkOmit
   passkey?: Prisma.PasskeyOmit
   webauthnChallenge?: Prisma.WebauthnChallengeOmit
   serviceAccount?: Prisma.ServiceAccountOmit

@@ -58,9 +58,11 @@ export const ModelName = {
   Model: 'Model',
   Backend: 'Backend',
   TeamModel: 'TeamModel',
+  DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
   BrowserSession: 'BrowserSession',
+  SignInLink: 'SignInLink',
   Passkey: 'Passkey',
   WebauthnChallenge: 'WebauthnChallenge',
   ServiceAccount: 'ServiceAccount',
@@ -176,11 +178,21 @@ export const TeamModelScalarFieldEnum = {
 export type TeamModelScalarFieldEnum = (typeof TeamModelScalarFieldEnum)[keyof typeof TeamModelScalarFieldEnum]
 
 
+export const DirectoryStateScalarFieldEnum = {
+  id: 'id',
+  version: 'version',
+  fileRevision: 'fileRevision'
+} as const
+
+export type DirectoryStateScalarFieldEnum = (typeof DirectoryStateScalarFieldEnum)[keyof typeof DirectoryStateScalarFieldEnum]
+
+
 export const DeviceLoginScalarFieldEnum = {
   id: 'id',
   invitationId: 'invitationId',
   deviceId: 'deviceId',
   deviceName: 'deviceName',
+  clientId: 'clientId',
   deviceCodeHash: 'deviceCodeHash',
   userCode: 'userCode',
   mailTokenHash: 'mailTokenHash',
@@ -207,6 +219,7 @@ export const DeviceSessionScalarFieldEnum = {
   invitationId: 'invitationId',
   deviceId: 'deviceId',
   deviceName: 'deviceName',
+  clientId: 'clientId',
   salt: 'salt',
   generation: 'generation',
   rotatedAt: 'rotatedAt',
@@ -241,6 +254,18 @@ export const BrowserSessionScalarFieldEnum = {
 } as const
 
 export type BrowserSessionScalarFieldEnum = (typeof BrowserSessionScalarFieldEnum)[keyof typeof BrowserSessionScalarFieldEnum]
+
+
+export const SignInLinkScalarFieldEnum = {
+  hash: 'hash',
+  invitationId: 'invitationId',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  usedAt: 'usedAt',
+  ip: 'ip'
+} as const
+
+export type SignInLinkScalarFieldEnum = (typeof SignInLinkScalarFieldEnum)[keyof typeof SignInLinkScalarFieldEnum]
 
 
 export const PasskeyScalarFieldEnum = {
@@ -343,6 +368,7 @@ export const CallEventScalarFieldEnum = {
   style: 'style',
   model: 'model',
   servedBy: 'servedBy',
+  attempts: 'attempts',
   outcome: 'outcome',
   status: 'status',
   firstByteMs: 'firstByteMs',

@@ -61,6 +61,7 @@ export type CallEventMinAggregateOutputType = {
   style: string | null
   model: string | null
   servedBy: string | null
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -84,6 +85,7 @@ export type CallEventMaxAggregateOutputType = {
   style: string | null
   model: string | null
   servedBy: string | null
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -107,6 +109,7 @@ export type CallEventCountAggregateOutputType = {
   style: number
   model: number
   servedBy: number
+  attempts: number
   outcome: number
   status: number
   firstByteMs: number
@@ -152,6 +155,7 @@ export type CallEventMinAggregateInputType = {
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -175,6 +179,7 @@ export type CallEventMaxAggregateInputType = {
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -198,6 +203,7 @@ export type CallEventCountAggregateInputType = {
   style?: true
   model?: true
   servedBy?: true
+  attempts?: true
   outcome?: true
   status?: true
   firstByteMs?: true
@@ -308,6 +314,7 @@ export type CallEventGroupByOutputType = {
   style: string
   model: string
   servedBy: string
+  attempts: string | null
   outcome: string | null
   status: number | null
   firstByteMs: number | null
@@ -354,6 +361,7 @@ export type CallEventWhereInput = {
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
   servedBy?: Prisma.StringFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableFilter<"CallEvent"> | number | null
@@ -377,6 +385,7 @@ export type CallEventOrderByWithRelationInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrderInput | Prisma.SortOrder
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrderInput | Prisma.SortOrder
   firstByteMs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -403,6 +412,7 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   style?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
   servedBy?: Prisma.StringFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableFilter<"CallEvent"> | number | null
@@ -426,6 +436,7 @@ export type CallEventOrderByWithAggregationInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrderInput | Prisma.SortOrder
   outcome?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrderInput | Prisma.SortOrder
   firstByteMs?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -457,6 +468,7 @@ export type CallEventScalarWhereWithAggregatesInput = {
   style?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   model?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   servedBy?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
+  attempts?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   outcome?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
   status?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
   firstByteMs?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
@@ -480,6 +492,7 @@ export type CallEventCreateInput = {
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -503,6 +516,7 @@ export type CallEventUncheckedCreateInput = {
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -526,6 +540,7 @@ export type CallEventUpdateInput = {
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -549,6 +564,7 @@ export type CallEventUncheckedUpdateInput = {
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -572,6 +588,7 @@ export type CallEventCreateManyInput = {
   style: string
   model: string
   servedBy: string
+  attempts?: string | null
   outcome?: string | null
   status?: number | null
   firstByteMs?: number | null
@@ -595,6 +612,7 @@ export type CallEventUpdateManyMutationInput = {
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -618,6 +636,7 @@ export type CallEventUncheckedUpdateManyInput = {
   style?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   outcome?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   firstByteMs?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
@@ -641,6 +660,7 @@ export type CallEventCountOrderByAggregateInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -674,6 +694,7 @@ export type CallEventMaxOrderByAggregateInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -697,6 +718,7 @@ export type CallEventMinOrderByAggregateInput = {
   style?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
+  attempts?: Prisma.SortOrder
   outcome?: Prisma.SortOrder
   status?: Prisma.SortOrder
   firstByteMs?: Prisma.SortOrder
@@ -736,6 +758,7 @@ export type CallEventSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -759,6 +782,7 @@ export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -782,6 +806,7 @@ export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -805,6 +830,7 @@ export type CallEventSelectScalar = {
   style?: boolean
   model?: boolean
   servedBy?: boolean
+  attempts?: boolean
   outcome?: boolean
   status?: boolean
   firstByteMs?: boolean
@@ -814,7 +840,7 @@ export type CallEventSelectScalar = {
   cachedTokens?: boolean
 }
 
-export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "style" | "model" | "servedBy" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
+export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "style" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
 
 export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "CallEvent"
@@ -855,8 +881,10 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     model: string
     servedBy: string
     /**
-     * This and the following columns are null while the call runs.
+     * This and the following columns are null while the call runs. The backends that were tried, with the answer of
+     * each: `vendorb=529,vendorb-eu=200`.
      */
+    attempts: string | null
     outcome: string | null
     status: number | null
     firstByteMs: number | null
@@ -1300,6 +1328,7 @@ export interface CallEventFieldRefs {
   readonly style: Prisma.FieldRef<"CallEvent", 'String'>
   readonly model: Prisma.FieldRef<"CallEvent", 'String'>
   readonly servedBy: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly attempts: Prisma.FieldRef<"CallEvent", 'String'>
   readonly outcome: Prisma.FieldRef<"CallEvent", 'String'>
   readonly status: Prisma.FieldRef<"CallEvent", 'Int'>
   readonly firstByteMs: Prisma.FieldRef<"CallEvent", 'Int'>

@@ -29,6 +29,7 @@ export type DeviceLoginMinAggregateOutputType = {
   invitationId: string | null
   deviceId: string | null
   deviceName: string | null
+  clientId: string | null
   deviceCodeHash: string | null
   userCode: string | null
   mailTokenHash: string | null
@@ -51,6 +52,7 @@ export type DeviceLoginMaxAggregateOutputType = {
   invitationId: string | null
   deviceId: string | null
   deviceName: string | null
+  clientId: string | null
   deviceCodeHash: string | null
   userCode: string | null
   mailTokenHash: string | null
@@ -73,6 +75,7 @@ export type DeviceLoginCountAggregateOutputType = {
   invitationId: number
   deviceId: number
   deviceName: number
+  clientId: number
   deviceCodeHash: number
   userCode: number
   mailTokenHash: number
@@ -97,6 +100,7 @@ export type DeviceLoginMinAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  clientId?: true
   deviceCodeHash?: true
   userCode?: true
   mailTokenHash?: true
@@ -119,6 +123,7 @@ export type DeviceLoginMaxAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  clientId?: true
   deviceCodeHash?: true
   userCode?: true
   mailTokenHash?: true
@@ -141,6 +146,7 @@ export type DeviceLoginCountAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  clientId?: true
   deviceCodeHash?: true
   userCode?: true
   mailTokenHash?: true
@@ -236,6 +242,7 @@ export type DeviceLoginGroupByOutputType = {
   invitationId: string | null
   deviceId: string
   deviceName: string
+  clientId: string | null
   deviceCodeHash: string
   userCode: string | null
   mailTokenHash: string
@@ -279,6 +286,7 @@ export type DeviceLoginWhereInput = {
   invitationId?: Prisma.UuidNullableFilter<"DeviceLogin"> | string | null
   deviceId?: Prisma.StringFilter<"DeviceLogin"> | string
   deviceName?: Prisma.StringFilter<"DeviceLogin"> | string
+  clientId?: Prisma.StringNullableFilter<"DeviceLogin"> | string | null
   deviceCodeHash?: Prisma.StringFilter<"DeviceLogin"> | string
   userCode?: Prisma.StringNullableFilter<"DeviceLogin"> | string | null
   mailTokenHash?: Prisma.StringFilter<"DeviceLogin"> | string
@@ -303,6 +311,7 @@ export type DeviceLoginOrderByWithRelationInput = {
   invitationId?: Prisma.SortOrderInput | Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrderInput | Prisma.SortOrder
   deviceCodeHash?: Prisma.SortOrder
   userCode?: Prisma.SortOrderInput | Prisma.SortOrder
   mailTokenHash?: Prisma.SortOrder
@@ -334,6 +343,7 @@ export type DeviceLoginWhereUniqueInput = Prisma.AtLeast<{
   invitationId?: Prisma.UuidNullableFilter<"DeviceLogin"> | string | null
   deviceId?: Prisma.StringFilter<"DeviceLogin"> | string
   deviceName?: Prisma.StringFilter<"DeviceLogin"> | string
+  clientId?: Prisma.StringNullableFilter<"DeviceLogin"> | string | null
   status?: Prisma.EnumDeviceLoginStatusFilter<"DeviceLogin"> | $Enums.DeviceLoginStatus
   createdAt?: Prisma.DateTimeFilter<"DeviceLogin"> | Date | string
   expiresAt?: Prisma.DateTimeFilter<"DeviceLogin"> | Date | string
@@ -354,6 +364,7 @@ export type DeviceLoginOrderByWithAggregationInput = {
   invitationId?: Prisma.SortOrderInput | Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrderInput | Prisma.SortOrder
   deviceCodeHash?: Prisma.SortOrder
   userCode?: Prisma.SortOrderInput | Prisma.SortOrder
   mailTokenHash?: Prisma.SortOrder
@@ -382,6 +393,7 @@ export type DeviceLoginScalarWhereWithAggregatesInput = {
   invitationId?: Prisma.UuidNullableWithAggregatesFilter<"DeviceLogin"> | string | null
   deviceId?: Prisma.StringWithAggregatesFilter<"DeviceLogin"> | string
   deviceName?: Prisma.StringWithAggregatesFilter<"DeviceLogin"> | string
+  clientId?: Prisma.StringNullableWithAggregatesFilter<"DeviceLogin"> | string | null
   deviceCodeHash?: Prisma.StringWithAggregatesFilter<"DeviceLogin"> | string
   userCode?: Prisma.StringNullableWithAggregatesFilter<"DeviceLogin"> | string | null
   mailTokenHash?: Prisma.StringWithAggregatesFilter<"DeviceLogin"> | string
@@ -403,6 +415,7 @@ export type DeviceLoginCreateInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   deviceCodeHash: string
   userCode?: string | null
   mailTokenHash: string
@@ -427,6 +440,7 @@ export type DeviceLoginUncheckedCreateInput = {
   invitationId?: string | null
   deviceId: string
   deviceName: string
+  clientId?: string | null
   deviceCodeHash: string
   userCode?: string | null
   mailTokenHash: string
@@ -449,6 +463,7 @@ export type DeviceLoginUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -473,6 +488,7 @@ export type DeviceLoginUncheckedUpdateInput = {
   invitationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -496,6 +512,7 @@ export type DeviceLoginCreateManyInput = {
   invitationId?: string | null
   deviceId: string
   deviceName: string
+  clientId?: string | null
   deviceCodeHash: string
   userCode?: string | null
   mailTokenHash: string
@@ -517,6 +534,7 @@ export type DeviceLoginUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -539,6 +557,7 @@ export type DeviceLoginUncheckedUpdateManyInput = {
   invitationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -571,6 +590,7 @@ export type DeviceLoginCountOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
   deviceCodeHash?: Prisma.SortOrder
   userCode?: Prisma.SortOrder
   mailTokenHash?: Prisma.SortOrder
@@ -593,6 +613,7 @@ export type DeviceLoginMaxOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
   deviceCodeHash?: Prisma.SortOrder
   userCode?: Prisma.SortOrder
   mailTokenHash?: Prisma.SortOrder
@@ -615,6 +636,7 @@ export type DeviceLoginMinOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
   deviceCodeHash?: Prisma.SortOrder
   userCode?: Prisma.SortOrder
   mailTokenHash?: Prisma.SortOrder
@@ -707,6 +729,7 @@ export type DeviceLoginCreateWithoutInvitationInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   deviceCodeHash: string
   userCode?: string | null
   mailTokenHash: string
@@ -729,6 +752,7 @@ export type DeviceLoginUncheckedCreateWithoutInvitationInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   deviceCodeHash: string
   userCode?: string | null
   mailTokenHash: string
@@ -781,6 +805,7 @@ export type DeviceLoginScalarWhereInput = {
   invitationId?: Prisma.UuidNullableFilter<"DeviceLogin"> | string | null
   deviceId?: Prisma.StringFilter<"DeviceLogin"> | string
   deviceName?: Prisma.StringFilter<"DeviceLogin"> | string
+  clientId?: Prisma.StringNullableFilter<"DeviceLogin"> | string | null
   deviceCodeHash?: Prisma.StringFilter<"DeviceLogin"> | string
   userCode?: Prisma.StringNullableFilter<"DeviceLogin"> | string | null
   mailTokenHash?: Prisma.StringFilter<"DeviceLogin"> | string
@@ -802,6 +827,7 @@ export type DeviceLoginCreateWithoutDeviceSessionInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   deviceCodeHash: string
   userCode?: string | null
   mailTokenHash: string
@@ -825,6 +851,7 @@ export type DeviceLoginUncheckedCreateWithoutDeviceSessionInput = {
   invitationId?: string | null
   deviceId: string
   deviceName: string
+  clientId?: string | null
   deviceCodeHash: string
   userCode?: string | null
   mailTokenHash: string
@@ -862,6 +889,7 @@ export type DeviceLoginUpdateWithoutDeviceSessionInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -885,6 +913,7 @@ export type DeviceLoginUncheckedUpdateWithoutDeviceSessionInput = {
   invitationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -906,6 +935,7 @@ export type DeviceLoginCreateManyInvitationInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   deviceCodeHash: string
   userCode?: string | null
   mailTokenHash: string
@@ -927,6 +957,7 @@ export type DeviceLoginUpdateWithoutInvitationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -949,6 +980,7 @@ export type DeviceLoginUncheckedUpdateWithoutInvitationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -971,6 +1003,7 @@ export type DeviceLoginUncheckedUpdateManyWithoutInvitationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceCodeHash?: Prisma.StringFieldUpdateOperationsInput | string
   userCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   mailTokenHash?: Prisma.StringFieldUpdateOperationsInput | string
@@ -995,6 +1028,7 @@ export type DeviceLoginSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  clientId?: boolean
   deviceCodeHash?: boolean
   userCode?: boolean
   mailTokenHash?: boolean
@@ -1019,6 +1053,7 @@ export type DeviceLoginSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  clientId?: boolean
   deviceCodeHash?: boolean
   userCode?: boolean
   mailTokenHash?: boolean
@@ -1042,6 +1077,7 @@ export type DeviceLoginSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.E
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  clientId?: boolean
   deviceCodeHash?: boolean
   userCode?: boolean
   mailTokenHash?: boolean
@@ -1065,6 +1101,7 @@ export type DeviceLoginSelectScalar = {
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  clientId?: boolean
   deviceCodeHash?: boolean
   userCode?: boolean
   mailTokenHash?: boolean
@@ -1082,7 +1119,7 @@ export type DeviceLoginSelectScalar = {
   startUserAgent?: boolean
 }
 
-export type DeviceLoginOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "invitationId" | "deviceId" | "deviceName" | "deviceCodeHash" | "userCode" | "mailTokenHash" | "handleTokenHash" | "status" | "createdAt" | "expiresAt" | "mailUsedAt" | "handleUsedAt" | "approvedAt" | "approvedVia" | "approverSessionId" | "lastPolledAt" | "startIp" | "startUserAgent", ExtArgs["result"]["deviceLogin"]>
+export type DeviceLoginOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "invitationId" | "deviceId" | "deviceName" | "clientId" | "deviceCodeHash" | "userCode" | "mailTokenHash" | "handleTokenHash" | "status" | "createdAt" | "expiresAt" | "mailUsedAt" | "handleUsedAt" | "approvedAt" | "approvedVia" | "approverSessionId" | "lastPolledAt" | "startIp" | "startUserAgent", ExtArgs["result"]["deviceLogin"]>
 export type DeviceLoginInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   invitation?: boolean | Prisma.DeviceLogin$invitationArgs<ExtArgs>
   deviceSession?: boolean | Prisma.DeviceLogin$deviceSessionArgs<ExtArgs>
@@ -1108,6 +1145,10 @@ export type $DeviceLoginPayload<ExtArgs extends runtime.Types.Extensions.Interna
     invitationId: string | null
     deviceId: string
     deviceName: string
+    /**
+     * The OAuth client that started the login. Null when it named none.
+     */
+    clientId: string | null
     deviceCodeHash: string
     /**
      * Cleared when the login ends, so that codes are unique among pending logins and can be reused afterwards.
@@ -1564,6 +1605,7 @@ export interface DeviceLoginFieldRefs {
   readonly invitationId: Prisma.FieldRef<"DeviceLogin", 'String'>
   readonly deviceId: Prisma.FieldRef<"DeviceLogin", 'String'>
   readonly deviceName: Prisma.FieldRef<"DeviceLogin", 'String'>
+  readonly clientId: Prisma.FieldRef<"DeviceLogin", 'String'>
   readonly deviceCodeHash: Prisma.FieldRef<"DeviceLogin", 'String'>
   readonly userCode: Prisma.FieldRef<"DeviceLogin", 'String'>
   readonly mailTokenHash: Prisma.FieldRef<"DeviceLogin", 'String'>

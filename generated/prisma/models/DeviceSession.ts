@@ -41,6 +41,7 @@ export type DeviceSessionMinAggregateOutputType = {
   invitationId: string | null
   deviceId: string | null
   deviceName: string | null
+  clientId: string | null
   salt: runtime.Bytes | null
   generation: number | null
   rotatedAt: Date | null
@@ -61,6 +62,7 @@ export type DeviceSessionMaxAggregateOutputType = {
   invitationId: string | null
   deviceId: string | null
   deviceName: string | null
+  clientId: string | null
   salt: runtime.Bytes | null
   generation: number | null
   rotatedAt: Date | null
@@ -81,6 +83,7 @@ export type DeviceSessionCountAggregateOutputType = {
   invitationId: number
   deviceId: number
   deviceName: number
+  clientId: number
   salt: number
   generation: number
   rotatedAt: number
@@ -111,6 +114,7 @@ export type DeviceSessionMinAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  clientId?: true
   salt?: true
   generation?: true
   rotatedAt?: true
@@ -131,6 +135,7 @@ export type DeviceSessionMaxAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  clientId?: true
   salt?: true
   generation?: true
   rotatedAt?: true
@@ -151,6 +156,7 @@ export type DeviceSessionCountAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  clientId?: true
   salt?: true
   generation?: true
   rotatedAt?: true
@@ -258,6 +264,7 @@ export type DeviceSessionGroupByOutputType = {
   invitationId: string
   deviceId: string
   deviceName: string
+  clientId: string | null
   salt: runtime.Bytes
   generation: number
   rotatedAt: Date | null
@@ -301,6 +308,7 @@ export type DeviceSessionWhereInput = {
   invitationId?: Prisma.UuidFilter<"DeviceSession"> | string
   deviceId?: Prisma.StringFilter<"DeviceSession"> | string
   deviceName?: Prisma.StringFilter<"DeviceSession"> | string
+  clientId?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   salt?: Prisma.BytesFilter<"DeviceSession"> | runtime.Bytes
   generation?: Prisma.IntFilter<"DeviceSession"> | number
   rotatedAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
@@ -324,6 +332,7 @@ export type DeviceSessionOrderByWithRelationInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrderInput | Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
   rotatedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -350,6 +359,7 @@ export type DeviceSessionWhereUniqueInput = Prisma.AtLeast<{
   invitationId?: Prisma.UuidFilter<"DeviceSession"> | string
   deviceId?: Prisma.StringFilter<"DeviceSession"> | string
   deviceName?: Prisma.StringFilter<"DeviceSession"> | string
+  clientId?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   salt?: Prisma.BytesFilter<"DeviceSession"> | runtime.Bytes
   generation?: Prisma.IntFilter<"DeviceSession"> | number
   rotatedAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
@@ -373,6 +383,7 @@ export type DeviceSessionOrderByWithAggregationInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrderInput | Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
   rotatedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -401,6 +412,7 @@ export type DeviceSessionScalarWhereWithAggregatesInput = {
   invitationId?: Prisma.UuidWithAggregatesFilter<"DeviceSession"> | string
   deviceId?: Prisma.StringWithAggregatesFilter<"DeviceSession"> | string
   deviceName?: Prisma.StringWithAggregatesFilter<"DeviceSession"> | string
+  clientId?: Prisma.StringNullableWithAggregatesFilter<"DeviceSession"> | string | null
   salt?: Prisma.BytesWithAggregatesFilter<"DeviceSession"> | runtime.Bytes
   generation?: Prisma.IntWithAggregatesFilter<"DeviceSession"> | number
   rotatedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"DeviceSession"> | Date | string | null
@@ -419,6 +431,7 @@ export type DeviceSessionCreateInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -442,6 +455,7 @@ export type DeviceSessionUncheckedCreateInput = {
   invitationId: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -461,6 +475,7 @@ export type DeviceSessionUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -484,6 +499,7 @@ export type DeviceSessionUncheckedUpdateInput = {
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -505,6 +521,7 @@ export type DeviceSessionCreateManyInput = {
   invitationId: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -523,6 +540,7 @@ export type DeviceSessionUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -543,6 +561,7 @@ export type DeviceSessionUncheckedUpdateManyInput = {
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -578,6 +597,7 @@ export type DeviceSessionCountOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
   rotatedAt?: Prisma.SortOrder
@@ -602,6 +622,7 @@ export type DeviceSessionMaxOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
   rotatedAt?: Prisma.SortOrder
@@ -622,6 +643,7 @@ export type DeviceSessionMinOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
   rotatedAt?: Prisma.SortOrder
@@ -714,14 +736,6 @@ export type DeviceSessionUncheckedUpdateOneWithoutLoginNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.DeviceSessionUpdateToOneWithWhereWithoutLoginInput, Prisma.DeviceSessionUpdateWithoutLoginInput>, Prisma.DeviceSessionUncheckedUpdateWithoutLoginInput>
 }
 
-export type IntFieldUpdateOperationsInput = {
-  set?: number
-  increment?: number
-  decrement?: number
-  multiply?: number
-  divide?: number
-}
-
 export type DeviceSessionCreateNestedOneWithoutBrowserSessionsInput = {
   create?: Prisma.XOR<Prisma.DeviceSessionCreateWithoutBrowserSessionsInput, Prisma.DeviceSessionUncheckedCreateWithoutBrowserSessionsInput>
   connectOrCreate?: Prisma.DeviceSessionCreateOrConnectWithoutBrowserSessionsInput
@@ -742,6 +756,7 @@ export type DeviceSessionCreateWithoutInvitationInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -763,6 +778,7 @@ export type DeviceSessionUncheckedCreateWithoutInvitationInput = {
   loginId?: string | null
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -813,6 +829,7 @@ export type DeviceSessionScalarWhereInput = {
   invitationId?: Prisma.UuidFilter<"DeviceSession"> | string
   deviceId?: Prisma.StringFilter<"DeviceSession"> | string
   deviceName?: Prisma.StringFilter<"DeviceSession"> | string
+  clientId?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   salt?: Prisma.BytesFilter<"DeviceSession"> | runtime.Bytes
   generation?: Prisma.IntFilter<"DeviceSession"> | number
   rotatedAt?: Prisma.DateTimeNullableFilter<"DeviceSession"> | Date | string | null
@@ -831,6 +848,7 @@ export type DeviceSessionCreateWithoutLoginInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -852,6 +870,7 @@ export type DeviceSessionUncheckedCreateWithoutLoginInput = {
   invitationId: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -887,6 +906,7 @@ export type DeviceSessionUpdateWithoutLoginInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -908,6 +928,7 @@ export type DeviceSessionUncheckedUpdateWithoutLoginInput = {
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -927,6 +948,7 @@ export type DeviceSessionCreateWithoutBrowserSessionsInput = {
   id?: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -949,6 +971,7 @@ export type DeviceSessionUncheckedCreateWithoutBrowserSessionsInput = {
   invitationId: string
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -983,6 +1006,7 @@ export type DeviceSessionUpdateWithoutBrowserSessionsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1005,6 +1029,7 @@ export type DeviceSessionUncheckedUpdateWithoutBrowserSessionsInput = {
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1024,6 +1049,7 @@ export type DeviceSessionCreateManyInvitationInput = {
   loginId?: string | null
   deviceId: string
   deviceName: string
+  clientId?: string | null
   salt: runtime.Bytes
   generation?: number
   rotatedAt?: Date | string | null
@@ -1042,6 +1068,7 @@ export type DeviceSessionUpdateWithoutInvitationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1063,6 +1090,7 @@ export type DeviceSessionUncheckedUpdateWithoutInvitationInput = {
   loginId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1083,6 +1111,7 @@ export type DeviceSessionUncheckedUpdateManyWithoutInvitationInput = {
   loginId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
   rotatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1134,6 +1163,7 @@ export type DeviceSessionSelect<ExtArgs extends runtime.Types.Extensions.Interna
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  clientId?: boolean
   salt?: boolean
   generation?: boolean
   rotatedAt?: boolean
@@ -1158,6 +1188,7 @@ export type DeviceSessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  clientId?: boolean
   salt?: boolean
   generation?: boolean
   rotatedAt?: boolean
@@ -1180,6 +1211,7 @@ export type DeviceSessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  clientId?: boolean
   salt?: boolean
   generation?: boolean
   rotatedAt?: boolean
@@ -1202,6 +1234,7 @@ export type DeviceSessionSelectScalar = {
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  clientId?: boolean
   salt?: boolean
   generation?: boolean
   rotatedAt?: boolean
@@ -1216,7 +1249,7 @@ export type DeviceSessionSelectScalar = {
   revokedReason?: boolean
 }
 
-export type DeviceSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "loginId" | "invitationId" | "deviceId" | "deviceName" | "salt" | "generation" | "rotatedAt" | "clientFingerprint" | "createdAt" | "noticeTakenAt" | "lastSeenAt" | "lastIp" | "idleExpiresAt" | "absoluteExpiresAt" | "revokedAt" | "revokedReason", ExtArgs["result"]["deviceSession"]>
+export type DeviceSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "loginId" | "invitationId" | "deviceId" | "deviceName" | "clientId" | "salt" | "generation" | "rotatedAt" | "clientFingerprint" | "createdAt" | "noticeTakenAt" | "lastSeenAt" | "lastIp" | "idleExpiresAt" | "absoluteExpiresAt" | "revokedAt" | "revokedReason", ExtArgs["result"]["deviceSession"]>
 export type DeviceSessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   login?: boolean | Prisma.DeviceSession$loginArgs<ExtArgs>
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
@@ -1248,6 +1281,10 @@ export type $DeviceSessionPayload<ExtArgs extends runtime.Types.Extensions.Inter
     invitationId: string
     deviceId: string
     deviceName: string
+    /**
+     * The OAuth client that signed in. Null when it named none.
+     */
+    clientId: string | null
     salt: runtime.Bytes
     generation: number
     rotatedAt: Date | null
@@ -1697,6 +1734,7 @@ export interface DeviceSessionFieldRefs {
   readonly invitationId: Prisma.FieldRef<"DeviceSession", 'String'>
   readonly deviceId: Prisma.FieldRef<"DeviceSession", 'String'>
   readonly deviceName: Prisma.FieldRef<"DeviceSession", 'String'>
+  readonly clientId: Prisma.FieldRef<"DeviceSession", 'String'>
   readonly salt: Prisma.FieldRef<"DeviceSession", 'Bytes'>
   readonly generation: Prisma.FieldRef<"DeviceSession", 'Int'>
   readonly rotatedAt: Prisma.FieldRef<"DeviceSession", 'DateTime'>

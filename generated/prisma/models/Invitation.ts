@@ -203,6 +203,7 @@ export type InvitationWhereInput = {
   logins?: Prisma.DeviceLoginListRelationFilter
   deviceSessions?: Prisma.DeviceSessionListRelationFilter
   browserSessions?: Prisma.BrowserSessionListRelationFilter
+  signInLinks?: Prisma.SignInLinkListRelationFilter
   apiKeys?: Prisma.ApiKeyListRelationFilter
 }
 
@@ -219,6 +220,7 @@ export type InvitationOrderByWithRelationInput = {
   logins?: Prisma.DeviceLoginOrderByRelationAggregateInput
   deviceSessions?: Prisma.DeviceSessionOrderByRelationAggregateInput
   browserSessions?: Prisma.BrowserSessionOrderByRelationAggregateInput
+  signInLinks?: Prisma.SignInLinkOrderByRelationAggregateInput
   apiKeys?: Prisma.ApiKeyOrderByRelationAggregateInput
 }
 
@@ -239,6 +241,7 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   logins?: Prisma.DeviceLoginListRelationFilter
   deviceSessions?: Prisma.DeviceSessionListRelationFilter
   browserSessions?: Prisma.BrowserSessionListRelationFilter
+  signInLinks?: Prisma.SignInLinkListRelationFilter
   apiKeys?: Prisma.ApiKeyListRelationFilter
 }, "id" | "accountId_teamId">
 
@@ -279,6 +282,7 @@ export type InvitationCreateInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
@@ -293,6 +297,7 @@ export type InvitationUncheckedCreateInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
@@ -307,6 +312,7 @@ export type InvitationUpdateInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
@@ -321,6 +327,7 @@ export type InvitationUncheckedUpdateInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
@@ -547,6 +554,20 @@ export type InvitationUpdateOneRequiredWithoutBrowserSessionsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutBrowserSessionsInput, Prisma.InvitationUpdateWithoutBrowserSessionsInput>, Prisma.InvitationUncheckedUpdateWithoutBrowserSessionsInput>
 }
 
+export type InvitationCreateNestedOneWithoutSignInLinksInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutSignInLinksInput, Prisma.InvitationUncheckedCreateWithoutSignInLinksInput>
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutSignInLinksInput
+  connect?: Prisma.InvitationWhereUniqueInput
+}
+
+export type InvitationUpdateOneRequiredWithoutSignInLinksNestedInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutSignInLinksInput, Prisma.InvitationUncheckedCreateWithoutSignInLinksInput>
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutSignInLinksInput
+  upsert?: Prisma.InvitationUpsertWithoutSignInLinksInput
+  connect?: Prisma.InvitationWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.InvitationUpdateToOneWithWhereWithoutSignInLinksInput, Prisma.InvitationUpdateWithoutSignInLinksInput>, Prisma.InvitationUncheckedUpdateWithoutSignInLinksInput>
+}
+
 export type InvitationCreateNestedOneWithoutApiKeysInput = {
   create?: Prisma.XOR<Prisma.InvitationCreateWithoutApiKeysInput, Prisma.InvitationUncheckedCreateWithoutApiKeysInput>
   connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutApiKeysInput
@@ -573,6 +594,7 @@ export type InvitationCreateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
@@ -586,6 +608,7 @@ export type InvitationUncheckedCreateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
@@ -638,6 +661,7 @@ export type InvitationCreateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
@@ -651,6 +675,7 @@ export type InvitationUncheckedCreateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
@@ -690,6 +715,7 @@ export type InvitationCreateWithoutLoginsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
@@ -703,6 +729,7 @@ export type InvitationUncheckedCreateWithoutLoginsInput = {
   revokedAt?: Date | string | null
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
@@ -732,6 +759,7 @@ export type InvitationUpdateWithoutLoginsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
@@ -745,6 +773,7 @@ export type InvitationUncheckedUpdateWithoutLoginsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
@@ -758,6 +787,7 @@ export type InvitationCreateWithoutDeviceSessionsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
@@ -771,6 +801,7 @@ export type InvitationUncheckedCreateWithoutDeviceSessionsInput = {
   revokedAt?: Date | string | null
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
@@ -800,6 +831,7 @@ export type InvitationUpdateWithoutDeviceSessionsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
@@ -813,6 +845,7 @@ export type InvitationUncheckedUpdateWithoutDeviceSessionsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
@@ -826,6 +859,7 @@ export type InvitationCreateWithoutBrowserSessionsInput = {
   team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
 }
 
@@ -839,6 +873,7 @@ export type InvitationUncheckedCreateWithoutBrowserSessionsInput = {
   revokedAt?: Date | string | null
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
 }
 
@@ -868,6 +903,7 @@ export type InvitationUpdateWithoutBrowserSessionsInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
@@ -881,6 +917,79 @@ export type InvitationUncheckedUpdateWithoutBrowserSessionsInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
+}
+
+export type InvitationCreateWithoutSignInLinksInput = {
+  id?: string
+  role?: $Enums.Role
+  source: $Enums.InvitationSource
+  createdAt: Date | string
+  revokedAt?: Date | string | null
+  account: Prisma.AccountCreateNestedOneWithoutInvitationsInput
+  team: Prisma.TeamCreateNestedOneWithoutInvitationsInput
+  logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
+  deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
+  browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutInvitationInput
+}
+
+export type InvitationUncheckedCreateWithoutSignInLinksInput = {
+  id?: string
+  accountId: string
+  teamId: string
+  role?: $Enums.Role
+  source: $Enums.InvitationSource
+  createdAt: Date | string
+  revokedAt?: Date | string | null
+  logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
+  deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
+  browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutInvitationInput
+}
+
+export type InvitationCreateOrConnectWithoutSignInLinksInput = {
+  where: Prisma.InvitationWhereUniqueInput
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutSignInLinksInput, Prisma.InvitationUncheckedCreateWithoutSignInLinksInput>
+}
+
+export type InvitationUpsertWithoutSignInLinksInput = {
+  update: Prisma.XOR<Prisma.InvitationUpdateWithoutSignInLinksInput, Prisma.InvitationUncheckedUpdateWithoutSignInLinksInput>
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutSignInLinksInput, Prisma.InvitationUncheckedCreateWithoutSignInLinksInput>
+  where?: Prisma.InvitationWhereInput
+}
+
+export type InvitationUpdateToOneWithWhereWithoutSignInLinksInput = {
+  where?: Prisma.InvitationWhereInput
+  data: Prisma.XOR<Prisma.InvitationUpdateWithoutSignInLinksInput, Prisma.InvitationUncheckedUpdateWithoutSignInLinksInput>
+}
+
+export type InvitationUpdateWithoutSignInLinksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumRoleFieldUpdateOperationsInput | $Enums.Role
+  source?: Prisma.EnumInvitationSourceFieldUpdateOperationsInput | $Enums.InvitationSource
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  account?: Prisma.AccountUpdateOneRequiredWithoutInvitationsNestedInput
+  team?: Prisma.TeamUpdateOneRequiredWithoutInvitationsNestedInput
+  logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
+  deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
+  browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
+}
+
+export type InvitationUncheckedUpdateWithoutSignInLinksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  teamId?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumRoleFieldUpdateOperationsInput | $Enums.Role
+  source?: Prisma.EnumInvitationSourceFieldUpdateOperationsInput | $Enums.InvitationSource
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
+  deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
@@ -895,6 +1004,7 @@ export type InvitationCreateWithoutApiKeysInput = {
   logins?: Prisma.DeviceLoginCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationUncheckedCreateWithoutApiKeysInput = {
@@ -908,6 +1018,7 @@ export type InvitationUncheckedCreateWithoutApiKeysInput = {
   logins?: Prisma.DeviceLoginUncheckedCreateNestedManyWithoutInvitationInput
   deviceSessions?: Prisma.DeviceSessionUncheckedCreateNestedManyWithoutInvitationInput
   browserSessions?: Prisma.BrowserSessionUncheckedCreateNestedManyWithoutInvitationInput
+  signInLinks?: Prisma.SignInLinkUncheckedCreateNestedManyWithoutInvitationInput
 }
 
 export type InvitationCreateOrConnectWithoutApiKeysInput = {
@@ -937,6 +1048,7 @@ export type InvitationUpdateWithoutApiKeysInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutApiKeysInput = {
@@ -950,6 +1062,7 @@ export type InvitationUncheckedUpdateWithoutApiKeysInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
 export type InvitationCreateManyTeamInput = {
@@ -971,6 +1084,7 @@ export type InvitationUpdateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
@@ -984,6 +1098,7 @@ export type InvitationUncheckedUpdateWithoutTeamInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
@@ -1015,6 +1130,7 @@ export type InvitationUpdateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutInvitationNestedInput
 }
 
@@ -1028,6 +1144,7 @@ export type InvitationUncheckedUpdateWithoutAccountInput = {
   logins?: Prisma.DeviceLoginUncheckedUpdateManyWithoutInvitationNestedInput
   deviceSessions?: Prisma.DeviceSessionUncheckedUpdateManyWithoutInvitationNestedInput
   browserSessions?: Prisma.BrowserSessionUncheckedUpdateManyWithoutInvitationNestedInput
+  signInLinks?: Prisma.SignInLinkUncheckedUpdateManyWithoutInvitationNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutInvitationNestedInput
 }
 
@@ -1049,6 +1166,7 @@ export type InvitationCountOutputType = {
   logins: number
   deviceSessions: number
   browserSessions: number
+  signInLinks: number
   apiKeys: number
 }
 
@@ -1056,6 +1174,7 @@ export type InvitationCountOutputTypeSelect<ExtArgs extends runtime.Types.Extens
   logins?: boolean | InvitationCountOutputTypeCountLoginsArgs
   deviceSessions?: boolean | InvitationCountOutputTypeCountDeviceSessionsArgs
   browserSessions?: boolean | InvitationCountOutputTypeCountBrowserSessionsArgs
+  signInLinks?: boolean | InvitationCountOutputTypeCountSignInLinksArgs
   apiKeys?: boolean | InvitationCountOutputTypeCountApiKeysArgs
 }
 
@@ -1093,6 +1212,13 @@ export type InvitationCountOutputTypeCountBrowserSessionsArgs<ExtArgs extends ru
 /**
  * InvitationCountOutputType without action
  */
+export type InvitationCountOutputTypeCountSignInLinksArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SignInLinkWhereInput
+}
+
+/**
+ * InvitationCountOutputType without action
+ */
 export type InvitationCountOutputTypeCountApiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ApiKeyWhereInput
 }
@@ -1111,6 +1237,7 @@ export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   logins?: boolean | Prisma.Invitation$loginsArgs<ExtArgs>
   deviceSessions?: boolean | Prisma.Invitation$deviceSessionsArgs<ExtArgs>
   browserSessions?: boolean | Prisma.Invitation$browserSessionsArgs<ExtArgs>
+  signInLinks?: boolean | Prisma.Invitation$signInLinksArgs<ExtArgs>
   apiKeys?: boolean | Prisma.Invitation$apiKeysArgs<ExtArgs>
   _count?: boolean | Prisma.InvitationCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
@@ -1156,6 +1283,7 @@ export type InvitationInclude<ExtArgs extends runtime.Types.Extensions.InternalA
   logins?: boolean | Prisma.Invitation$loginsArgs<ExtArgs>
   deviceSessions?: boolean | Prisma.Invitation$deviceSessionsArgs<ExtArgs>
   browserSessions?: boolean | Prisma.Invitation$browserSessionsArgs<ExtArgs>
+  signInLinks?: boolean | Prisma.Invitation$signInLinksArgs<ExtArgs>
   apiKeys?: boolean | Prisma.Invitation$apiKeysArgs<ExtArgs>
   _count?: boolean | Prisma.InvitationCountOutputTypeDefaultArgs<ExtArgs>
 }
@@ -1176,6 +1304,7 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
     logins: Prisma.$DeviceLoginPayload<ExtArgs>[]
     deviceSessions: Prisma.$DeviceSessionPayload<ExtArgs>[]
     browserSessions: Prisma.$BrowserSessionPayload<ExtArgs>[]
+    signInLinks: Prisma.$SignInLinkPayload<ExtArgs>[]
     apiKeys: Prisma.$ApiKeyPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
@@ -1585,6 +1714,7 @@ export interface Prisma__InvitationClient<T, Null = never, ExtArgs extends runti
   logins<T extends Prisma.Invitation$loginsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$loginsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DeviceLoginPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   deviceSessions<T extends Prisma.Invitation$deviceSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$deviceSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$DeviceSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   browserSessions<T extends Prisma.Invitation$browserSessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$browserSessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BrowserSessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  signInLinks<T extends Prisma.Invitation$signInLinksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$signInLinksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SignInLinkPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   apiKeys<T extends Prisma.Invitation$apiKeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$apiKeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
@@ -2101,6 +2231,30 @@ export type Invitation$browserSessionsArgs<ExtArgs extends runtime.Types.Extensi
   take?: number
   skip?: number
   distinct?: Prisma.BrowserSessionScalarFieldEnum | Prisma.BrowserSessionScalarFieldEnum[]
+}
+
+/**
+ * Invitation.signInLinks
+ */
+export type Invitation$signInLinksArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the SignInLink
+   */
+  select?: Prisma.SignInLinkSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the SignInLink
+   */
+  omit?: Prisma.SignInLinkOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SignInLinkInclude<ExtArgs> | null
+  where?: Prisma.SignInLinkWhereInput
+  orderBy?: Prisma.SignInLinkOrderByWithRelationInput | Prisma.SignInLinkOrderByWithRelationInput[]
+  cursor?: Prisma.SignInLinkWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SignInLinkScalarFieldEnum | Prisma.SignInLinkScalarFieldEnum[]
 }
 
 /**

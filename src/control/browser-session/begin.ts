@@ -1,20 +1,20 @@
 import type { Request } from 'express'
+import { cookieOf } from '../../http/cookies.ts'
 import { ipOf, userAgentOf } from '../../http/request.ts'
-import { hashSecret, newSecret } from '../../kernel/secret.ts'
-import type { Secret } from '../../kernel/secret.ts'
+import { hashSecret, newSecret, Secret } from '../../kernel/secret.ts'
 import { beginTimes } from './rules.ts'
-import type { NewBrowserSession } from './store.ts'
+import type { SignedInBrowser } from './store.ts'
 
 /**
- * Makes a session that begins now, and the cookie for it; the caller saves the one and sets the other. The session
- * always gets a new secret, so an attacker who planted a cookie in the browser before cannot share the session (session
- * fixation).
+ * Makes a session that begins now and replaces the one of the request's cookie, and the new cookie; the caller saves
+ * the one and sets the other. The session always gets a new secret, so an attacker who planted a cookie in the browser
+ * before cannot share the session (session fixation).
  */
 export function beginBrowserSession(
-  req: Pick<Request, 'ip' | 'socket' | 'headers'>,
+  req: Pick<Request, 'ip' | 'socket' | 'headers' | 'cookies'>,
   invitationId: string,
   now: Date,
-): { cookie: Secret; session: NewBrowserSession } {
+): { cookie: Secret; browser: SignedInBrowser } {
   const cookie = newSecret('svcs_')
   const session = {
     ...beginTimes(now),
@@ -23,5 +23,6 @@ export function beginBrowserSession(
     ip: ipOf(req),
     userAgent: userAgentOf(req),
   }
-  return { cookie, session }
+  const old = cookieOf(req, 'svc_session')
+  return { cookie, browser: { session, replaces: old ? hashSecret(new Secret(old)) : null } }
 }

@@ -76,6 +76,34 @@ export function makeBrowserSessionStore(db: PrismaClient) {
   }
 }
 
+/**
+ * The browser session that a sign-in begins, and the session of the same browser that it replaces; null when there was
+ * none.
+ */
+export type SignedInBrowser = { readonly session: NewBrowserSession; readonly replaces: SecretHash | null }
+
+/**
+ * Saves a session that begins and ends the one that it replaces, so that a browser never has two. A replaced session of
+ * the same account may depend on a device session; the new one then depends on it too, because it is the same browser.
+ */
+export async function saveBrowserSession(
+  tx: Prisma.TransactionClient,
+  { session, replaces }: SignedInBrowser,
+  accountId: string,
+  now: Date,
+  ip: string,
+): Promise<string> {
+  const replaced =
+    replaces &&
+    (await tx.browserSession.findFirst({
+      where: { hash: replaces, ...ALIVE, invitation: { accountId, revokedAt: null } },
+    }))
+  const deviceSessionId = session.deviceSessionId ?? replaced?.deviceSessionId ?? null
+  const { id } = await tx.browserSession.create({ data: { ...session, deviceSessionId }, select: { id: true } })
+  if (replaces) await endBrowserSessions(tx, { hash: replaces }, 'replaced', now, ip)
+  return id
+}
+
 /** Ends live browser sessions, with an audit row for each. */
 export async function endBrowserSessions(
   tx: Prisma.TransactionClient,

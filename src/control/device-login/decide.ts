@@ -1,8 +1,7 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
-import type { SecretHash } from '../../kernel/secret.ts'
-import { endBrowserSessions } from '../browser-session/store.ts'
-import type { NewBrowserSession } from '../browser-session/store.ts'
+import { saveBrowserSession } from '../browser-session/store.ts'
+import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { FoundLogin } from './rows.ts'
 
 /** Who decides a login, and how. `sessionId` is null when the email's link alone decides. */
@@ -11,12 +10,6 @@ export type Decision = {
   readonly sessionId: string | null
   readonly ip: string
 }
-
-/**
- * The browser session that an approval begins, and the session of the same browser that it replaces; null when there
- * was none.
- */
-export type SignedInBrowser = { readonly session: NewBrowserSession; readonly replaces: SecretHash | null }
 
 export type LoginChanges = Prisma.DeviceLoginUncheckedUpdateManyInput
 
@@ -59,9 +52,8 @@ export async function decideOnce(
       })
       if (count === 0) return false
       if (whenFirst) await tx.deviceLogin.updateMany({ where: { id: login.id, approvedAt: null }, data: whenFirst })
-      if (browser) await tx.browserSession.create({ data: browser.session })
       // In the same transaction, so that the browser never has two live sessions.
-      if (browser?.replaces) await endBrowserSessions(tx, { hash: browser.replaces }, 'replaced', now, ip)
+      if (browser) await saveBrowserSession(tx, browser, login.accountId, now, ip)
       await tx.auditEvent.create({
         data: { at: now, kind, accountId: login.accountId, subjectId: login.id, ip, details },
       })

@@ -2,16 +2,20 @@ import { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret } from '../../kernel/secret.ts'
 import type { Secret } from '../../kernel/secret.ts'
+import { ANOTHER_CLIENT, isClientOf } from '../tokens/rules.ts'
 import type { OpenSession } from '../tokens/open.ts'
 import type { DeviceSession } from '../tokens/store.ts'
 import { judgePoll, POLL_TOLERANCE_MS, waitSeconds } from './rules.ts'
 import type { DeviceLoginStore } from './store.ts'
 
+/** The client that polls; `clientId` is null when it does not name itself. */
+export type PollingClient = { readonly ip: string; readonly clientId: string | null }
+
 /**
  * Polls a login and returns its device session. The first poll of an approved login makes the session, every later poll
  * returns the same one. Throws what `judgePoll` refuses with; `rate_limited` says how long to wait.
  */
-export type PollLogin = (deviceCode: Secret, ip: string) => Promise<DeviceSession>
+export type PollLogin = (deviceCode: Secret, client: PollingClient) => Promise<DeviceSession>
 
 type Needs = {
   readonly logins: DeviceLoginStore
@@ -24,12 +28,13 @@ type Needs = {
 
 export function makePollLogin(needs: Needs): PollLogin {
   const { logins, openSession, pollIntervalSeconds, onUnknownCredential, clock } = needs
-  return async (deviceCode, ip) => {
+  return async (deviceCode, { ip, clientId }) => {
     const login = await logins.findByDeviceCode(hashSecret(deviceCode))
     if (!login) {
       onUnknownCredential(ip)
       throw new ApiError('unauthorized', { message: 'This device code is not known. Start the login again.' })
     }
+    if (!isClientOf(login, clientId)) throw new ApiError('unauthorized', { message: ANOTHER_CLIENT })
 
     const now = clock.now()
     const verdict = judgePoll(login, pollIntervalSeconds, now)
@@ -43,8 +48,9 @@ export function makePollLogin(needs: Needs): PollLogin {
     if (verdict !== 'granted') throw new ApiError(verdict)
     if (login.invitationId === null || login.approvedVia === null) throw new Error('An approved login has no account.')
 
-    const { id: loginId, invitationId, accountId, deviceId, deviceName, approvedVia } = login
-    const session = await openSession({ loginId, invitationId, accountId, deviceId, deviceName, approvedVia }, ip, now)
+    const { id: loginId, invitationId, accountId, approvedVia } = login
+    const device = { deviceId: login.deviceId, deviceName: login.deviceName, clientId: login.clientId }
+    const session = await openSession({ loginId, invitationId, accountId, approvedVia, ...device }, ip, now)
     // The device may have refreshed or been signed out since the login was read.
     if (session.revoked || session.generation > 0) throw new ApiError('unauthorized')
     return session

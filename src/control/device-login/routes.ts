@@ -28,6 +28,7 @@ export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
     const login = await startLogin({
       ...{ email, team, deviceId },
       deviceName: chooseDeviceName([deviceName, deviceId]),
+      clientId: null,
       startIp: ipOf(req),
       startUserAgent: userAgentOf(req),
     })
@@ -46,7 +47,7 @@ export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
     startLogin: start,
 
     async pollDeviceLogin(req, res) {
-      const session = await pollLogin(new Secret(req.body.deviceCode), ipOf(req))
+      const session = await pollLogin(new Secret(req.body.deviceCode), { ip: ipOf(req), clientId: null })
       const tokens = await issueTokens(session, clock.now())
       res.status(200).json(toTokenSetAnswer(req, res, session, tokens, { lifetimes, secure }))
     },

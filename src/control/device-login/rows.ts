@@ -12,6 +12,8 @@ export type FoundLogin = DeviceLogin & {
   readonly team: string
   readonly deviceId: string
   readonly deviceName: string
+  /** The OAuth client that started the login; null when it named none. */
+  readonly clientId: string | null
   readonly userCode: string | null
   readonly startIp: string
   readonly createdAt: Date
@@ -21,7 +23,7 @@ export type FoundLogin = DeviceLogin & {
 }
 
 /** A login whose device named no account, and that is not approved. */
-export type UnnamedLogin = DeviceLogin & { readonly id: string; readonly invitationId: null }
+export type UnnamedLogin = DeviceLogin & Pick<FoundLogin, 'id' | 'clientId'> & { readonly invitationId: null }
 
 /** What is read with each login. */
 export const WITH_PEOPLE = {
@@ -51,6 +53,7 @@ export function toLogin(row: LoginRow, invitation: InvitationRow): FoundLogin {
     team: formatTeamName({ organization, name: invitation.team.name }),
     deviceId: row.deviceId,
     deviceName: row.deviceName,
+    clientId: row.clientId,
     userCode: row.userCode,
     startIp: row.startIp,
     createdAt: row.createdAt,

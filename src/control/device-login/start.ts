@@ -22,6 +22,8 @@ export type LoginRequest = {
   readonly team: string | undefined
   readonly deviceId: string
   readonly deviceName: string
+  /** The OAuth client; null when the request names none. */
+  readonly clientId: string | null
   readonly startIp: string
   readonly startUserAgent: string
 }
@@ -112,13 +114,13 @@ export function makeStartLogin(needs: Needs): StartLogin {
   }
 
   async function save(invitation: Invitation | null, request: LoginRequest): Promise<SavedLogin> {
-    const { deviceId, deviceName, startIp, startUserAgent } = request
+    const { deviceId, deviceName, clientId, startIp, startUserAgent } = request
     const createdAt = clock.now()
     const expiresAt = addSeconds(createdAt, settings.loginSeconds)
     for (let tries = 0; tries < MAX_USER_CODE_TRIES; tries += 1) {
       const secrets = newSecrets(settings.devLinks)
       const row = {
-        ...{ deviceId, deviceName, startIp, startUserAgent, createdAt, expiresAt },
+        ...{ deviceId, deviceName, clientId, startIp, startUserAgent, createdAt, expiresAt },
         invitationId: invitation?.id ?? null,
         userCode: secrets.userCode,
         deviceCodeHash: hashSecret(secrets.deviceCode),

@@ -11,6 +11,7 @@ export type NewDeviceLogin = {
   readonly invitationId: string | null
   readonly deviceId: string
   readonly deviceName: string
+  readonly clientId: string | null
   readonly deviceCodeHash: SecretHash
   readonly userCode: string
   readonly mailTokenHash: SecretHash
@@ -56,7 +57,8 @@ export function makeDeviceLoginStore(db: PrismaClient) {
     async findByDeviceCode(hash: SecretHash): Promise<FoundLogin | UnnamedLogin | null> {
       const row = await db.deviceLogin.findUnique({ where: { deviceCodeHash: hash }, include: WITH_PEOPLE })
       if (!row) return null
-      return row.invitation ? toLogin(row, row.invitation) : { ...toState(row, null), id: row.id, invitationId: null }
+      if (row.invitation) return toLogin(row, row.invitation)
+      return { ...toState(row, null), id: row.id, clientId: row.clientId, invitationId: null }
     },
 
     /**

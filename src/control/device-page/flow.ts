@@ -5,6 +5,7 @@ import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
 import { makeDeviceStore } from '../devices/store.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
 import { makePasskeyStore } from '../passkeys/store.ts'
+import type { SignInLinks } from '../sign-in-link/request.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import { makeUserCodes } from './codes.ts'
 import type { CodeLimits } from './codes.ts'
@@ -17,6 +18,7 @@ type Needs = {
   readonly db: PrismaClient
   readonly findEmail: (accountId: string) => Promise<string>
   readonly passkeyChanges: PasskeyChanges
+  readonly signInLinks: SignInLinks
   readonly signOut: SignOut
   readonly signOutEverywhere: SignOutEverywhere
   readonly limits: CodeLimits
@@ -30,15 +32,19 @@ type Needs = {
 
 /** `/device`: the page of a signed-in person, and the same decisions for programs. */
 export function makeDevicePageFlow(needs: Needs) {
-  const { db, findEmail, passkeyChanges, signOut, signOutEverywhere, limits, rpId } = needs
+  const { db, findEmail, passkeyChanges, signInLinks, signOut, signOutEverywhere, limits, rpId } = needs
   const { secure, onSessionEnd, clock, log } = needs
   const devices = makeDeviceStore(db)
   const codes = makeUserCodes({ logins: makeUserCodeStore(db), limits, clock, log })
-  const renderDevicePage = makeDevicePageRenderer({ devices, passkeys: makePasskeyStore(db), signOut, rpId, clock })
+  const passkeys = makePasskeyStore(db)
+  const { hasEmail } = signInLinks
+  const renderDevicePage = makeDevicePageRenderer({ devices, passkeys, signOut, rpId, hasEmail, clock })
   const answerDeviceForm = makeAnswerDeviceForm({
     codes,
     devices,
     passkeyChanges,
+    signInLinks,
+    findEmail,
     signOut,
     signOutEverywhere,
     renderDevicePage,

@@ -10,6 +10,8 @@ import type { DeviceStore } from '../devices/store.ts'
 import { signedOutPage } from '../pages/answer-pages.ts'
 import type { DeviceNotice } from '../pages/device-notices.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
+import { linkSentPage } from '../pages/sign-in-link-pages.ts'
+import type { SignInLinks } from '../sign-in-link/request.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import type { Decided, Lookup, UserCodes } from './codes.ts'
 import type { PageContent, RenderDevicePage } from './render.ts'
@@ -21,6 +23,8 @@ type Needs = {
   readonly codes: UserCodes
   readonly devices: DeviceStore
   readonly passkeyChanges: PasskeyChanges
+  readonly signInLinks: SignInLinks
+  readonly findEmail: (accountId: string) => Promise<string>
   readonly signOut: SignOut
   readonly signOutEverywhere: SignOutEverywhere
   readonly renderDevicePage: RenderDevicePage
@@ -33,7 +37,7 @@ type Needs = {
 type Outcome = PageContent & { readonly status: number; readonly waitSeconds?: number }
 
 export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
-  const { codes, devices, passkeyChanges, signOut, signOutEverywhere, renderDevicePage } = needs
+  const { codes, devices, passkeyChanges, signInLinks, findEmail, signOut, signOutEverywhere, renderDevicePage } = needs
   const { secure, onSessionEnd, clock } = needs
 
   async function outcomeOf(req: Request, form: DeviceForm): Promise<Outcome> {
@@ -88,11 +92,22 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     sendPage(res, 200, signedOutPage({ everywhere }))
   }
 
+  /** Emails a sign-in link. Its consumption begins a fresh session in the browser that opens it. */
+  async function confirmByEmail(req: Request, res: Response): Promise<void> {
+    const { accountId, invitationId } = callerOf(req)
+    const email = await findEmail(accountId)
+    await signInLinks.send({ id: invitationId, accountId, email }, ipOf(req))
+    sendPage(res, 200, linkSentPage({ email, isKnown: true }))
+  }
+
   return async (req, res, form) => {
+    if (form.action === 'confirm-email') return confirmByEmail(req, res)
     if (form.action === 'sign-out' || form.action === 'sign-out-everywhere')
       return leave(req, res, form.action === 'sign-out-everywhere')
     const { status, waitSeconds, ...content } = await outcomeOf(req, form)
+    // The contract promises these headers for every 429 and 403, whatever their bodies are.
     if (waitSeconds) res.set('Retry-After', String(waitSeconds))
+    if (status === 403) res.set('x-should-retry', 'false')
     sendPage(res, status, await renderDevicePage(req, content), { scripts: true })
   }
 }

@@ -4,6 +4,7 @@ import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
 import type { DeviceStore } from '../devices/store.ts'
+import { isFresh } from '../fresh.ts'
 import type { DeviceNotice } from '../pages/device-notices.ts'
 import { devicePage } from '../pages/device-page.ts'
 import { toPendingLogin } from '../pages/pending-login.ts'
@@ -27,18 +28,25 @@ type Needs = {
   readonly signOut: SignOut
   /** The relying party id of passkeys (WebAuthn): a domain. */
   readonly rpId: string
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
   readonly clock: Clock
 }
 
-export function makeDevicePageRenderer({ devices, passkeys, signOut, rpId, clock }: Needs): RenderDevicePage {
+export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
+  const { devices, passkeys, signOut, rpId, hasEmail, clock } = needs
   return async (req, { notice, userCode, found }) => {
-    const { accountId, team, role } = callerOf(req)
-    const listed = await devices.list(accountId, clock.now())
+    const caller = callerOf(req)
+    const { accountId, team, role } = caller
+    const now = clock.now()
+    const listed = await devices.list(accountId, now)
     const own = await passkeys.list(accountId)
     const { email, userHandle, passkeys: credentials } = await passkeys.findRegistrant(accountId)
     const current = await signOut.findCurrent(req)
     return devicePage({
       user: { email, team, role },
+      fresh: isFresh(caller, now),
+      hasEmail,
       notice: notice ?? null,
       userCode: userCode ?? null,
       found: found ? toPendingLogin(found, ipOf(req)) : null,

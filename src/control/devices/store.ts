@@ -91,6 +91,7 @@ export function makeDeviceStore(db: PrismaClient) {
           where: { invitation: { accountId }, status: { in: ['pending', 'approved'] } },
           data: { status: 'cancelled', userCode: null },
         })
+        await tx.signInLink.deleteMany({ where: { invitation: { accountId } } })
         const devices = { id: { notIn: [...kept.devices] }, invitation: { accountId } }
         const ended = await endSessions(tx, devices, reason, now, ip)
         const browsers = { id: { notIn: [...kept.browsers] }, invitation: { accountId } }

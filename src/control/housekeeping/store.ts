@@ -97,6 +97,12 @@ function tablesOf(db: PrismaClient): readonly Table[] {
       deleteBatch: (ago, limit) =>
         toBatch(limit, db.webauthnChallenge.deleteMany({ where: { expiresAt: { lte: ago(0) } }, limit })),
     },
+    {
+      table: 'sign_in_links',
+      // Kept for a day, so that a link that is opened late says that it has expired.
+      deleteBatch: (ago, limit) =>
+        toBatch(limit, db.signInLink.deleteMany({ where: { expiresAt: { lte: ago(1) } }, limit })),
+    },
     inPages('browser_sessions', (ago) => Prisma.sql`absolute_expires_at <= ${ago(7)} OR revoked_at <= ${ago(7)}`),
     inPages('device_sessions', (ago) => Prisma.sql`absolute_expires_at <= ${ago(30)} OR revoked_at <= ${ago(30)}`),
     inPages(

@@ -1,6 +1,6 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import { ensureAccounts, invitationEvent, withdrawInvitations } from '../../directory/store.ts'
-import type { Inviter } from '../../directory/store.ts'
+import { ensureAccounts, invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
+import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
 

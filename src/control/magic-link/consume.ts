@@ -1,5 +1,4 @@
 import type { Request } from 'express'
-import { cookieOf } from '../../http/cookies.ts'
 import { ipOf, wantsPage } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
@@ -51,10 +50,8 @@ export function makeConsumeLink({ links, approvalMode, onUnknownCredential, cloc
   /** The link of the email also signs its browser in, with a new session that replaces the one of the same browser. */
   async function approveByMailLink(req: Request, login: LinkedLogin, decision: Decision) {
     const now = clock.now()
-    const { cookie, session } = beginBrowserSession(req, login.invitationId, now)
-    const old = cookieOf(req, 'svc_session')
-    const replaces = old ? hashSecret(new Secret(old)) : null
-    return (await links.approve(login, now, decision, { session, replaces })) ? { cookie } : null
+    const { cookie, browser } = beginBrowserSession(req, login.invitationId, now)
+    return (await links.approve(login, now, decision, browser)) ? { cookie } : null
   }
 
   /** The caller is signed in already, so this begins no session. */

@@ -8,7 +8,7 @@ import { Secret } from '../../kernel/secret.ts'
 import type { PollLogin } from '../device-login/poll.ts'
 import type { StartLogin } from '../device-login/start.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
-import type { RefreshSession } from '../tokens/refresh.ts'
+import type { RefreshingClient, RefreshSession } from '../tokens/refresh.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import { DEVICE_GRANT, REFRESH_GRANT, toMetadata } from './rules.ts'
 
@@ -38,10 +38,10 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
 
   async function findSession(
     form: { grant_type: string; device_code?: string; refresh_token?: string },
-    client: { userAgent: string; ip: string },
+    client: RefreshingClient,
   ) {
     if (form.grant_type === DEVICE_GRANT)
-      return pollLogin(new Secret(required(form.device_code, 'device_code')), client.ip)
+      return pollLogin(new Secret(required(form.device_code, 'device_code')), client)
     if (form.grant_type === REFRESH_GRANT)
       return refreshSession(new Secret(required(form.refresh_token, 'refresh_token')), null, client)
     throw new ApiError('invalid_request', {
@@ -62,6 +62,7 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
         // The standard has no device id, so each login is a device of its own.
         deviceId: `oauth-${randomUUID()}`,
         deviceName: chooseDeviceName([client, readUserAgentName(userAgentOf(req))]),
+        clientId: client || null,
         startIp: ipOf(req),
         startUserAgent: userAgentOf(req),
       })
@@ -77,7 +78,8 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async issueOAuthTokens(req, res) {
-      const session = await findSession(req.body, { userAgent: userAgentOf(req), ip: ipOf(req) })
+      const clientId = req.body.client_id || null
+      const session = await findSession(req.body, { userAgent: userAgentOf(req), ip: ipOf(req), clientId })
       const tokens = await issueTokens(session, clock.now())
       // Required by RFC 6749, section 5.1.
       res.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })

@@ -38,21 +38,21 @@ export type AcceptedPasskeys = {
 }
 
 /** The signed-in devices of the account, each with buttons for what its owner can do about it. */
-export function deviceList(devices: readonly SignedInDevice[], passkeys: readonly OwnPasskey[]): Html {
+export function deviceList(devices: readonly SignedInDevice[], passkeys: readonly OwnPasskey[], fresh: boolean): Html {
   return html`<section class="part" aria-labelledby="devices">
     <h2 id="devices">Devices ${count(devices)}</h2>
     ${
       devices.length === 0
         ? html`<p class="empty">No device is signed in yet. Start with <code>svc login</code> on one.</p>`
         : html`<ul class="rows">
-            ${devices.map((device) => deviceRow(device, passkeys))}
+            ${devices.map((device) => deviceRow(device, passkeys, fresh))}
           </ul>`
     }
   </section>`
 }
 
-/** The account's passkeys, and a form to add one. */
-export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedPasskeys): Html {
+/** The account's passkeys, and a form to add one, which needs a fresh sign-in. */
+export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedPasskeys, fresh: boolean): Html {
   return html`<section
     class="part"
     aria-labelledby="passkeys"
@@ -68,14 +68,14 @@ export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedP
             None yet. With a passkey you sign in by fingerprint, face or screen lock, without an email.
           </p>`
         : html`<ul class="rows">
-            ${passkeys.map(passkeyRow)}
+            ${passkeys.map((passkey) => passkeyRow(passkey, fresh))}
           </ul>`
     }
-    ${ADD_PASSKEY}
+    ${fresh ? ADD_PASSKEY : html`<p class="about">To add a passkey, ${CONFIRM_FIRST}.</p>`}
   </section>`
 }
 
-function deviceRow(device: SignedInDevice, passkeys: readonly OwnPasskey[]): Html {
+function deviceRow(device: SignedInDevice, passkeys: readonly OwnPasskey[], fresh: boolean): Html {
   const since = passkeys.filter(({ createdAt }) => createdAt >= device.firstSeenAt)
   return html`<li class="row">
     <div class="row-text">
@@ -95,23 +95,28 @@ function deviceRow(device: SignedInDevice, passkeys: readonly OwnPasskey[]): Htm
           <input type="hidden" name="sessionId" value="${device.sessionId}" />
           <button class="button danger" name="action" value="revoke-device">Sign out this device</button>
         </form>
-        ${!device.current && since.length > 0 && disownForm(device, since)}`,
+        ${!device.current && since.length > 0 && disownForm(device, since, fresh)}`,
     )}
   </li>`
 }
 
 /** For a device that its owner did not sign in: a thief may have added passkeys, which outlive signing out. */
-function disownForm({ sessionId }: SignedInDevice, since: readonly OwnPasskey[]): Html {
+function disownForm({ sessionId }: SignedInDevice, since: readonly OwnPasskey[], fresh: boolean): Html {
+  const which = since.length === 1 ? 'it' : 'them'
   return html`<p>
       Was it not you? ${since.length === 1 ? 'This passkey was' : 'These passkeys were'} added after it signed in:
       ${since.map(({ name }, index) => html`${index > 0 && ', '}${quoted(name)}`)}.
     </p>
-    <form method="post" action="${PATHS.device}">
-      <input type="hidden" name="sessionId" value="${sessionId}" />
-      <button class="button danger" name="action" value="disown-device">
-        Sign out everywhere else and delete ${since.length === 1 ? 'it' : 'them'}
-      </button>
-    </form>`
+    ${
+      fresh
+        ? html`<form method="post" action="${PATHS.device}">
+            <input type="hidden" name="sessionId" value="${sessionId}" />
+            <button class="button danger" name="action" value="disown-device">
+              Sign out everywhere else and delete ${which}
+            </button>
+          </form>`
+        : html`<p>To sign out everywhere else and delete ${which}, ${CONFIRM_FIRST}.</p>`
+    }`
 }
 
 function approval({ approvedVia, approverName }: SignedInDevice): Interpolation {
@@ -121,7 +126,7 @@ function approval({ approvedVia, approverName }: SignedInDevice): Interpolation 
   return approverName ? html`approved ${way} from ${deviceNamed(approverName)}` : `approved ${way} in a browser`
 }
 
-function passkeyRow(passkey: OwnPasskey): Html {
+function passkeyRow(passkey: OwnPasskey, fresh: boolean): Html {
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">${quoted(passkey.name)} ${passkey.synced && html`<span class="badge">Synced</span>`}</p>
@@ -130,11 +135,11 @@ function passkeyRow(passkey: OwnPasskey): Html {
         <span>Added ${time(passkey.createdAt)}</span>
       </p>
     </div>
-    ${fold('Edit', `the passkey ${passkey.name}`, passkeyForms(passkey))}
+    ${fold('Edit', `the passkey ${passkey.name}`, passkeyForms(passkey, fresh))}
   </li>`
 }
 
-function passkeyForms({ passkeyId, name }: OwnPasskey): Html {
+function passkeyForms({ passkeyId, name }: OwnPasskey, fresh: boolean): Html {
   const inputId = `name-${passkeyId}`
   return html`<form method="post" action="${PATHS.device}" class="inline">
       <input type="hidden" name="passkeyId" value="${passkeyId}" />
@@ -142,12 +147,19 @@ function passkeyForms({ passkeyId, name }: OwnPasskey): Html {
       <input id="${inputId}" name="name" value="${name}" required maxlength="64" autocomplete="off" />
       <button class="button" name="action" value="rename-passkey">Rename</button>
     </form>
-    <form method="post" action="${PATHS.device}">
-      <input type="hidden" name="passkeyId" value="${passkeyId}" />
-      <p>Once deleted it opens nothing here, on any of your devices.</p>
-      <button class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
-    </form>`
+    ${fresh ? deletePasskeyForm(passkeyId) : html`<p>To delete it, ${CONFIRM_FIRST}.</p>`}`
 }
+
+function deletePasskeyForm(passkeyId: string): Html {
+  return html`<form method="post" action="${PATHS.device}">
+    <input type="hidden" name="passkeyId" value="${passkeyId}" />
+    <p>Once deleted it opens nothing here, on any of your devices.</p>
+    <button class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
+  </form>`
+}
+
+/** The end of a sentence that says what a session that is not fresh cannot do. */
+const CONFIRM_FIRST = html`<a href="#confirm">confirm that it is you</a> first`
 
 const ADD_PASSKEY = html`<form class="inline add" data-passkey="register" data-passkey-when="supported" hidden>
     <label for="passkey-name">Name of a new passkey <small>optional</small></label>

@@ -33,7 +33,7 @@ export const DEVICE_NOTICES = {
   invalid_name: { tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
   reauthenticate: {
     tone: 'bad',
-    text: 'This needs a fresh sign-in, at most 15 minutes old. Sign out here, sign in again, then repeat it.',
+    text: 'This needs a sign-in that is at most 15 minutes old. Confirm that it is you below, then repeat it.',
   },
 } as const satisfies Record<string, Notice>
 

@@ -6,7 +6,6 @@ import { page } from './document.ts'
 import { type DeviceAction, PATHS } from './forms.ts'
 import { DECISION, loginFacts, noticeBar, type PendingLogin, warning } from './parts.ts'
 import { passkeyButton } from './passkey-parts.ts'
-import { toDevice } from './sign-in-page.ts'
 
 export type DevicePage = {
   readonly user: { readonly email: string; readonly team: string; readonly role: string }
@@ -19,6 +18,10 @@ export type DevicePage = {
   readonly devices: readonly SignedInDevice[]
   readonly passkeys: readonly OwnPasskey[]
   readonly accepted: AcceptedPasskeys
+  /** Whether the sign-in of this session is fresh. If not, some actions need a confirmation first. */
+  readonly fresh: boolean
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
 }
 
 /**
@@ -35,36 +38,8 @@ export function devicePage(data: DevicePage): Html {
         </p>
       </div>
       ${data.notice && noticeOf(data.notice)} ${data.found ? decisionPart(data.found) : codePart(data.userCode)}
-      ${deviceList(data.devices, data.passkeys)} ${passkeyList(data.passkeys, data.accepted)}
-      ${signOutPart(data.devices)}`,
-  )
-}
-
-/**
- * `GET /device` without a session: how to sign in. The code in the address is kept for afterwards. Needs `scripts:
- * true`.
- */
-export function deviceSignInPage({ userCode }: { readonly userCode: string | null }): Html {
-  return page(
-    { title: 'Sign in', scripts: true },
-    html`<h1>Sign in to see your devices</h1>
-      <p class="lead">
-        ${
-          userCode
-            ? 'Then you can approve the code of your device.'
-            : 'Then you can approve a new device, sign out old ones and manage your passkeys.'
-        }
-      </p>
-      ${passkeyButton({ then: toDevice(userCode) })}
-      <section class="aside">
-        <h2>No passkey? Sign in by email</h2>
-        <p>
-          Run <code>svc login</code> in a terminal, on any computer. We send you an email. Open its link in this browser
-          and approve: this browser is then signed in too.
-        </p>
-        <p>If you have such an email already, open the link in it.</p>
-        ${userCode && html`<p>Then come back to this page to approve the code of your device.</p>`}
-      </section>`,
+      ${!data.fresh && confirmPart(data.hasEmail)} ${deviceList(data.devices, data.passkeys, data.fresh)}
+      ${passkeyList(data.passkeys, data.accepted, data.fresh)} ${signOutPart(data.devices)}`,
   )
 }
 
@@ -91,6 +66,24 @@ function decisionPart(login: PendingLogin): Html {
       <input type="hidden" name="userCode" value="${login.userCode}" />
       ${DECISION}
     </form>
+  </section>`
+}
+
+/** What a session that is not fresh needs before it can change what outlives it. */
+function confirmPart(hasEmail: boolean): Html {
+  return html`<section class="part" aria-labelledby="confirm">
+    <h2 id="confirm">Confirm that it is you</h2>
+    <p class="about">
+      You signed in here more than 15 minutes ago. Adding or deleting a passkey needs a confirmation, so that nobody who
+      finds this browser open can do it.
+    </p>
+    <div class="confirm">
+      ${passkeyButton({ then: PATHS.device, label: 'Confirm with a passkey' })}
+      ${
+        hasEmail &&
+        html`<form method="post" action="${PATHS.device}">${actionButton('confirm-email', 'Confirm by email')}</form>`
+      }
+    </div>
   </section>`
 }
 

@@ -9,12 +9,21 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   action     `approve` (the default) or `deny`
  *   userCode   in approval mode `code`, with `approve`: the code that the person typed
  *
+ * POST `PATHS.signIn`
+ *   email      where the link goes
+ *   userCode   the code that the person came to approve; the browser keeps it in a cookie
+ *
+ * POST `PATHS.signInLink`
+ *   token      the token of the page
+ *   email      in approval mode `code`: the address that the person typed
+ *
  * POST `PATHS.device`, by `action`
  *   find                  userCode                   shows the pending login; changes nothing
  *   approve, deny         userCode
  *   revoke-device         sessionId
  *   rename-passkey        passkeyId, name
  *   delete-passkey        passkeyId
+ *   confirm-email                                    emails a sign-in link to the person
  *   sign-out              signs this browser out
  *   sign-out-others       signs out everything but this browser
  *   sign-out-everywhere
@@ -28,6 +37,7 @@ export const PATHS = {
   consume: '/v1/auth/magic/consume',
   device: '/device',
   signIn: '/sign-in',
+  signInLink: '/sign-in/email',
   stylesheet: '/assets/auth.css',
   passkeyScript: '/assets/passkeys.js',
   sessionScript: '/assets/session.js',

@@ -37,7 +37,7 @@ export function time(at: Date): Html {
 }
 
 /** The time of day only, for what ends within minutes. */
-function timeOfDay(at: Date): Html {
+export function timeOfDay(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${toUtcTimeOfDay(at)}</time>`
 }
 
@@ -97,7 +97,8 @@ export function warning(mode: ApprovalMode): Html {
   </p>`
 }
 
-function ipHint(same: boolean | null): Interpolation {
+/** Whether an address is this browser's; nothing when that is not known. */
+export function ipHint(same: boolean | null): Interpolation {
   if (same === null) return null
   return same ? ' · same as this browser' : html` · <strong>different from this browser</strong>`
 }

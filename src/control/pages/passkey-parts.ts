@@ -5,10 +5,18 @@ import { ICONS } from './icons.ts'
  * A button that signs in with a passkey. The script shows it in browsers that support passkeys. `then` is the path to
  * open afterwards; null reloads the page. The page must be sent with `scripts: true`.
  */
-export function passkeyButton({ then }: { readonly then: string | null }): Html {
+export function passkeyButton({
+  then,
+  label = 'Sign in with a passkey',
+  look = 'primary',
+}: {
+  readonly then: string | null
+  readonly label?: string
+  readonly look?: 'primary' | ''
+}): Html {
   return html`<div data-passkey-when="supported" hidden>
-      <button type="button" class="button primary" data-passkey="sign-in" data-then="${then ?? ''}">
-        ${ICONS.key} Sign in with a passkey
+      <button type="button" class="button ${look}" data-passkey="sign-in" data-then="${then ?? ''}">
+        ${ICONS.key} ${label}
       </button>
       ${PASSKEY_STATUS}
     </div>

@@ -5,10 +5,8 @@ import { sendPage } from '../../http/page.ts'
 import { readAssets } from './assets.ts'
 import type { Asset } from './assets.ts'
 import { SESSION_SHELL } from './session-shell.ts'
-import { signInPage } from './sign-in-page.ts'
 
-type Operations =
-  'getStylesheet' | 'getPasskeyScript' | 'getSessionScript' | 'getWebauthnLibrary' | 'showSignIn' | 'showSessionShell'
+type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getSessionScript' | 'getWebauthnLibrary' | 'showSessionShell'
 
 /**
  * Short, because a new version of an asset has the same URL. After this time browsers revalidate their copy by its
@@ -26,10 +24,6 @@ export function makePageHandlers(): Handlers<Operations> {
     getPasskeyScript: asset(assets.passkeyScript),
     getSessionScript: asset(assets.sessionScript),
     getWebauthnLibrary: asset(assets.webauthnLibrary),
-
-    async showSignIn(_req, res) {
-      sendPage(res as unknown as Response, 200, signInPage(), { scripts: true })
-    },
 
     async showSessionShell(_req, res) {
       sendPage(res as unknown as Response, 200, SESSION_SHELL, { scripts: true })

@@ -1,48 +1,75 @@
-import { html, type Html } from '../../http/page.ts'
+import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { page } from './document.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { PASSKEY_MISSING, PASSKEY_STATUS } from './passkey-parts.ts'
+import { passkeyButton } from './passkey-parts.ts'
+
+export type SignInPage = {
+  /** The code that the person came to approve; the next page gets it. */
+  readonly userCode: string | null
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
+}
 
 /**
- * The page that signs in with a passkey: from the list that the browser offers in the email field (conditional
- * mediation of WebAuthn), or by the button, with or without an address. Needs `scripts: true`; without JavaScript it
- * says what else works. `userCode` is the code that the person was about to approve; the next page gets it.
+ * The page that signs a browser in: with a link by email, which needs no script, or with a passkey. The browser also
+ * offers passkeys in the email field (conditional mediation of WebAuthn). Needs `scripts: true`.
  */
-export function signInPage({ userCode = null }: { readonly userCode?: string | null } = {}): Html {
+export function signInPage(data: SignInPage): Html {
   return page(
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in</h1>
-      <p class="lead">With a passkey: your fingerprint, face or screen lock. There is no password.</p>
-      <form
-        class="stack"
-        data-passkey="sign-in-form"
-        data-then="${toDevice(userCode)}"
-        data-passkey-when="supported"
-        hidden
-      >
-        <label for="email">Email address <small>optional</small></label>
-        <input
-          id="email"
-          name="email"
-          type="email"
-          maxlength="254"
-          autocomplete="username webauthn"
-          autocapitalize="none"
-          spellcheck="false"
-        />
-        <button class="button primary">${ICONS.key} Sign in with a passkey</button>
-        ${PASSKEY_STATUS}
-      </form>
-      ${PASSKEY_MISSING}
-      <section class="aside">
-        <h2>No passkey yet?</h2>
-        <p>
-          Start a sign-in on your device, for example with <code>svc login</code>, and open the link in the email that
-          we send you. It signs in this browser too, and then you can add a passkey.
-        </p>
-      </section>`,
+      <p class="lead">There is no password.</p>
+      ${ways(data)}`,
   )
+}
+
+/** `GET /device` without a session. Needs `scripts: true`. */
+export function deviceSignInPage(data: SignInPage): Html {
+  return page(
+    { title: 'Sign in', scripts: true },
+    html`<h1>Sign in to see your devices</h1>
+      <p class="lead">
+        ${
+          data.userCode
+            ? 'Then you can approve the code of your device.'
+            : 'Then you can approve a new device, sign out old ones and manage your passkeys.'
+        }
+      </p>
+      ${ways(data)}`,
+  )
+}
+
+function ways({ userCode, hasEmail }: SignInPage): Interpolation {
+  return html`${hasEmail && [emailForm(userCode), html`<div class="or"><span>or</span></div>`]}
+    ${passkeyButton({ then: toDevice(userCode), look: hasEmail ? '' : 'primary' })}
+    <p class="hint">Only people who are invited can sign in. To be invited, ask an admin of your team.</p>`
+}
+
+function emailForm(userCode: string | null): Html {
+  return html`<form
+    method="post"
+    action="${PATHS.signIn}"
+    class="stack"
+    data-passkey="offer"
+    data-then="${toDevice(userCode)}"
+  >
+    <label for="email">Email address</label>
+    <input
+      id="email"
+      name="email"
+      type="email"
+      required
+      minlength="3"
+      maxlength="254"
+      autocomplete="username webauthn"
+      autocapitalize="none"
+      spellcheck="false"
+    />
+    ${userCode && html`<input type="hidden" name="userCode" value="${userCode}" />`}
+    <button class="button primary">${ICONS.mail} Email me a sign-in link</button>
+    <p class="status" role="status" data-passkey-status></p>
+  </form>`
 }
 
 /** The path of the device page with a code filled in. */

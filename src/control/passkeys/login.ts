@@ -72,19 +72,20 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
 
       const known = usesCookies ? await findKnownDeviceId(req, accountId) : undefined
       const deviceId = body.deviceId ?? known ?? `web-${randomUUID()}`
-      const browser = usesCookies ? beginBrowserSession(req, invitation.id, now) : null
+      const begun = usesCookies ? beginBrowserSession(req, invitation.id, now) : null
       const signIn = {
         loginId: null,
         invitationId: invitation.id,
         accountId,
         deviceId,
         deviceName: chooseDeviceName([body.deviceName, body.deviceId, readUserAgentName(userAgentOf(req))]),
+        clientId: null,
         approvedVia: 'passkey',
-        ...(browser && { browserSession: browser.session }),
+        ...(begun && { browser: begun.browser }),
       } as const
       const session = await openSession(signIn, ip, now)
       log.info({ sessionId: session.id, accountId }, 'passkey.signed_in')
-      return { session, cookie: browser?.cookie ?? null }
+      return { session, cookie: begun?.cookie ?? null }
     },
   }
 }

@@ -18,12 +18,15 @@ type Needs = {
   readonly accessTokenSeconds: number
 }
 
+/** The client of sessions that were not opened by OAuth, or whose client named no id: a claim is required. */
+const OWN_CLIENT = 'svc'
+
 export function makeIssueTokens({ keys, issuer, accessTokenSeconds }: Needs): IssueTokens {
   return async (session, now) => {
-    const { id: sessionId, accountId, organization, team, role } = session
+    const { id: sessionId, accountId, organization, team, role, clientId } = session
     // A JWT counts whole seconds. Rounding first makes the `expiresAt` of the answer equal to the token's `exp`.
     const expiresAt = addSeconds(new Date(Math.floor(now.getTime() / 1000) * 1000), accessTokenSeconds)
-    const claims = { accountId, sessionId, organization, team, role }
+    const claims = { accountId, sessionId, organization, team, role, clientId: clientId ?? OWN_CLIENT }
     return {
       accessToken: await signAccessToken(claims, issuer, keys.signingKey(), now, expiresAt),
       refreshToken: makeRefreshToken(keys.refreshKey(), session.salt, sessionId, session.generation),

@@ -1,6 +1,6 @@
 import { ApiError } from '../../http/errors.ts'
 import { newSalt } from '../../kernel/secret.ts'
-import type { NewBrowserSession } from '../browser-session/store.ts'
+import type { SignedInBrowser } from '../browser-session/store.ts'
 import type { Notify } from '../notify.ts'
 import { absoluteEnd, idleEnd } from './rules.ts'
 import type { RefreshLifetimes } from './rules.ts'
@@ -14,9 +14,11 @@ export type SignIn = {
   readonly accountId: string
   readonly deviceId: string
   readonly deviceName: string
+  /** The OAuth client; null when it named none. */
+  readonly clientId: string | null
   readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'
   /** The session of the same browser, which begins and ends with the device session. */
-  readonly browserSession?: NewBrowserSession
+  readonly browser?: SignedInBrowser
 }
 
 /**
@@ -35,7 +37,7 @@ type Needs = {
 }
 
 export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: Needs): OpenSession {
-  return async ({ accountId, approvedVia, browserSession, ...signIn }, ip, now) => {
+  return async ({ accountId, approvedVia, browser, ...signIn }, ip, now) => {
     const absoluteExpiresAt = absoluteEnd(now, lifetimes)
     const row = {
       ...signIn,
@@ -46,7 +48,7 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
       idleExpiresAt: idleEnd(now, lifetimes, absoluteExpiresAt),
       absoluteExpiresAt,
     }
-    const opened = await sessions.open(row, accountId, approvedVia, browserSession ?? null)
+    const opened = await sessions.open(row, accountId, approvedVia, browser ?? null)
     if (typeof opened === 'string') throw new ApiError(opened)
     opened.replaced.forEach(onSessionEnd)
     const { session, isNew, tookNotice } = opened

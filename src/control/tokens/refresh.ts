@@ -7,7 +7,7 @@ import type { RefreshKey } from '../../kernel/refresh-token.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../notify.ts'
-import { idleEnd, judgeRefresh } from './rules.ts'
+import { ANOTHER_CLIENT, idleEnd, isClientOf, judgeRefresh } from './rules.ts'
 import type { RefreshLifetimes } from './rules.ts'
 import type { DeviceSession, DeviceSessionStore } from './store.ts'
 
@@ -46,8 +46,8 @@ export function makeFindPresentedToken({
   }
 }
 
-/** The client that refreshes. */
-export type RefreshingClient = { readonly userAgent: string; readonly ip: string }
+/** The client that refreshes; `clientId` is null when it does not name itself. */
+export type RefreshingClient = { readonly userAgent: string; readonly ip: string; readonly clientId: string | null }
 
 /**
  * Refreshes a session and returns it as it is afterwards. `account` is the address that the client named, or null.
@@ -105,6 +105,7 @@ export function makeRefreshSession(needs: Needs): RefreshSession {
     const presented = await findPresentedToken(token, client.ip)
     if (!presented || (account !== null && toEmail(account) !== presented.session.email))
       throw new ApiError('unauthorized')
+    if (!isClientOf(presented.session, client.clientId)) throw new ApiError('unauthorized', { message: ANOTHER_CLIENT })
     return refresh(presented, client)
   }
 }

@@ -25,7 +25,7 @@ export function makeTokenHandlers(needs: Needs): Handlers<'refreshTokens' | 'log
     async refreshTokens(req, res) {
       const token = req.body?.refreshToken ?? (wantsCookies(req) ? cookieOf(req, 'svc_refresh') : undefined)
       if (!token) throw new ApiError('unauthorized', { message: 'The refresh token is missing.' })
-      const client = { userAgent: userAgentOf(req), ip: ipOf(req) }
+      const client = { userAgent: userAgentOf(req), ip: ipOf(req), clientId: null }
       const session = await refreshSession(new Secret(token), req.body?.account ?? null, client)
       const tokens = await issueTokens(session, clock.now())
       res.status(200).json({

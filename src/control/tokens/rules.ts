@@ -59,6 +59,16 @@ function isLostAnswer(
   )
 }
 
+/**
+ * Whether a client may use what another request began (RFC 6749, sections 5.2 and 6; RFC 8628, section 3.5). Where one
+ * of the two has not named itself, there is nothing to compare.
+ */
+export function isClientOf({ clientId }: { readonly clientId: string | null }, presented: string | null): boolean {
+  return clientId === null || presented === null || clientId === presented
+}
+
+export const ANOTHER_CLIENT = 'This was issued to another client. Send the client_id that started the login.'
+
 const DAY_SECONDS = 86_400
 
 /** How long a session lives without use, and at most. */

@@ -2,7 +2,8 @@ import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
-import type { NewBrowserSession } from '../browser-session/store.ts'
+import { saveBrowserSession } from '../browser-session/store.ts'
+import type { SignedInBrowser } from '../browser-session/store.ts'
 import { pickReplaced } from './rules.ts'
 import type { DeviceSessionState } from './rules.ts'
 
@@ -17,6 +18,8 @@ export type DeviceSession = DeviceSessionState & {
   readonly role: Role
   readonly deviceId: string
   readonly deviceName: string
+  /** The OAuth client that signed in; null when it named none. */
+  readonly clientId: string | null
 }
 
 export type NewDeviceSession = {
@@ -24,6 +27,7 @@ export type NewDeviceSession = {
   readonly invitationId: string
   readonly deviceId: string
   readonly deviceName: string
+  readonly clientId: string | null
   readonly salt: Uint8Array<ArrayBuffer>
   readonly createdAt: Date
   readonly lastSeenAt: Date
@@ -56,7 +60,7 @@ export function makeDeviceSessionStore(db: PrismaClient) {
       session: NewDeviceSession,
       accountId: string,
       approvedVia: string,
-      browserSession: NewBrowserSession | null,
+      browser: SignedInBrowser | null,
     ): Promise<
       { session: DeviceSession; isNew: boolean; tookNotice: boolean; replaced: string[] } | 'not_invited' | 'expired'
     > {
@@ -84,8 +88,8 @@ export function makeDeviceSessionStore(db: PrismaClient) {
           return { session: toSession(row), isNew: false, tookNotice, replaced: [] }
         }
 
-        if (browserSession) await tx.browserSession.create({ data: { ...browserSession, deviceSessionId: row.id } })
         const { id: subjectId, deviceId, createdAt: at, lastIp: ip } = row
+        if (browser) await saveBrowserSession(tx, withDevice(browser, row.id), accountId, at, ip)
         const opened = { at, accountId, teamId: row.invitation.teamId, subjectId, ip }
         await tx.auditEvent.create({
           data: {
@@ -154,6 +158,10 @@ async function redeem(tx: Prisma.TransactionClient, loginId: string): Promise<bo
   return count === 1
 }
 
+function withDevice({ session, replaces }: SignedInBrowser, deviceSessionId: string): SignedInBrowser {
+  return { session: { ...session, deviceSessionId }, replaces }
+}
+
 /** Ends the sessions that a new session replaces, each with its audit row. Returns their ids. */
 async function endReplaced(tx: Prisma.TransactionClient, made: Row, accountId: string): Promise<string[]> {
   const live = await tx.deviceSession.findMany({
@@ -218,6 +226,7 @@ function toSession(row: Row): DeviceSession {
     role: invitation.role,
     deviceId: row.deviceId,
     deviceName: row.deviceName,
+    clientId: row.clientId,
     generation: row.generation,
     rotatedAt: row.rotatedAt,
     clientFingerprint: row.clientFingerprint,

@@ -54,7 +54,7 @@ export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, 
   const native = openNativeDialects({
     sendProbe: makeSendProbe(server),
     onFound: (dialect, { isNative: native, isStateful: stateful }) =>
-      log.info({ worker: WORKER_NAME, style: dialect, native, stateful }, 'worker.style_found'),
+      log.info({ worker: WORKER_NAME, dialect, native, stateful }, 'worker.dialect_found'),
   })
   const models = openProbe({
     fetchResult: () => fetchModels(server),

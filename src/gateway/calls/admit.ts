@@ -3,7 +3,7 @@ import { ApiError } from '../../http/errors.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Backends } from '../backends/backends.ts'
-import type { StreamLimit, StreamSlot } from '../limits.ts'
+import type { StreamLimit, StreamSlot } from '../limits/streams.ts'
 import { explainRefusal, pickModel } from '../models/rules.ts'
 import type { FindTeam, ModelTeam } from '../models/rules.ts'
 import { judgeAlternatives } from './alternatives.ts'
@@ -53,7 +53,7 @@ export async function admit(
   const refusal = team && judgeAlternatives({ team, model, placementsOf }, req.body)
   if (refusal) return refusal
   const wantsStream = req.body.stream === true
-  const slot = wantsStream ? streamLimit.take(ipOf(req)) : null
+  const slot = wantsStream ? await streamLimit.take(caller, ipOf(req)) : null
   if (slot instanceof ApiError) return slot
   const calledAs = req.body.model ?? model.id
   return {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import { isFailure } from '../exchange/outcome.ts'
+import { isFailure, resultOf } from '../exchange/outcome.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
 
@@ -40,7 +40,8 @@ export function recordEnd(
   const { kind, status, firstByteMs } = last.outcome
   const at = clock.now()
   const durationMs = at.getTime() - first.sentAt.getTime()
-  const result = { outcome: kind, status, firstByteMs, durationMs, usage: last.usage }
+  const tried = attempts.map(({ backend, outcome }) => ({ backend, result: resultOf(outcome) }))
+  const result = { attempts: tried, outcome: kind, status, firstByteMs, durationMs, usage: last.usage }
   const isFinished = kind === 'whole' && status !== null && status < 400
   recordEvent({ kind: isFinished ? 'finished' : 'failed', at, call: toFacts(admission, last.backend), result })
 }

@@ -31,6 +31,13 @@ export function isFailure({ kind }: Outcome): boolean {
 
 const FAILURES: ReadonlySet<Outcome['kind']> = new Set(['cut', 'unreachable', 'failed', 'timeout'])
 
+/** The outcome in one word: the backend's status, or why there is no answer. */
+export function resultOf({ kind, status }: Outcome): string {
+  return status === null || NO_ANSWERS.has(kind) ? kind : String(status)
+}
+
+const NO_ANSWERS: ReadonlySet<Outcome['kind']> = new Set(['unreachable', 'timeout', 'failed'])
+
 /** Whether this outcome suggests that the backend is not ready, so that its state should be fetched again. */
 export function suggestsUnready(outcome: Outcome): boolean {
   const status = outcome.status ?? 0

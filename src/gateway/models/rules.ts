@@ -6,6 +6,7 @@
 import { findModelId, isPrefix } from '../../directory/aliases.ts'
 import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { toCodexModel } from './codex.ts'
 
 /** The models of a team. */
 export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names'>
@@ -102,8 +103,16 @@ export function toMessagesModel(entry: ModelEntry) {
   return { ...toVendorB(entry), aliases, alias_of: aliasOf }
 }
 
-function toVendorB({ name, model: { displayName, createdAt } }: ModelEntry) {
-  return { id: name, type: 'model' as const, display_name: displayName, created_at: createdAt.toISOString() }
+/** The token limits are null where the directory does not have them. */
+function toVendorB({ name, model: { displayName, contextWindow, caps, createdAt } }: ModelEntry) {
+  return {
+    id: name,
+    type: 'model' as const,
+    display_name: displayName,
+    created_at: createdAt.toISOString(),
+    max_input_tokens: contextWindow,
+    max_tokens: caps.maxOutput ?? null,
+  }
 }
 
 /** An alias is listed with its model's id, and a model with its aliases. */
@@ -122,49 +131,3 @@ export function toListedModel(entry: ModelEntry) {
     metadata: { displayName, certified, published, verificationState, ...namesOf(entry) },
   }
 }
-
-/** Writes `ModelInfo` of Codex's protocol crate: every required member, and no capability that is not verified. */
-function toCodexModel({ name, model }: ModelEntry, position: number) {
-  return {
-    slug: name,
-    display_name: model.displayName,
-    description: null,
-    supported_reasoning_levels: [],
-    shell_type: 'shell_command',
-    visibility: 'list',
-    supported_in_api: true,
-    priority: position,
-    availability_nux: null,
-    upgrade: null,
-    base_instructions: CODEX_INSTRUCTIONS,
-    supports_reasoning_summaries: false,
-    support_verbosity: false,
-    default_verbosity: null,
-    apply_patch_tool_type: null,
-    truncation_policy: { mode: 'bytes', limit: 10_000 },
-    supports_parallel_tool_calls: false,
-    experimental_supported_tools: [],
-  }
-}
-
-/**
- * Codex uses this instead of its own prompt, so it must contain all instructions for an agent. An indented line
- * continues the line before it.
- */
-const CODEX_INSTRUCTIONS =
-  `You are a coding agent. You work in a person's terminal, in the folder they opened, through the tools you are
-  given.
-
-- Do what is asked and finish it. Look before you change: search and read the files that matter, and follow the
-  conventions you find there, including AGENTS.md files of the folder you work in and of those above it.
-- Keep changes small and to the point. Fix causes rather than symptoms. Do not touch what is not part of the task,
-  and never undo changes that you did not make.
-- Use the shell tool for commands and for editing files. Prefer rg to grep and find. Do not run commands that
-  destroy work or reach beyond the task unless you were asked to.
-- Check your work with the tests, type checks or linters that the project has, and say so when you could not.
-- Before a group of commands, say in a sentence what you are about to do. At the end say briefly what changed,
-  where, and what is left. Give paths and commands in backticks.
-- When a command is refused by the sandbox or needs approval, ask for it through the tool instead of working
-  around it.
-- If you are not sure what is wanted and cannot find out, ask one short question; otherwise make a reasonable
-  choice and name it.`.replaceAll('\n  ', ' ')

@@ -29,8 +29,13 @@ export type Attempt = {
   readonly usage: Usage
 }
 
+/** A backend that was tried, and its answer in one word: a status, or why there was none. */
+export type TriedBackend = { readonly backend: string; readonly result: string }
+
 /** How a call ended. */
 export type CallResult = {
+  /** The backends that were tried, in order; the answer is from one of them, or from none. */
+  readonly attempts: readonly TriedBackend[]
   readonly outcome: Outcome['kind']
   /** The backend's status; null when it did not answer. */
   readonly status: number | null
@@ -46,6 +51,11 @@ export type CallResult = {
 export type CallEvent =
   | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }
   | { readonly kind: 'finished' | 'failed'; readonly at: Date; readonly call: CallFacts; readonly result: CallResult }
+
+/** Writes attempts as in the header `x-svc-attempts`: `vendorb=529,vendorb-eu=200`. */
+export function writeAttempts(attempts: readonly TriedBackend[]): string {
+  return attempts.map(({ backend, result }) => `${backend}=${result}`).join(',')
+}
 
 /** Events that are saved together. With the id, saving a batch is idempotent, so it can be repeated after a failure. */
 export type EventBatch = { readonly id: string; readonly events: readonly CallEvent[] }

@@ -16,7 +16,12 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   const countCalls = makeCounter(registry, {
     name: 'svc_calls_total',
     help: 'Model calls that were sent to an upstream or to the local worker, by how they ended.',
-    labelNames: ['served_by', 'style', 'outcome', 'status'],
+    labelNames: ['served_by', 'dialect', 'outcome', 'status'],
+  })
+  const countAttempts = makeCounter(registry, {
+    name: 'svc_call_attempts_total',
+    help: 'Requests of model calls to backends, by backend and its status, or why it gave none.',
+    labelNames: ['backend', 'result'],
   })
   const observeSeconds = makeHistogram(registry, {
     name: 'svc_call_seconds',
@@ -38,8 +43,9 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   return ({ call, result }) => {
     if (!result) return
     const { model, dialect, servedBy } = call
-    const { outcome, status, durationMs, firstByteMs, usage } = result
+    const { attempts, outcome, status, durationMs, firstByteMs, usage } = result
     countCalls(1, servedBy, dialect, outcome, String(status ?? 'none'))
+    for (const { backend, result: answer } of attempts) countAttempts(1, backend, answer)
     observeSeconds(durationMs / 1000, servedBy)
     if (firstByteMs !== null) observeFirstByteSeconds(firstByteMs / 1000, servedBy)
     const { inputTokens, outputTokens, cachedTokens } = usage

@@ -2,6 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { SESSIONS_CHANNEL, writeNotice } from '../../kernel/agent-session.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { writeAttempts } from './events.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 import { sumBySession } from './session-sums.ts'
 import type { SessionSum } from './session-sums.ts'
@@ -27,6 +28,7 @@ const EVENT_COLUMNS: readonly Column<CallEvent>[] = [
   { name: 'style', type: 'text', of: ({ call }) => call.dialect },
   { name: 'model', type: 'text', of: ({ call }) => call.model },
   { name: 'served_by', type: 'text', of: ({ call }) => call.servedBy },
+  { name: 'attempts', type: 'text', of: ({ result }) => result && writeAttempts(result.attempts) },
   { name: 'outcome', type: 'text', of: ({ result }) => result?.outcome },
   { name: 'status', type: 'int', of: ({ result }) => result?.status },
   { name: 'first_byte_ms', type: 'int', of: ({ result }) => result?.firstByteMs },

@@ -15,6 +15,8 @@ type Needs = {
   readonly onFailure: (error: unknown) => void
   /** Runs before the caller is known, except for open operations. */
   readonly limit?: RequestHandler
+  /** Runs after authentication. Open operations may have no caller. */
+  readonly limitCaller?: RequestHandler
   /** Reads the body into `req.body`. It runs after authentication, so that strangers cannot make this service parse. */
   readonly parseBody: RequestHandler
   /** Report every mistake of a request instead of the first one. */
@@ -22,17 +24,18 @@ type Needs = {
 }
 
 /**
- * The steps before every handler, in this order: find the operation, limit, authenticate, read the body, check the
- * request against the contract. Rejects when the contract itself is not valid.
+ * The steps before every handler, in this order: find the operation, limit the address, authenticate, limit the
+ * caller, read the body, check the request against the contract. Rejects when the contract itself is not valid.
  */
 export async function guard(needs: Needs): Promise<RequestHandler[]> {
-  const { contract, limit, parseBody, onFailure } = needs
+  const { contract, limit, limitCaller, parseBody, onFailure } = needs
   const { findOperation, checkRequest } = await openValidator(contract, needs.nameAllMistakes)
   const access = accessOf(contract, needs.schemes)
   return [
     findOperation,
     ...(limit ? [exceptOpenOperations(access, limit)] : []),
     authenticate(contract, access, onFailure),
+    ...(limitCaller ? [limitCaller] : []),
     settleEmptyBody,
     whereBodyIsTaken(parseBody),
     checkRequest,

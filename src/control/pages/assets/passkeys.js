@@ -3,7 +3,7 @@
 //
 //   data-passkey-when="supported | unsupported"  shown in browsers that do or do not support passkeys
 //   data-passkey="sign-in"                       button: sign in with the passkey that the person picks
-//   data-passkey="sign-in-form"                  form: the same, with an optional email address
+//   data-passkey="offer"                         form: the browser offers passkeys in its email field
 //   data-passkey="register"                      form: add a passkey to the signed-in account, with an optional name
 //   data-passkey="list"                          the account's passkeys; the browser forgets others of this account
 //   data-then="/path"                            the page to open after signing in; empty reloads this page
@@ -16,8 +16,7 @@ const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentic
 const CODES = {
   offline: 'No connection to the service. Check your network and try again.',
   authenticate_first: 'You are not signed in any more. Reload this page and sign in again.',
-  reauthenticate:
-    'This needs a fresh sign-in, at most 15 minutes old. Sign out here, sign in again, and then add the passkey.',
+  reauthenticate: 'Your sign-in is older than 15 minutes. Reload this page, confirm that it is you, and try again.',
   not_invited: 'Your invitation was withdrawn. Ask an admin of your team.',
   conflict: 'This passkey is in your account already, or the account is full.',
   expired: 'That took too long. Try again.',
@@ -59,12 +58,11 @@ async function post(path, body) {
   throw new Refusal(answer.status, content?.error?.code ?? '', Number(answer.headers.get('Retry-After')))
 }
 
-async function signIn(email, options = {}) {
-  const whose = email ? { email } : {}
-  const optionsJSON = options.optionsJSON ?? (await post('/v1/auth/passkeys/login/start', whose))
+async function signIn(options = {}) {
+  const optionsJSON = options.optionsJSON ?? (await post('/v1/auth/passkeys/login/start', {}))
   const credential = await startAuthentication({ optionsJSON, useBrowserAutofill: options.autofill === true })
   options.onPicked?.()
-  await post('/v1/auth/passkeys/login/finish', { credential, ...whose })
+  await post('/v1/auth/passkeys/login/finish', { credential })
 }
 
 async function register(name) {
@@ -132,34 +130,31 @@ const SIGNING_IN = { working: 'Waiting for your passkey…', refused: REFUSED_SI
 const REGISTERING = { working: 'Waiting for your device…', refused: REFUSED_REGISTRATION }
 
 function startSignInButton(button) {
-  button.addEventListener('click', () => void run(button, SIGNING_IN, () => signIn(), button.dataset.then))
-}
-
-function startSignInForm(form) {
-  form.addEventListener('submit', async (event) => {
-    event.preventDefault()
-    await run(form, SIGNING_IN, () => signIn(form.elements.email.value.trim()), form.dataset.then)
+  button.addEventListener('click', async () => {
+    await run(button, SIGNING_IN, () => signIn(), button.dataset.then)
+    if (isBusy(button)) return
     // The ceremony of the button ended the offer in the field.
-    if (!isBusy(form)) await offerInField(form)
+    for (const form of document.querySelectorAll('[data-passkey="offer"]')) void offerInField(form)
   })
-  void offerInField(form)
 }
 
-/** Lets the browser offer passkeys in the email field. The challenge is renewed before it expires. */
+/**
+ * Lets the browser offer passkeys in the email field, unless the button is in use. The challenge is renewed before it
+ * expires.
+ */
 async function offerInField(form) {
-  if (!(await browserSupportsWebAuthnAutofill())) return
+  if (!(await browserSupportsWebAuthnAutofill()) || document.querySelector('[aria-busy="true"]')) return
   let renewal
   let picked = false
   try {
     const optionsJSON = await post('/v1/auth/passkeys/login/start', {})
-    if (isBusy(form)) return
     renewal = setTimeout(() => void offerInField(form), (optionsJSON.timeout ?? 300_000) * 0.8)
     const onPicked = () => {
       picked = true
       clearTimeout(renewal)
       sayFor(form)('Signing in…')
     }
-    await signIn('', { optionsJSON, autofill: true, onPicked })
+    await signIn({ optionsJSON, autofill: true, onPicked })
     go(form.dataset.then)
   } catch (error) {
     // The person did not request this offer, so errors before a passkey was picked are not shown.
@@ -192,7 +187,7 @@ function signalAccepted({ dataset }) {
 
 const STARTERS = {
   'sign-in': startSignInButton,
-  'sign-in-form': startSignInForm,
+  offer: (form) => void offerInField(form),
   register: startRegisterForm,
   list: signalAccepted,
 }

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "call_events" ADD COLUMN     "attempts" TEXT;

@@ -1,0 +1,45 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { FindInvitation } from '../../directory/members.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { Mailer } from '../../mail.ts'
+import type { ControlLimits } from '../limits.ts'
+import { makeSignInLinks } from './request.ts'
+import { makeSignInLinkHandlers } from './routes.ts'
+import { makeSignInLinkStore } from './store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly ping: () => Promise<boolean>
+  readonly findInvitation: FindInvitation
+  /** Null when email is not configured. */
+  readonly mailer: Mailer | null
+  readonly limits: ControlLimits['signInLinks']
+  readonly inBackground: (work: Promise<void>) => void
+  readonly approvalMode: 'click' | 'code'
+  readonly baseUrl: string
+  readonly secure: boolean
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** The sign-in page and its links. The device page sends such a link too, to confirm that it is still the person. */
+export function makeSignInLinkFlow(needs: Needs) {
+  const { db, approvalMode, secure, onUnknownCredential, clock, log } = needs
+  const links = makeSignInLinkStore(db)
+  const signInLinks = makeSignInLinks({ ...needs, links })
+  return {
+    signInLinks,
+    handlers: makeSignInLinkHandlers({
+      links,
+      signInLinks,
+      approvalMode,
+      secure,
+      onUnknownCredential,
+      clock,
+      log,
+    }),
+  }
+}

@@ -1,0 +1,25 @@
+import type { Request, Response } from 'express'
+import { ApiError } from '../../http/errors.ts'
+import { sendPage } from '../../http/page.ts'
+import { wantsPage } from '../../http/request.ts'
+import { refusedSignInLinkPage } from '../pages/sign-in-link-pages.ts'
+import type { SignInLinkVerdict } from './rules.ts'
+
+/** Why a link signs nobody in. `invalid`: the token belongs to no link. */
+export type SignInLinkRefusal = Exclude<SignInLinkVerdict, 'open'> | 'invalid'
+
+/** Answers a link that signs nobody in: with a page for browsers, by throwing the contract's error for programs. */
+export function refuseSignInLink(req: Request, res: Response, refusal: SignInLinkRefusal): void {
+  const code = refusal === 'expired' ? 'expired' : 'unauthorized'
+  if (!wantsPage(req)) throw new ApiError(code, { message: MESSAGES[refusal] })
+  // The contract promises these headers for every 401, whatever its body is.
+  if (code === 'unauthorized') res.set({ 'WWW-Authenticate': 'Bearer', 'x-should-retry': 'false' })
+  sendPage(res, code === 'expired' ? 410 : 401, refusedSignInLinkPage(refusal))
+}
+
+const MESSAGES: Readonly<Record<SignInLinkRefusal, string>> = {
+  used: 'This link was used before. Request a new one on the sign-in page.',
+  ended: 'The invitation of this account was withdrawn. Ask an admin of your team.',
+  expired: 'This link has expired. Request a new one on the sign-in page.',
+  invalid: 'This link is not valid. Copy the whole address from the email, or request a new one.',
+}

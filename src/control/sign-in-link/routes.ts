@@ -1,0 +1,119 @@
+import type { Request, Response } from 'express'
+import { clearCookie, cookieOf, setCookie } from '../../http/cookies.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { sendPage } from '../../http/page.ts'
+import { ipOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { toEmail } from '../../kernel/email.ts'
+import { hashSecret, Secret } from '../../kernel/secret.ts'
+import { plainUserCode, showUserCode } from '../../kernel/user-code.ts'
+import type { Logger } from '../../log.ts'
+import { beginBrowserSession } from '../browser-session/begin.ts'
+import { COOKIE_SECONDS } from '../browser-session/rules.ts'
+import { linkSentPage, signInLinkPage } from '../pages/sign-in-link-pages.ts'
+import { signInPage, toDevice } from '../pages/sign-in-page.ts'
+import { refuseSignInLink } from './refuse.ts'
+import type { SignInLinks } from './request.ts'
+import { judgeSignInLink, SIGN_IN_LINK_SECONDS } from './rules.ts'
+import type { SignInLink, SignInLinkStore } from './store.ts'
+
+type Needs = {
+  readonly links: SignInLinkStore
+  readonly signInLinks: SignInLinks
+  readonly approvalMode: 'click' | 'code'
+  readonly secure: boolean
+  /** Called with the IP address of a request whose credential is not known. */
+  readonly onUnknownCredential: (ip: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+type Operations = 'showSignIn' | 'requestSignInLink' | 'showSignInLink' | 'consumeSignInLink'
+
+/** The sign-in page, and the links that it sends. */
+export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
+  const { links, signInLinks, approvalMode, secure, onUnknownCredential, clock, log } = needs
+
+  /** The open link of a token; null when the request was answered with a refusal. */
+  async function findOpen(req: Request, res: Response, token: string): Promise<SignInLink | null> {
+    const link = await links.find(hashSecret(new Secret(token)))
+    if (!link) onUnknownCredential(ipOf(req))
+    const verdict = link ? judgeSignInLink(link, clock.now()) : 'invalid'
+    if (link && verdict === 'open') return link
+    refuseSignInLink(req, res, verdict === 'open' ? 'invalid' : verdict)
+    return null
+  }
+
+  function showLink(req: Request, res: Response, link: SignInLink, token: string, wrongEmail = false): void {
+    const { email, team, createdAt: requestedAt, ip: requestIp, expiresAt } = link
+    const request = { requestedAt, requestIp, expiresAt, sameIp: requestIp === ipOf(req) }
+    const page = signInLinkPage({ token: new Secret(token), email, team, ...request, mode: approvalMode, wrongEmail })
+    sendPage(res, wrongEmail ? 400 : 200, page)
+  }
+
+  /** A scanner that opens the link and presses its button does not type the address. */
+  function isEmailWrong(link: SignInLink, typed: string | undefined): boolean {
+    return approvalMode === 'code' && toEmail(typed ?? '') !== link.email
+  }
+
+  return {
+    async showSignIn(req, res) {
+      const page = signInPage({ userCode: req.query.userCode ?? null, hasEmail: signInLinks.hasEmail })
+      sendPage(res as unknown as Response, 200, page, { scripts: true })
+    },
+
+    async requestSignInLink(req, response) {
+      const [, res] = asExpress(req, response)
+      const email = toEmail(req.body.email)
+      if (!email) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
+      await signInLinks.request(email, ipOf(req))
+      keepUserCode(res, req.body.userCode, secure)
+      sendPage(res, 200, linkSentPage({ email, isKnown: false }))
+    },
+
+    async showSignInLink(request, response) {
+      const [req, res] = asExpress(request, response)
+      const { token } = request.query
+      const link = await findOpen(req, res, token)
+      if (link) showLink(req, res, link, token)
+    },
+
+    async consumeSignInLink(request, response) {
+      const [req, res] = asExpress(request, response)
+      const { token, email } = request.body
+      const link = await findOpen(req, res, token)
+      if (!link) return
+      if (isEmailWrong(link, email)) return showLink(req, res, link, token, true)
+      const now = clock.now()
+      const { cookie, browser } = beginBrowserSession(req, link.invitationId, now)
+      // False: another request was faster.
+      if (!(await links.consume(link, browser, now, ipOf(req)))) return refuseSignInLink(req, res, 'used')
+      log.info({ accountId: link.accountId }, 'sign_in_link.used')
+      setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
+      clearCookie(res, 'svc_user_code', secure)
+      const Location = toDevice(readUserCode(cookieOf(req, 'svc_user_code')))
+      res.set({ 'Cache-Control': 'no-store', Location }).status(303).end()
+    },
+  }
+}
+
+/**
+ * Keeps the code that the person came to approve in the browser that asked. In the link it would lead whoever opens the
+ * email to the device of a stranger who asked for the email (RFC 8628, section 5.4).
+ */
+function keepUserCode(res: Response, typed: string | undefined, secure: boolean): void {
+  const userCode = readUserCode(typed)
+  if (userCode) setCookie(res, 'svc_user_code', new Secret(userCode), SIGN_IN_LINK_SECONDS, secure)
+}
+
+/** The displayed form of a user code; null for any other text. */
+function readUserCode(text: string | undefined): string | null {
+  const plain = plainUserCode(text ?? '')
+  return plain.length === 8 ? showUserCode(plain) : null
+}
+
+/** Request and answer as Express types them: these operations answer with pages and redirects. */
+function asExpress(req: unknown, res: unknown): [Request, Response] {
+  return [req as Request, res as Response]
+}
