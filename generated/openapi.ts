@@ -501,7 +501,7 @@ export interface paths {
         /**
          * Create an invitation
          * @description Invites an email address to a team. An address whose invitation was withdrawn can be invited again; its earlier
-         *     sessions stay ended. Only for admins of the team.
+         *     sessions stay ended. The person gets an email that says how to sign in. Only for admins of the team.
          */
         post: operations["createInvitation"];
         delete?: never;
@@ -748,6 +748,67 @@ export interface paths {
          * @description Returns the WebAuthn library that the passkey script uses, unchanged as its authors publish it.
          */
         get: operations["getWebauthnLibrary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assets/favicon.svg": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Icon of the pages
+         * @description Returns the icon of the pages.
+         */
+        get: operations["getFavicon"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/favicon.ico": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Icon at its usual address
+         * @description Returns the same icon at the address where browsers look for it by themselves.
+         */
+        get: operations["getRootFavicon"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Home page
+         * @description Shows the home page: what this deployment is, how to sign in and how to start a coding agent. It is the same for every
+         *     visitor. Programs that do not ask for HTML get the addresses as JSON.
+         */
+        get: operations["showHome"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1711,6 +1772,22 @@ export interface components {
             /** @description Default: `member`. */
             role?: components["schemas"]["Role"];
         };
+        /** @description A new invitation. */
+        CreatedInvitation: {
+            /** Format: uuid */
+            id: string;
+            email: string;
+            role: components["schemas"]["Role"];
+            /**
+             * @description `directory`: listed in the operator's directory file, and only withdrawn there. `admin`: created with this API.
+             * @enum {string}
+             */
+            source: "directory" | "admin";
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Whether an email tells the person how to sign in. False where the service sends no email. */
+            emailed: boolean;
+        };
         CredentialDescriptor: {
             /** @enum {string} */
             type: "public-key";
@@ -1968,6 +2045,36 @@ export interface components {
              * @enum {string}
              */
             status: "ok";
+        };
+        /** @description Where to go on from the address of a deployment. */
+        Home: {
+            /** @enum {string} */
+            service: "svc";
+            /**
+             * Format: uri
+             * @description The page on which a person signs a browser in.
+             */
+            signIn: string;
+            /**
+             * Format: uri
+             * @description Send a `POST` here to start a device login.
+             */
+            deviceStart: string;
+            /**
+             * Format: uri
+             * @description The base URL of the gateway.
+             */
+            gateway: string;
+            /**
+             * Format: uri
+             * @description The API reference.
+             */
+            docs: string;
+            /**
+             * Format: uri
+             * @description This contract.
+             */
+            contract: string;
         };
         /**
          * @description HTML.
@@ -3212,6 +3319,7 @@ export type ContractDocument = components['schemas']['ContractDocument'];
 export type ContractInfo = components['schemas']['ContractInfo'];
 export type ContractServer = components['schemas']['ContractServer'];
 export type CreateInvitation = components['schemas']['CreateInvitation'];
+export type CreatedInvitation = components['schemas']['CreatedInvitation'];
 export type CredentialDescriptor = components['schemas']['CredentialDescriptor'];
 export type CredentialId = components['schemas']['CredentialId'];
 export type CredentialParameters = components['schemas']['CredentialParameters'];
@@ -3237,6 +3345,7 @@ export type FinishPasskeyLogin = components['schemas']['FinishPasskeyLogin'];
 export type FinishPasskeyRegistration = components['schemas']['FinishPasskeyRegistration'];
 export type Forbidden = components['schemas']['Forbidden'];
 export type Health = components['schemas']['Health'];
+export type Home = components['schemas']['Home'];
 export type Html = components['schemas']['Html'];
 export type InvalidRequest = components['schemas']['InvalidRequest'];
 export type InvitationList = components['schemas']['InvitationList'];
@@ -6839,10 +6948,11 @@ export interface operations {
                      *       "email": "grace@example.com",
                      *       "role": "member",
                      *       "source": "admin",
-                     *       "createdAt": "2026-11-21T09:00:00Z"
+                     *       "createdAt": "2026-11-21T09:00:00Z",
+                     *       "emailed": true
                      *     }
                      */
-                    "application/json": components["schemas"]["TeamInvitation"];
+                    "application/json": components["schemas"]["CreatedInvitation"];
                 };
             };
             /** @description A field is missing, malformed or unknown. The message names it. */
@@ -7831,6 +7941,127 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    getFavicon: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The icon. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getRootFavicon: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The icon. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    showHome: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The home page; for a program, the addresses to go on with. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "service": "svc",
+                     *       "signIn": "http://localhost:8787/sign-in",
+                     *       "deviceStart": "http://localhost:8787/v1/auth/device/start",
+                     *       "gateway": "http://localhost:8787",
+                     *       "docs": "http://localhost:8787/docs",
+                     *       "contract": "http://localhost:8787/openapi.json"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Home"];
+                    "text/html": components["schemas"]["Html"];
+                };
             };
         };
     };

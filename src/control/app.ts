@@ -7,6 +7,7 @@ import { makeControlSchemes } from './callers.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
 import { makeDevicesFlow } from './devices/flow.ts'
 import { makeControlEdge } from './edge.ts'
+import { makeAnnounceInvitation } from './invitations/announce.ts'
 import { makeInvitationHandlers } from './invitations/routes.ts'
 import { makeKeyHandlers } from './keys/routes.ts'
 import { makeControlLimits } from './limits.ts'
@@ -83,6 +84,9 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     clock,
     log,
   })
+  const { hasEmail } = signInLinks.signInLinks
+  const { mails } = limits.signInLinks
+  const announce = makeAnnounceInvitation({ notify: needs.notify, hasEmail, mails, findEmail })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,
@@ -104,9 +108,9 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,
-    ...makeInvitationHandlers({ db, findMembership, onSessionEnd, clock, log }),
+    ...makeInvitationHandlers({ db, findMembership, announce, onSessionEnd, clock, log }),
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
-    ...makePageHandlers(),
+    ...makePageHandlers({ baseUrl, gatewayUrl }),
   }
 }

@@ -2,6 +2,8 @@ import type { Logger } from '../log.ts'
 import { MailError } from '../mail.ts'
 import type { Mailer } from '../mail.ts'
 import type { ComposedMail } from './mails/compose.ts'
+import { invitationMail } from './mails/invitation.ts'
+import type { InvitationMail } from './mails/invitation.ts'
 import { deviceSignedInMail, passkeyChangedMail, refreshReusedMail } from './mails/notices.ts'
 import type { DeviceSignedIn, PasskeyChanged, RefreshReused } from './mails/notices.ts'
 
@@ -15,6 +17,7 @@ export type Notify = {
   deviceSignedIn(email: string, data: Data<DeviceSignedIn>): void
   passkeyChanged(email: string, data: Data<PasskeyChanged>): void
   refreshReused(email: string, data: Data<RefreshReused>): void
+  invited(email: string, data: Omit<InvitationMail, 'baseUrl'>): void
   /** Lets `settled` also wait for other work that may end with an email. */
   inBackground(work: Promise<void>): void
   /** Resolves when no email is being sent. */
@@ -50,6 +53,7 @@ export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
     deviceSignedIn: (email, data) => send(email, 'device_signed_in', deviceSignedInMail({ ...data, devicePage })),
     passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, devicePage })),
     refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
+    invited: (email, data) => send(email, 'invited', invitationMail({ ...data, baseUrl })),
     inBackground,
     async settled() {
       await Promise.all(pending)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { describeRefusals } from '../support/refusals.ts'
 import { json, outcomeOf } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
 import { startTeam, TEAM_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
@@ -20,6 +21,23 @@ describe('createInvitation', () => {
       expect(response.status).toBe(201)
       expect(await response.json()).toMatchObject({ email: 'grace@example.com', role: 'admin', source: 'admin' })
       expect((await team.service.signIn('grace@example.com')).team).toBe('@acme/core')
+    })
+
+    it('emails the person what svc is, which team invites them, and how to sign in', async () => {
+      const response = await invite({ email: 'new@example.com', role: 'admin' })
+      expect(await response.json()).toMatchObject({ emailed: true })
+      const [mail] = await team.service.mailbox.waitFor('new@example.com', 'You are invited to @acme/core')
+      expect(mail?.text.replaceAll('\u200B', '')).toContain('ada@example.com')
+      expect(mail?.text).toMatch(/^http:\/\/localhost:8787\/sign-in$/m)
+      expect(mail?.text).toContain('svc login http://localhost:8787')
+      expect(mail?.text).toContain('as an admin')
+    })
+
+    it('says that it sent no email where the service sends none', async () => {
+      await using own = await startTeam()
+      await using silent = await startService({ database: own.service.database, mail: false })
+      const response = await silent.fetch(TEAM_PATH, json({ email: 'new@example.com' }, own.admin))
+      expect(await response.json()).toMatchObject({ email: 'new@example.com', emailed: false })
     })
 
     it('keeps the invitation when a directory file without it is applied', async () => {

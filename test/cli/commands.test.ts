@@ -130,7 +130,7 @@ describe('svc devices', () => {
 describe('svc invite, members and uninvite', () => {
   it('let a person sign in, list them, and sign them out', async () => {
     expect((await machine.svc(['invite', 'grace@example.com'])).stdout).toContain(
-      'grace@example.com may sign in to @acme/core as member',
+      'grace@example.com may sign in to @acme/core as member. An email tells them how.',
     )
     expect(await jsonOf<object[]>(['members'])).toContainEqual(
       expect.objectContaining({ email: 'grace@example.com', source: 'admin' }),

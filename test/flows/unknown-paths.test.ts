@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]())
 
 describe('an unknown path', () => {
-  it.each(['/', '/nothing', '/v1/nothing', '/device/nothing', '/%zz'])(
+  it.each(['/index.html', '/nothing', '/v1/nothing', '/device/nothing', '/%zz'])(
     'answers a browser with a page and its headers: %s',
     async (path) => {
       const response = await fetch(service.origin + path, { headers: BROWSER })

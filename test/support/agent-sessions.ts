@@ -24,7 +24,7 @@ export function eventOf(
   if (kind === 'started') return { kind, at, call, result: null }
   const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 20 }
   const status = kind === 'finished' ? 200 : null
-  return { kind, at, call, result: { outcome: 'whole', status, firstByteMs: 12, durationMs: 250, attempts: 1, usage } }
+  return { kind, at, call, result: { outcome: 'whole', status, firstByteMs: 12, durationMs: 250, attempts: [], usage } }
 }
 
 /** Saves events as a gateway does. */

@@ -12,6 +12,7 @@ import {
 import { confirmPage } from '../../src/control/pages/confirm-page.ts'
 import { type DevicePage, devicePage } from '../../src/control/pages/device-page.ts'
 import { errorPage } from '../../src/control/pages/error-page.ts'
+import { homePage } from '../../src/control/pages/home-page.ts'
 import { SESSION_SHELL } from '../../src/control/pages/session-shell.ts'
 import { linkSentPage, refusedSignInLinkPage, signInLinkPage } from '../../src/control/pages/sign-in-link-pages.ts'
 import { deviceSignInPage, signInPage } from '../../src/control/pages/sign-in-page.ts'
@@ -91,6 +92,7 @@ function plainPages(words: Words): Named[] {
       `sign-in-link-${refusal}`,
       refusedSignInLinkPage(refusal),
     ]),
+    ['home', homePage({ baseUrl: 'https://svc.example.com' })],
     ['session', SESSION_SHELL],
     ...[400, 401, 403, 404, 410, 429, 500, 503].map((status): [string, Html] => [
       `error-${status}`,

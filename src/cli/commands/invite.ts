@@ -25,5 +25,6 @@ async function invite({ environment, output }: Cli, email: string, { url, team: 
   const body = { email, ...(role && { role }) }
   const invitation = await unwrap(deployment.control.POST('/v1/teams/{team}/invitations', { params, body }))
   if (json) return output.json(invitation)
-  output.print(`${invitation.email} may sign in to ${team} as ${invitation.role}: svc login ${deployment.url}`)
+  const how = invitation.emailed ? 'An email tells them how.' : `Tell them to run: svc login ${deployment.url}`
+  output.print(`${invitation.email} may sign in to ${team} as ${invitation.role}. ${how}`)
 }

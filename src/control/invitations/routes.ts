@@ -8,12 +8,14 @@ import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { parseTeamName } from '../../kernel/team-name.ts'
 import type { Logger } from '../../log.ts'
+import type { AnnounceInvitation } from './announce.ts'
 import { makeInvitationStore } from './store.ts'
 import type { ListedInvitation } from './store.ts'
 
 type Needs = {
   readonly db: PrismaClient
   readonly findMembership: FindMembership
+  readonly announce: AnnounceInvitation
   readonly onSessionEnd: (sessionId: string) => void
   readonly clock: Clock
   readonly log: Logger
@@ -23,7 +25,7 @@ type Operations = 'listInvitations' | 'createInvitation' | 'withdrawInvitation'
 
 /** The invitations of a team, for its admins. */
 export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
-  const { db, findMembership, onSessionEnd, clock, log } = needs
+  const { db, findMembership, announce, onSessionEnd, clock, log } = needs
   const invitations = makeInvitationStore(db)
 
   /** The id of a team that the caller is an admin of. Members get `forbidden`; for others the team does not exist. */
@@ -53,7 +55,8 @@ export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
       const created = await invitations.invite(wanted, inviter, clock.now())
       if (!created) throw new ApiError('conflict', { message: 'This address is invited to the team already.' })
       log.info({ invitationId: created.id, teamId, by: caller.accountId }, 'invitation.created')
-      res.status(201).json(toAnswer(created))
+      const emailed = await announce(created, req.params.team, caller.accountId)
+      res.status(201).json({ ...toAnswer(created), emailed })
     },
 
     async withdrawInvitation(req, res) {

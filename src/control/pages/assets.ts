@@ -11,6 +11,7 @@ export type Assets = {
   readonly passkeyScript: Asset
   readonly sessionScript: Asset
   readonly webauthnLibrary: Asset
+  readonly favicon: Asset
 }
 
 /** Reads the files once. Throws when one is missing, so that the start fails instead of a page. */
@@ -20,6 +21,7 @@ export function readAssets(): Assets {
     passkeyScript: readAsset(new URL('assets/passkeys.js', import.meta.url), 'text/javascript; charset=utf-8'),
     sessionScript: readAsset(new URL('assets/session.js', import.meta.url), 'text/javascript; charset=utf-8'),
     webauthnLibrary: readAsset(libraryFile(), 'text/javascript; charset=utf-8'),
+    favicon: readAsset(new URL('assets/favicon.svg', import.meta.url), 'image/svg+xml'),
   }
 }
 

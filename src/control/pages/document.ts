@@ -21,6 +21,7 @@ export function page({ title, layout = 'card', scripts = false }: Frame, content
         <meta name="robots" content="noindex" />
         <meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no" />
         <title>${title} · svc</title>
+        <link rel="icon" href="${PATHS.favicon}" type="image/svg+xml" />
         <link rel="stylesheet" href="${PATHS.stylesheet}" />
         ${scripts && html`<script type="module" src="${PATHS.passkeyScript}"></script>`}
       </head>

@@ -38,6 +38,8 @@ export const PATHS = {
   device: '/device',
   signIn: '/sign-in',
   signInLink: '/sign-in/email',
+  docs: '/docs',
+  favicon: '/assets/favicon.svg',
   stylesheet: '/assets/auth.css',
   passkeyScript: '/assets/passkeys.js',
   sessionScript: '/assets/session.js',

@@ -2,11 +2,22 @@ import type { Request, Response } from 'express'
 import { hasCurrentCopy } from '../../http/etag.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
+import { wantsPage } from '../../http/request.ts'
 import { readAssets } from './assets.ts'
 import type { Asset } from './assets.ts'
+import { PATHS } from './forms.ts'
+import { homePage } from './home-page.ts'
 import { SESSION_SHELL } from './session-shell.ts'
 
-type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getSessionScript' | 'getWebauthnLibrary' | 'showSessionShell'
+type Operations =
+  | 'getFavicon'
+  | 'getRootFavicon'
+  | 'showHome'
+  | 'getStylesheet'
+  | 'getPasskeyScript'
+  | 'getSessionScript'
+  | 'getWebauthnLibrary'
+  | 'showSessionShell'
 
 /**
  * Short, because a new version of an asset has the same URL. After this time browsers revalidate their copy by its
@@ -14,8 +25,10 @@ type Operations = 'getStylesheet' | 'getPasskeyScript' | 'getSessionScript' | 'g
  */
 const MAX_AGE_SECONDS = 300
 
+type Needs = { readonly baseUrl: string; readonly gatewayUrl: string }
+
 /** The pages that are the same for everybody, and the files that pages load. */
-export function makePageHandlers(): Handlers<Operations> {
+export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Operations> {
   const assets = readAssets()
   // The answers are not JSON, so they need Express's own types.
   const asset = (file: Asset) => async (req: unknown, res: unknown) => sendAsset(req as Request, res as Response, file)
@@ -24,6 +37,20 @@ export function makePageHandlers(): Handlers<Operations> {
     getPasskeyScript: asset(assets.passkeyScript),
     getSessionScript: asset(assets.sessionScript),
     getWebauthnLibrary: asset(assets.webauthnLibrary),
+    getFavicon: asset(assets.favicon),
+    getRootFavicon: asset(assets.favicon),
+
+    async showHome(req, res) {
+      if (wantsPage(req)) return sendPage(res as unknown as Response, 200, homePage({ baseUrl }))
+      res.status(200).json({
+        service: 'svc',
+        signIn: `${baseUrl}${PATHS.signIn}`,
+        deviceStart: `${baseUrl}/v1/auth/device/start`,
+        gateway: gatewayUrl,
+        docs: `${baseUrl}${PATHS.docs}`,
+        contract: `${baseUrl}/openapi.json`,
+      })
+    },
 
     async showSessionShell(_req, res) {
       sendPage(res as unknown as Response, 200, SESSION_SHELL, { scripts: true })

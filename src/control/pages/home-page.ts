@@ -1,0 +1,27 @@
+import { html, type Html } from '../../http/page.ts'
+import { page } from './document.ts'
+import { PATHS } from './forms.ts'
+import { ICONS } from './icons.ts'
+
+/** `/`: what this deployment is, how to sign in and how to start a coding agent. The same for every visitor. */
+export function homePage({ baseUrl }: { readonly baseUrl: string }): Html {
+  return page(
+    { title: 'Home' },
+    html`<h1>One login for your coding agents</h1>
+      <p class="lead">This is a deployment of svc. It gives the agents and SDKs of a team one login and one address.</p>
+      <p class="more">
+        <a class="button primary" href="${PATHS.signIn}">${ICONS.key} Sign in</a>
+        <a class="button" href="${PATHS.device}">${ICONS.device} Your devices and passkeys</a>
+      </p>
+      <section class="aside">
+        <h2>On your computer</h2>
+        <p>Log in once, and then start your agent:</p>
+        <ul class="commands">
+          <li><code>svc login ${baseUrl}</code></li>
+          <li><code>svc run codex</code></li>
+          <li><code>svc run claude</code></li>
+        </ul>
+        <p>Programs: see the <a href="${PATHS.docs}">API reference</a>.</p>
+      </section>`,
+  )
+}

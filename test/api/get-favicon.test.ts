@@ -1,0 +1,3 @@
+import { describeAsset } from '../support/assets.ts'
+
+describeAsset('getFavicon', '/assets/favicon.svg', /^image\/svg\+xml/, /<svg/)

@@ -1,0 +1,3 @@
+import { describeAsset } from '../support/assets.ts'
+
+describeAsset('getRootFavicon', '/favicon.ico', /^image\/svg\+xml/, /<svg/)
