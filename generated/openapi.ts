@@ -1507,8 +1507,16 @@ export interface components {
              * @description The tokens of the prompt that were read from the prompt cache.
              */
             cached?: number;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description All tokens of the answer.
+             */
             output?: number;
+            /**
+             * Format: int32
+             * @description The tokens of the answer that are reasoning.
+             */
+            reasoning?: number;
         };
         /** @description A whole chat completion. */
         ChatCompletion: {
@@ -2895,8 +2903,9 @@ export interface components {
         };
         /**
          * @description The start or the end of a model call, without its content. Every event of a call has the same `requestId`. A call
-         *     begins with `call.started`; when it is sent to another backend instead, there is one more. It ends with
-         *     `call.finished` or `call.failed`. A call whose gateway was killed has no end.
+         *     begins with `call.started`, and has one more for each further backend that it is sent to. `call.retried`: a backend
+         *     counted tokens, but the call goes on to the next one. A call ends with `call.finished` or `call.failed`. A call whose
+         *     gateway was killed has no end.
          */
         SessionEvent: {
             /**
@@ -2908,7 +2917,7 @@ export interface components {
              * @description `heartbeat`: there is nothing new, and the connection works.
              * @enum {string}
              */
-            type: "call.started" | "call.finished" | "call.failed" | "heartbeat";
+            type: "call.started" | "call.retried" | "call.finished" | "call.failed" | "heartbeat";
             /** Format: date-time */
             at: string;
             /** @description The id of the call in the service's log. Left out in a `heartbeat`, like all fields below. */
@@ -2919,27 +2928,28 @@ export interface components {
             dialect?: string;
             /** @description The backend that serves the call. */
             servedBy?: string;
+            /** @description The backends that were tried, as in the header `x-svc-attempts`. From here on only in events with a result. */
+            attempts?: string;
             /**
              * Format: int32
-             * @description The HTTP status of the backend's answer. Only at the end of a call, and only when there was an answer.
+             * @description The HTTP status of the backend's answer. Left out when there was no answer.
              */
             status?: number;
             /**
              * @description How the call ended: `whole`, `cut`, `left` (the caller left), `ended` (the access was ended), or why there was no
-             *     answer. Only at the end of a call.
+             *     answer.
              */
             outcome?: string;
             /**
              * Format: int32
-             * @description The time until the first byte of the answer, in milliseconds. Only at the end of a call.
+             * @description The time until the first byte of the answer, in milliseconds.
              */
             firstByteMs?: number;
             /**
              * Format: int32
-             * @description The duration of the call in milliseconds. Only at the end of a call.
+             * @description The duration of the call in milliseconds.
              */
             durationMs?: number;
-            /** @description Only at the end of a call. */
             tokens?: components["schemas"]["CallTokens"];
         };
         /**

@@ -151,3 +151,9 @@ export type CallEventBatch = Prisma.CallEventBatchModel
  * sessions of a team reads no events.
  */
 export type AgentSession = Prisma.AgentSessionModel
+/**
+ * Model UsageDay
+ * What the calls of one day used, summed in the statement that saves their events, so that it outlives them. Names and
+ * not references, as in the events.
+ */
+export type UsageDay = Prisma.UsageDayModel

@@ -23,6 +23,7 @@ const STORES = {
   SVC_REDIS_URL: field.redisUrl.optional(),
   SVC_SPOOL_DIR: text.optional(),
   SVC_DIRECTORY_FILE: text.optional(),
+  SVC_PRICES_FILE: text.optional(),
 }
 
 const LOGIN = {

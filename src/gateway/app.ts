@@ -14,6 +14,7 @@ import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
 import { openStreamLeases } from './limits/stream-leases.ts'
 import { makeStreamLimit } from './limits/streams.ts'
 import { modelHandlers } from './models/routes.ts'
+import type { CostOf } from './prices/cost.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
 import { workerHandlers } from './workers/routes.ts'
 
@@ -22,6 +23,7 @@ type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleT
 type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
   readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings>
   readonly deployment: Deployment
+  readonly costOf: CostOf
   /** Counts streams for all processes. Null: each process counts its own. */
   readonly redis: Redis | null
   /** Null: metrics are off. */
@@ -48,6 +50,7 @@ export function openGateway(needs: Needs): Gateway {
     settings,
     contract,
     deployment,
+    costOf,
     openRateLimit,
     redis,
     metrics,
@@ -79,6 +82,7 @@ export function openGateway(needs: Needs): Gateway {
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchSession: deployment.watchSession,
+      costOf,
       recordEvent(event) {
         countCall?.(event)
         deployment.recordEvent(event)

@@ -13,6 +13,7 @@ import { openGateway } from '../gateway/app.ts'
 import type { Gateway } from '../gateway/app.ts'
 import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
 import type { Deployment } from '../gateway/deployment.ts'
+import type { CostOf } from '../gateway/prices/cost.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import type { Contract } from '../http/contract.ts'
 import { rateLimits } from '../http/rate-limit.ts'
@@ -36,6 +37,7 @@ type Given = {
   readonly redis: Redis | null
   /** Null when metrics are off. */
   readonly metrics: Registry | null
+  readonly costOf: CostOf
 }
 
 /** The roles of this process, ready to serve. */
@@ -108,13 +110,14 @@ async function openWithDatabase(
 function openConfiguredGateway(
   config: Config,
   { clock, log }: Pick<Resources, 'clock' | 'log'>,
-  { contract, redis, metrics, deployment }: Given & { readonly deployment: Deployment },
+  { contract, redis, metrics, costOf, deployment }: Given & { readonly deployment: Deployment },
 ): Gateway | null {
   if (config.role === 'control-plane') return null
   return openGateway({
     settings: config,
     contract,
     deployment,
+    costOf,
     openRateLimit: rateLimits(redis),
     redis,
     metrics,

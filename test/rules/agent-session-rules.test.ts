@@ -50,7 +50,7 @@ describe('a stored event', () => {
   const ended: StoredEvent = {
     ...{ id: 41n, kind: 'failed', at: new Date(0), requestId: 'req_1', style: 'chat', model: 'svc/fast' },
     ...{ servedBy: 'vendora', outcome: 'unreachable', status: null, firstByteMs: null, durationMs: 9 },
-    ...{ inputTokens: null, cachedTokens: null, outputTokens: 0 },
+    ...{ inputTokens: null, cachedTokens: null, outputTokens: 0, reasoningTokens: null, attempts: null },
   }
 
   it('is shown without the fields that are not known, and with zeros', () => {
@@ -68,10 +68,11 @@ describe('a stored event', () => {
 })
 
 describe('the sums of a batch', () => {
-  it('add up calls, failures and tokens of each session, and take time and model of the last event', () => {
+  it('add up calls, failures and the tokens of every backend for each session, and take time and model of the last event', () => {
     const other = { ...run, accountId: 'account-2' }
     const sums = sumBySession([
       eventOf('started', run, { at: new Date('2026-11-21T09:00:59Z'), model: 'a' }),
+      eventOf('retried', other),
       eventOf('failed', other),
       eventOf('finished', run, { at: new Date('2026-11-21T09:01:59Z'), model: 'b' }),
     ])
@@ -81,7 +82,7 @@ describe('the sums of a batch', () => {
         ...{ startedAt: new Date('2026-11-21T09:00:59Z'), lastActiveAt: new Date('2026-11-21T09:01:00Z') },
         ...{ calls: 1, failedCalls: 0, inputTokens: 100, outputTokens: 20 },
       },
-      expect.objectContaining({ accountId: 'account-2', calls: 1, failedCalls: 1 }),
+      expect.objectContaining({ accountId: 'account-2', calls: 1, failedCalls: 1, inputTokens: 200 }),
     ])
   })
 

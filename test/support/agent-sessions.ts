@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionEvent } from '../../generated/sdk/index.js'
+import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { callEventStore } from '../../src/gateway/usage/store.ts'
 import type { AgentSession } from '../../src/kernel/agent-session.ts'
@@ -11,7 +12,7 @@ const DEVICE_SESSION = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 
 type Facts = { readonly at?: Date; readonly model?: string; readonly requestId?: string; readonly service?: string }
 
-/** An event of a call of a session. A call that ended used 100 tokens of input, of which 40 were cached, and 20 of output. */
+/** An event of a call of a session. A result has 100 tokens of input, of which 40 were cached, and 20 of output. */
 export function eventOf(
   kind: CallEvent['kind'],
   { team, accountId, sessionId }: AgentSession,
@@ -22,9 +23,11 @@ export function eventOf(
   const caller = { team, accountId, sessionId: DEVICE_SESSION, sessionKind: 'device', ...key } as unknown as Caller
   const call = { requestId, caller, sessionId, dialect: 'chat', model, servedBy: 'local-engine' } as const
   if (kind === 'started') return { kind, at, call, result: null }
-  const usage = { inputTokens: 100, cachedTokens: 40, outputTokens: 20 }
+  const usage = { ...NO_USAGE, inputTokens: 60, cacheReadTokens: 40, outputTokens: 20 }
+  const attempts = [{ backend: 'local-engine', result: '200' }]
   const status = kind === 'finished' ? 200 : null
-  return { kind, at, call, result: { outcome: 'whole', status, firstByteMs: 12, durationMs: 250, attempts: [], usage } }
+  const result = { attempts, outcome: 'whole', status, firstByteMs: 12, durationMs: 250, usage } as const
+  return { kind, at, call, result: { ...result, isEstimated: false, costNanoUsd: null } }
 }
 
 /** Saves events as a gateway does. */

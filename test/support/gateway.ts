@@ -8,6 +8,7 @@ import { openGateway } from '../../src/gateway/app.ts'
 import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
+import { makePrices } from '../../src/gateway/prices/cost.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { createApp } from '../../src/http/app.ts'
 import { healthRoutes } from '../../src/http/health.ts'
@@ -81,6 +82,7 @@ export async function startGateway({
     close: async () => {},
   }
   const contract = readContract()
+  const prices = makePrices()
   const gateway = openGateway({
     settings: {
       upstreams: toSettings(upstreams),
@@ -95,6 +97,7 @@ export async function startGateway({
     },
     contract,
     deployment,
+    costOf: prices.costOf,
     openRateLimit: rateLimits(null),
     redis: null,
     metrics: null,
@@ -123,6 +126,7 @@ export async function startGateway({
   return {
     url,
     log: lines,
+    prices,
     /** The events of calls. */
     events,
     /** The caller's team; null: it no longer exists. May be replaced. */
@@ -184,6 +188,7 @@ export function servedModel(id: string, given: Partial<SnapshotModel> = {}): Sna
     serve: [],
     contextWindow: null,
     caps: {},
+    price: null,
     certified: true,
     published: true,
     verificationState: 'trusted',

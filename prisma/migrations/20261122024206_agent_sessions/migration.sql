@@ -21,8 +21,11 @@ CREATE INDEX "agent_sessions_team_last_active_at_idx" ON "agent_sessions"("team"
 -- The sessions of the events that are stored already.
 INSERT INTO "agent_sessions"
 SELECT team, account_id, session_id, max(service_account), min(at), date_trunc('minute', max(at)),
-  (array_agg(model ORDER BY id DESC))[1], count(*) FILTER (WHERE kind <> 'started'),
-  count(*) FILTER (WHERE kind = 'failed'), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0)
+  (array_agg(model ORDER BY id DESC))[1], count(*) FILTER (WHERE kind IN ('finished', 'failed')),
+  count(*) FILTER (WHERE kind = 'failed'),
+  coalesce(sum(coalesce(input_tokens, uncached_tokens + coalesce(cached_tokens, 0) + coalesce(cache_write_tokens, 0)
+    + coalesce(cache_write_long_tokens, 0))), 0),
+  coalesce(sum(output_tokens), 0)
 FROM "call_events"
 WHERE session_id IS NOT NULL
 GROUP BY team, account_id, session_id;

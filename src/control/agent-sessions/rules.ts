@@ -12,19 +12,22 @@ export type SessionEvent = components['schemas']['SessionEvent']
 /** An event as it is stored. What only the end of a call has is null at its start. */
 export type StoredEvent = {
   readonly id: bigint
-  readonly kind: 'started' | 'finished' | 'failed'
+  readonly kind: 'started' | 'retried' | 'finished' | 'failed'
   readonly at: Date
   readonly requestId: string
   readonly style: string
   readonly model: string
   readonly servedBy: string
+  readonly attempts: string | null
   readonly outcome: string | null
   readonly status: number | null
   readonly firstByteMs: number | null
   readonly durationMs: number | null
+  /** All tokens of the prompt. */
   readonly inputTokens: number | null
   readonly cachedTokens: number | null
   readonly outputTokens: number | null
+  readonly reasoningTokens: number | null
 }
 
 /** How the events of a stream are written. */
@@ -56,12 +59,18 @@ export function toSessionEvent(event: StoredEvent): SessionEvent {
   const { id, kind, at, requestId, model, style, servedBy } = event
   const started = { id: String(id), at: at.toISOString(), requestId, model, dialect: style, servedBy }
   if (kind === 'started') return { ...started, type: 'call.started' }
-  const { status, outcome, firstByteMs, durationMs, inputTokens, cachedTokens, outputTokens } = event
+  const { attempts, status, outcome, firstByteMs, durationMs } = event
+  const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = event
   return {
     ...started,
     type: `call.${kind}`,
-    ...withoutNulls({ status, outcome, firstByteMs, durationMs }),
-    tokens: withoutNulls({ input: inputTokens, cached: cachedTokens, output: outputTokens }),
+    ...withoutNulls({ attempts, status, outcome, firstByteMs, durationMs }),
+    tokens: withoutNulls({
+      input: inputTokens,
+      cached: cachedTokens,
+      output: outputTokens,
+      reasoning: reasoningTokens,
+    }),
   }
 }
 

@@ -63,7 +63,7 @@ export function makeAgentSessionStore(db: PrismaClient) {
                 WHERE team = session.team AND session_id = session.session_id AND account_id = session.account_id
                 ORDER BY id DESC LIMIT ${MAX_EVENTS_OF_RUNNING}::int
               ) AS latest
-              GROUP BY request_id HAVING bool_and(kind = 'started') AND max(at) > ${hourAgo}
+              GROUP BY request_id HAVING bool_and(kind IN ('started', 'retried')) AND max(at) > ${hourAgo}
             ) AS running
           ) END AS "runningCalls"
         FROM agent_sessions AS session LEFT JOIN accounts AS person ON person.id = session.account_id
@@ -99,9 +99,11 @@ export function makeAgentSessionStore(db: PrismaClient) {
         FROM jsonb_to_recordset(${JSON.stringify(asked)}::jsonb)
             AS place(index int, team text, "accountId" uuid, "sessionId" text, after bigint),
           LATERAL (
-            SELECT id, kind::text, at, request_id AS "requestId", style, model, served_by AS "servedBy", outcome, status,
-              first_byte_ms AS "firstByteMs", duration_ms AS "durationMs", input_tokens AS "inputTokens",
-              cached_tokens AS "cachedTokens", output_tokens AS "outputTokens"
+            SELECT id, kind::text, at, request_id AS "requestId", style, model, served_by AS "servedBy", attempts,
+              outcome, status, first_byte_ms AS "firstByteMs", duration_ms AS "durationMs",
+              coalesce(input_tokens, uncached_tokens + coalesce(cached_tokens, 0) + coalesce(cache_write_tokens, 0)
+                + coalesce(cache_write_long_tokens, 0)) AS "inputTokens",
+              cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens"
             FROM call_events
             WHERE team = place.team AND session_id = place."sessionId" AND account_id = place."accountId"
               AND id > place.after

@@ -1,5 +1,6 @@
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import { sessionKeyOf } from '../../kernel/agent-session.ts'
+import type { Usage } from '../dialects/usage.ts'
 import type { CallEvent } from './events.ts'
 
 /** What the events of a batch add to one session. */
@@ -14,6 +15,7 @@ export type SessionSum = AgentSession & {
   readonly model: string
   readonly calls: number
   readonly failedCalls: number
+  /** All tokens of the prompts. */
   readonly inputTokens: number
   readonly outputTokens: number
 }
@@ -44,11 +46,16 @@ function addEvent(sum: SessionSum, { kind, at, call, result }: CallEvent): Sessi
     ...sum,
     lastActiveAt: toMinute(at),
     model: call.model,
-    calls: sum.calls + (result ? 1 : 0),
+    calls: sum.calls + (kind === 'finished' || kind === 'failed' ? 1 : 0),
     failedCalls: sum.failedCalls + (kind === 'failed' ? 1 : 0),
-    inputTokens: sum.inputTokens + (result?.usage.inputTokens ?? 0),
+    inputTokens: sum.inputTokens + (result ? toInput(result.usage) : 0),
     outputTokens: sum.outputTokens + (result?.usage.outputTokens ?? 0),
   }
+}
+
+/** All tokens of the prompt, as far as they are known. */
+function toInput({ inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens }: Usage): number {
+  return (inputTokens ?? 0) + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) + (cacheWriteLongTokens ?? 0)
 }
 
 function toMinute(time: Date): Date {

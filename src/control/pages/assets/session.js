@@ -166,10 +166,13 @@ function addEvent(session, event) {
   }
   const call = session.calls.get(event.requestId) ?? beginCall(session, event)
   Object.assign(call, event)
-  if (event.type !== 'call.started') endCall(session, call)
+  addTokens(session, event)
+  if (ENDS.includes(event.type)) endCall(session, event)
   showCall(call)
   showSums(session)
 }
+
+const ENDS = ['call.finished', 'call.failed']
 
 function beginCall(session, { requestId, at }) {
   const call = { row: newRow('call'), startedAt: at }
@@ -180,10 +183,13 @@ function beginCall(session, { requestId, at }) {
   return call
 }
 
-function endCall(session, { type, requestId, tokens = {} }) {
+function endCall(session, { type, requestId }) {
   session.calls.delete(requestId)
   session.ended += 1
   session.failed += type === 'call.failed' ? 1 : 0
+}
+
+function addTokens(session, { tokens = {} }) {
   session.input += tokens.input ?? 0
   session.output += tokens.output ?? 0
 }
@@ -191,9 +197,9 @@ function endCall(session, { type, requestId, tokens = {} }) {
 function showCall(call) {
   const { row, type, model, dialect, servedBy, startedAt, durationMs, firstByteMs, outcome, status, tokens } = call
   field('model', row).textContent = model
-  setState(row, type === 'call.started' ? stateOfRunning(call) : type === 'call.finished' ? 'done' : 'failed')
+  setState(row, ENDS.includes(type) ? (type === 'call.finished' ? 'done' : 'failed') : stateOfRunning(call))
   const ending = type === 'call.failed' ? [ENDINGS[outcome] ?? outcome, status && `status ${status}`] : []
-  const lasted = durationMs === undefined ? toSeconds(Date.now() - Date.parse(startedAt)) : toSeconds(durationMs)
+  const lasted = toSeconds(ENDS.includes(type) ? durationMs : Date.now() - Date.parse(startedAt))
   const first = firstByteMs === undefined ? null : `first byte after ${toSeconds(firstByteMs)}`
   const facts = [times.format(new Date(startedAt)), servedBy, dialect, lasted, first, ...ending]
   field('facts', row).textContent = facts.filter(Boolean).join(' · ')

@@ -25,7 +25,7 @@ export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const body: ChatRequest = {
     model: hub.backendModel,
     messages: writeChatHistory(request, { hub, names, note: describeWithheld(offer.withheld) }),
-    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+    ...(stream && { stream: true, ...(caps.streamUsage && { stream_options: { include_usage: true } }) }),
     ...(maxOutput !== null && { [caps.limitName]: maxOutput }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
     ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
