@@ -84,7 +84,7 @@ async function openWithDatabase(
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
   const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
-  const store = makeHousekeepingStore(database.prisma)
+  const store = makeHousekeepingStore(database.prisma, { auditDays: config.auditDays })
   const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
   const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
   const control = config.role === 'gateway' ? null : openControlPlane(needs)

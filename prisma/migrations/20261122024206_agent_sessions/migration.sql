@@ -18,6 +18,9 @@ CREATE TABLE "agent_sessions" (
 -- CreateIndex
 CREATE INDEX "agent_sessions_team_last_active_at_idx" ON "agent_sessions"("team", "last_active_at");
 
+-- CreateIndex
+CREATE INDEX "agent_sessions_last_active_at_idx" ON "agent_sessions"("last_active_at");
+
 -- The sessions of the events that are stored already.
 INSERT INTO "agent_sessions"
 SELECT team, account_id, session_id, max(service_account), min(at), date_trunc('minute', max(at)),
