@@ -7,6 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { openBackends } from './backends/backends.ts'
 import { callHandlers } from './calls/handle.ts'
+import { clientHandlers } from './clients/routes.ts'
 import type { Deployment } from './deployment.ts'
 import { makeEdge } from './edge.ts'
 import type { EdgeNeeds } from './edge.ts'
@@ -21,7 +22,7 @@ import { workerHandlers } from './workers/routes.ts'
 type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine' | 'readSecret'
 
 type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
-  readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings>
+  readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl'>
   readonly deployment: Deployment
   readonly costOf: CostOf
   /** Counts streams for all processes. Null: each process counts its own. */
@@ -76,6 +77,11 @@ export function openGateway(needs: Needs): Gateway {
   const handlers = {
     ...modelHandlers({ findTeam }),
     ...workerHandlers({ findTeam, worker: backends.worker }),
+    ...clientHandlers({
+      findTeam,
+      addresses: settings,
+      limit: openRateLimit('clients', { points: settings.callLimits.requestsPerMinute, seconds: 60 }),
+    }),
     ...callHandlers({
       findTeam,
       streamLimit,

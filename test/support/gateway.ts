@@ -20,6 +20,8 @@ import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
+const BASE_URL = 'http://localhost:8787'
+
 export const TOKEN = 'a-good-token'
 
 type Init = Omit<RequestInit, 'headers'> & { readonly headers?: Record<string, string> }
@@ -85,6 +87,8 @@ export async function startGateway({
   const prices = makePrices()
   const gateway = openGateway({
     settings: {
+      baseUrl: BASE_URL,
+      gatewayUrl: BASE_URL,
       upstreams: toSettings(upstreams),
       readSecret: ({ env }) =>
         env === 'UNSET' ? { mistake: 'is not set' } : { secret: new Secret(`secret-of-${env ?? ''}`) },
