@@ -12,7 +12,9 @@ export type Database = {
   close(): Promise<void>
 }
 
-/** Takes the payload of a notification; null: from now on notifications arrive, and earlier ones may have been missed. */
+/**
+ * Takes the payload of a notification; null: from now on notifications arrive, and earlier ones may have been missed.
+ */
 export type OnNotice = (payload: string | null) => void
 
 export type Listening = {

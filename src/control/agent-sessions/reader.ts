@@ -51,8 +51,9 @@ const NOT_CHECKED = -1n
 
 /**
  * Reads the events of sessions for all followers of this process. A notification says which sessions have new events,
- * and one statement reads them for all followers that stand at the same place. In case that notifications do not arrive,
- * one small query finds out from time to time whether there are new events. Without followers nothing is read.
+ * and one statement reads them for all followers that stand at the same place. In case that notifications do not
+ * arrive, one small query finds out from time to time whether there are new events. Without followers nothing is
+ * read.
  */
 export function openSessionReader({ findEvents, findNewestId, listen, onFailure }: Needs): SessionReader {
   const followers = new Map<string, Set<Entry>>()

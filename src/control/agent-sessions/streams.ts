@@ -84,7 +84,7 @@ export function makeSessionStreams(needs: Needs): SessionStreams {
 
 function tooMany(): ApiError {
   return new ApiError('rate_limited', {
-    message: `Your account follows ${MAX_STREAMS_OF_ACCOUNT} sessions here, which is the limit. Close one, or try again.`,
+    message: `Your account follows ${MAX_STREAMS_OF_ACCOUNT} sessions, which is the limit. End one, or try again.`,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })
 }

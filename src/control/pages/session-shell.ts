@@ -4,9 +4,9 @@ import { PATHS } from './forms.ts'
 import { passkeyButton } from './passkey-parts.ts'
 
 /**
- * `/session`: the same page for every caller. Its script (assets/session.js) reads the session's id from the fragment of
- * the address, which browsers do not send, and shows one of the parts. Without an id it lists the team's sessions. Needs
- * `scripts: true`.
+ * `/session`: the same page for every caller. Its script (assets/session.js) reads the session's id from the fragment
+ * of the address, which browsers do not send, and shows one of the parts. Without an id it lists the team's sessions.
+ * Needs `scripts: true`.
  */
 export const SESSION_SHELL = page(
   { title: 'Session', layout: 'wide', scripts: true },

@@ -27,10 +27,10 @@ const MAX_BATCH = 500
 const MAX_WAITING = 50_000
 
 /**
- * Saves events in batches, outside of the calls: twice a second, or as soon as a batch is full. While the database cannot
- * be reached, events wait in the spool, or in memory where there is none or it is full. When too many wait in memory,
- * the oldest that are in no batch yet are dropped, and the log says how many. What an earlier process left in the spool
- * is saved first.
+ * Saves events in batches, outside of the calls: twice a second, or as soon as a batch is full. While the database
+ * cannot be reached, events wait in the spool, or in memory where there is none or it is full. When too many wait in
+ * memory, the oldest that are in no batch yet are dropped, and the log says how many. What an earlier process left in
+ * the spool is saved first.
  */
 export function openRecorder(
   { save, isDatabaseUnavailable, spool, log }: Needs,

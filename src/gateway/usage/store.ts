@@ -104,8 +104,8 @@ function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {
 }
 
 /**
- * One array for each column, for `unnest`. A query with one row of parameters for each event, as Prisma builds it, costs
- * several times as much.
+ * One array for each column, for `unnest`. A query with one row of parameters for each event, as Prisma builds it,
+ * costs several times as much.
  */
 function arraysOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Prisma.Sql {
   return Prisma.join(columns.map(({ type, of }) => Prisma.sql`${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[]`))
