@@ -18,6 +18,7 @@ import { makePageHandlers } from './pages/routes.ts'
 import { makeSignInFlows } from './sign-in.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
 import { makeUnknownCredentials } from './unknown-credentials.ts'
+import { makeUsageHandlers } from './usage/routes.ts'
 
 export type ControlPlane = {
   /** Its operations, for the app. */
@@ -110,6 +111,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...oauth,
     ...makeInvitationHandlers({ db, findMembership, announce, onSessionEnd, clock, log }),
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
+    ...makeUsageHandlers({ db, findMembership, clock }),
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
     ...makePageHandlers({ baseUrl, gatewayUrl }),
   }

@@ -8,6 +8,8 @@ export type Database = {
   ping(): Promise<boolean>
   /** Calls `onNotice` for each notification on a channel (PostgreSQL, NOTIFY) until the database or this is closed. */
   listen(channel: string, onNotice: OnNotice): Listening
+  /** Copies an embedded database while it is in use, and resolves with where the copy is; null for all others. */
+  readonly copyFiles: (() => Promise<string>) | null
   /** Waits for running statements, for a second at most, and closes all connections. May be called again. */
   close(): Promise<void>
 }

@@ -27,6 +27,7 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
   const listenings: Listening[] = []
   return {
     prisma,
+    copyFiles: null,
     ping: makePing(() => connections.watch(() => connections.pool.query('SELECT 1'))),
     listen(channel, onNotice) {
       const listening = listenOnPostgres(connectionOptions(url), channel, onNotice)

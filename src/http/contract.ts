@@ -15,6 +15,7 @@ const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   Pages: ['control-plane'],
   Teams: ['control-plane'],
   'Agent sessions': ['control-plane'],
+  Usage: ['control-plane'],
   Keys: ['control-plane'],
   Models: ['gateway'],
   Calls: ['gateway'],

@@ -2,6 +2,8 @@ import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { SESSIONS_CHANNEL, writeNotice } from '../../kernel/agent-session.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { COUNTERS, KEYS, sumByDay } from './days.ts'
+import type { DaySum } from './days.ts'
 import { writeAttempts } from './events.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 import { sumBySession } from './session-sums.ts'
@@ -58,27 +60,41 @@ const SUM_COLUMNS: readonly Column<SessionSum>[] = [
   { name: 'output_tokens', type: 'bigint', of: ({ outputTokens }) => outputTokens },
 ]
 
-/** Stores call events. */
+/** The columns of what a batch adds to the sums of a day. */
+const DAY_COLUMNS: readonly Column<DaySum>[] = [
+  ...KEYS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ keys }) => keys[at] })),
+  ...COUNTERS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ counts }) => counts[at] })),
+]
+
+const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
+
+/** Stores call events, and what they used. */
 export function callEventStore(db: PrismaClient) {
   return {
     /**
-     * Saves all events of a batch in their order, or none, adds them to their sessions, and announces these sessions.
-     * Does nothing when the batch was saved before.
+     * Saves all events of a batch in their order, adds them to the sums of their days and sessions, and announces these
+     * sessions; or does nothing of it. Does nothing when the batch was saved before.
      */
     async save({ id, events }: EventBatch): Promise<void> {
+      const days = sumByDay(events)
       const sums = sumBySession(events)
       const notice = writeNotice(sums.map(({ key }) => key))
       // Gateways write one after the other, so that ids become visible in ascending order. Otherwise a reader of the
       // events after some id could miss an event with a smaller id that is committed later. The joins make the database
-      // take the lock before it assigns ids and before it locks a session.
+      // take the lock before it assigns ids. The lock also keeps two batches from updating sums in opposite orders.
       await db.$executeRaw`
         WITH batch AS (
           INSERT INTO call_event_batches (id, saved_at) VALUES (${id}, now()) ON CONFLICT DO NOTHING RETURNING id
         ),
-        locked AS (
+        locked AS MATERIALIZED (
           SELECT pg_advisory_xact_lock(${WRITERS_LOCK}::bigint), pg_notify(${SESSIONS_CHANNEL}, ${notice}) FROM batch
         ),
-        summed AS (
+        days AS (
+          INSERT INTO usage_days (${namesOf(DAY_COLUMNS)})
+          SELECT day.* FROM locked, unnest(${arraysOf(DAY_COLUMNS, days)}) AS day
+          ON CONFLICT (${namesOf(KEYS)}) DO UPDATE SET ${ADDED}
+        ),
+        sessions AS (
           INSERT INTO agent_sessions AS session (${namesOf(SUM_COLUMNS)})
           SELECT added.* FROM locked, unnest(${arraysOf(SUM_COLUMNS, sums)}) AS added
           ON CONFLICT (team, account_id, session_id) DO UPDATE SET
