@@ -35,6 +35,7 @@ export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
       onUnknownCookie: onUnknownCredential,
       clock,
     }),
+    explainToken: needs.explainToken,
     nameAllMistakes: true,
     ...makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }),
   }
