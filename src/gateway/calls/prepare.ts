@@ -17,7 +17,7 @@ import type { Step } from '../plan/plan.ts'
 import { renameAnswers, translateAnswers } from './answer-rewrite.ts'
 import { withChanges } from './body.ts'
 import type { Operation } from './operations.ts'
-import { bytesOf } from './request.ts'
+import { bytesOf, sessionIdOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { sealsFor } from './seals.ts'
 import { askForUsage } from './stream-usage.ts'
@@ -87,6 +87,8 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
     backendModel: step.model,
     newId: newIdentifier,
     createdAt: Math.floor(clock.now().getTime() / 1000),
+    isCodex: operation.isCodex ?? false,
+    sessionId: sessionIdOf(req.headers),
     caps: model.caps,
     ...(backend.traits.isSealed && { seals: sealsFor(backend, step, team) }),
   })

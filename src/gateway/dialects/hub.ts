@@ -19,6 +19,10 @@ export type TranslationContext = {
   readonly createdAt: number
   /** The capabilities of the model. What is left out has the cautious value of the backend's dialect. */
   readonly caps?: Partial<ModelCaps>
+  /** The client is Codex, which shows no part of type `refusal`. Default: false. */
+  readonly isCodex?: boolean
+  /** The run of an agent that the call belongs to, as its client names it. */
+  readonly sessionId?: string | null
   /** Seals reasoning so that clients can send it back. Without it, reasoning is shown and never sent back. */
   readonly seals?: Seals
 }
