@@ -3188,7 +3188,10 @@ export interface components {
              */
             expiresAt: string;
         };
-        /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+        /**
+         * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+         *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+         */
         Unauthorized: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -3851,7 +3854,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4133,7 +4139,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4262,7 +4271,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4727,7 +4739,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5104,7 +5119,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5213,7 +5231,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5399,7 +5420,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5566,7 +5590,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5860,7 +5887,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5983,7 +6013,10 @@ export interface operations {
                     "application/json": components["schemas"]["PasskeyList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6076,7 +6109,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6210,7 +6246,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6353,7 +6392,10 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6446,7 +6488,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6572,7 +6617,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6710,7 +6758,10 @@ export interface operations {
                     "application/json": components["schemas"]["Team"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6811,7 +6862,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6946,7 +7000,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7111,7 +7168,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7294,7 +7354,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7442,7 +7505,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8395,7 +8461,10 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8493,7 +8562,10 @@ export interface operations {
                     "application/json": components["schemas"]["ListedModel"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8582,7 +8654,10 @@ export interface operations {
                     "application/json": components["schemas"]["CodexModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8672,7 +8747,10 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8761,7 +8839,10 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesModel"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8902,7 +8983,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9097,7 +9181,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9311,7 +9398,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9524,7 +9614,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9722,7 +9815,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9910,7 +10006,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10129,7 +10228,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10333,7 +10435,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10524,7 +10629,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10730,7 +10838,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10920,7 +11031,10 @@ export interface operations {
                     "application/json": components["schemas"]["WorkerList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11011,7 +11125,10 @@ export interface operations {
                     "application/json": components["schemas"]["Worker"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11132,7 +11249,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11240,7 +11360,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
