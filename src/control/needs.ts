@@ -26,7 +26,7 @@ export type ControlNeeds = {
   readonly mailer: Mailer | null
   /** Null: each process counts limits for itself. */
   readonly redis: Redis | null
-  readonly access: Pick<AccessStore, 'findDeviceCaller'>
+  readonly access: Pick<AccessStore, 'findDeviceCaller' | 'findAlive'>
   readonly keys: Keyring
   readonly explainToken: ExplainToken
   readonly notify: Notify
