@@ -3445,7 +3445,10 @@ export interface components {
              */
             expiresAt: string;
         };
-        /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+        /**
+         * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+         *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+         */
         Unauthorized: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -4120,7 +4123,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4402,7 +4408,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4531,7 +4540,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4996,7 +5008,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5373,7 +5388,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5482,7 +5500,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5668,7 +5689,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5835,7 +5859,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6129,7 +6156,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6252,7 +6282,10 @@ export interface operations {
                     "application/json": components["schemas"]["PasskeyList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6345,7 +6378,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6479,7 +6515,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6622,7 +6661,10 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6715,7 +6757,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6841,7 +6886,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6979,7 +7027,10 @@ export interface operations {
                     "application/json": components["schemas"]["Team"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7111,7 +7162,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7226,7 +7280,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7327,7 +7384,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7462,7 +7522,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7627,7 +7690,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7810,7 +7876,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7958,7 +8027,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8954,7 +9026,10 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9052,7 +9127,10 @@ export interface operations {
                     "application/json": components["schemas"]["ListedModel"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9141,7 +9219,10 @@ export interface operations {
                     "application/json": components["schemas"]["CodexModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9231,7 +9312,10 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9320,7 +9404,10 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesModel"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9466,7 +9553,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9666,7 +9756,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9885,7 +9978,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10103,7 +10199,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10306,7 +10405,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10499,7 +10601,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10723,7 +10828,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10932,7 +11040,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11128,7 +11239,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11339,7 +11453,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11529,7 +11646,10 @@ export interface operations {
                     "application/json": components["schemas"]["WorkerList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11620,7 +11740,10 @@ export interface operations {
                     "application/json": components["schemas"]["Worker"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11844,7 +11967,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11952,7 +12078,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
