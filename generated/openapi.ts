@@ -11844,7 +11844,10 @@ export interface operations {
                     "application/json": components["schemas"]["BackendList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
