@@ -7,7 +7,6 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { openBackends } from './backends/backends.ts'
 import { backendHandlers } from './backends/routes.ts'
-import { openSessionAffinity } from './calls/affinity.ts'
 import { callHandlers } from './calls/handle.ts'
 import { clientHandlers } from './clients/routes.ts'
 import type { Deployment } from './deployment.ts'
@@ -90,7 +89,6 @@ export function openGateway(needs: Needs): Gateway {
       streamLimit,
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
-      affinity: openSessionAffinity(),
       watchSession: deployment.watchSession,
       costOf,
       recordEvent(event) {

@@ -5,6 +5,7 @@ import { planCall } from '../plan/plan.ts'
 import { planServed } from '../plan/served.ts'
 import { admit } from './admit.ts'
 import type { Admission, AdmitNeeds } from './admit.ts'
+import { openSessionAffinity } from './affinity.ts'
 import { tryInOrder } from './attempts.ts'
 import type { AttemptNeeds } from './attempts.ts'
 import { findCandidates } from './candidates.ts'
@@ -18,7 +19,8 @@ import type { CallRequest } from './request.ts'
 type Needs = AdmitNeeds & AttemptNeeds
 
 /** The handlers of all model calls: what differs between them is in their rows of `OPERATIONS`. */
-export function callHandlers(needs: Needs): Handlers<CallOperationId> {
+export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOperationId> {
+  const needs = { ...given, affinity: openSessionAffinity() }
   const handle = (operation: Operation) => (req: CallRequest, res: ServerResponse) =>
     handleCall(needs, operation, req, res)
   const handlers = Object.entries(OPERATIONS).map(([id, operation]) => [id, handle(operation)])
