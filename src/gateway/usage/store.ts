@@ -3,7 +3,7 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { COUNTERS, KEYS, sumByDay } from './days.ts'
 import { writeAttempts } from './events.ts'
-import type { CallEvent, EventBatch } from './events.ts'
+import type { CallEvent, CallResult, EventBatch } from './events.ts'
 
 /** The key of the advisory lock that makes gateways write one after the other. */
 const WRITERS_LOCK = 5_273_081_114
@@ -26,7 +26,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'style', type: 'text', of: ({ call }) => call.dialect },
   { name: 'model', type: 'text', of: ({ call }) => call.model },
   { name: 'served_by', type: 'text', of: ({ call }) => call.servedBy },
-  { name: 'attempts', type: 'text', of: ({ result }) => result && writeAttempts(result.attempts) },
+  { name: 'attempts', type: 'text', of: ({ result }) => attemptsOf(result) },
   { name: 'outcome', type: 'text', of: ({ result }) => result?.outcome },
   { name: 'status', type: 'int', of: ({ result }) => result?.status },
   { name: 'first_byte_ms', type: 'int', of: ({ result }) => result?.firstByteMs },
@@ -100,15 +100,26 @@ function toColumn(type: string, values: readonly Value[]): Prisma.Sql {
   return Prisma.sql`${arrayOf(values)}::text::${Prisma.raw(type)}[]`
 }
 
+/** Null where one backend was tried: its name and its status are columns of their own. */
+function attemptsOf(result: CallResult | null): string | null {
+  return result && result.attempts.length > 1 ? writeAttempts(result.attempts) : null
+}
+
 function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {
   return sessionKind === 'device' ? sessionId : null
 }
 
-/** Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. */
+/**
+ * Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. An
+ * array of nulls only is empty, because `unnest` fills shorter arrays with nulls.
+ */
 function arrayOf(values: readonly Value[]): string {
+  if (values.every((value) => value === null || value === undefined)) return '{}'
   return `{${values.map((value) => (typeof value === 'string' ? quote(value) : (value ?? 'NULL'))).join(',')}}`
 }
 
+const NEEDS_ESCAPE = /["\\]/
+
 function quote(text: string): string {
-  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+  return NEEDS_ESCAPE.test(text) ? `"${text.replaceAll(/["\\]/g, '\\$&')}"` : `"${text}"`
 }
