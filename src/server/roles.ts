@@ -4,7 +4,7 @@ import { openKeyring } from '../access/keyring.ts'
 import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
-import { makeControlPlane } from '../control/app.ts'
+import { openControlPlane } from '../control/app.ts'
 import { startHousekeeping } from '../control/housekeeping/start.ts'
 import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
 import { makeNotifier } from '../control/notify.ts'
@@ -45,6 +45,8 @@ export type Roles = {
   readonly routes: readonly RoleRoutes[]
   /** Replaces the directory, as a whole or not at all. */
   readonly applyDirectory: Deployment['applyDirectory']
+  /** Ends the streams that would not end by themselves. Their clients connect again, to another process. */
+  endStreams(): void
   readonly countDirectory: Deployment['countDirectory']
   /** Breaks off the model calls that are still open. */
   endCalls(): Promise<void>
@@ -60,6 +62,7 @@ export async function openRoles(config: Config, resources: Resources, given: Giv
   return {
     routes: gateway ? [gateway.routes] : [],
     applyDirectory: deployment.applyDirectory,
+    endStreams: () => undefined,
     countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
     async close() {
@@ -84,15 +87,17 @@ async function openWithDatabase(
   const store = makeHousekeepingStore(database.prisma, { auditDays: config.auditDays })
   const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
   const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
-  const control = config.role === 'gateway' ? [] : [makeControlPlane(needs)]
+  const control = config.role === 'gateway' ? null : openControlPlane(needs)
   return {
-    routes: [...(gateway ? [gateway.routes] : []), ...control],
+    routes: [...(gateway ? [gateway.routes] : []), ...(control ? [control.routes] : [])],
     applyDirectory: deployment.applyDirectory,
+    endStreams: () => control?.endStreams(),
     countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
     async close() {
       // Ends all calls first, so that their events are recorded.
       await gateway?.close()
+      control?.close()
       live.close()
       await stopHousekeeping()
       await notify.settled()
