@@ -1,4 +1,4 @@
-import { putNewest } from '../../access/bounded-map.ts'
+import { putNewest } from '../../kernel/bounded-map.ts'
 import type { Affinity } from '../plan/served.ts'
 import type { Admission } from './admit.ts'
 
