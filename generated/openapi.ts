@@ -3212,7 +3212,7 @@ export interface components {
             dialect?: string;
             /** @description The backend that serves the call. */
             servedBy?: string;
-            /** @description The backends that were tried, as in the header `x-svc-attempts`. From here on only in events with a result. */
+            /** @description The backends that were tried, where they were several, as in `x-svc-attempts`. From here on only with a result. */
             attempts?: string;
             /**
              * Format: int32
