@@ -106,7 +106,7 @@ describe('OAuth at the address of a gateway without a control plane', () => {
     ['is a redirect', answersJson({}, { status: 302, headers: { location: 'https://elsewhere.example' } })],
     ['does not come', ({ socket }: { socket: { destroySoon(): void } }) => socket.destroySoon()],
   ])('is unavailable where the answer %s', async (_name, answer) => {
-    fake.restart(answer as Parameters<typeof fake.restart>[0])
+    fake.restart(answer)
     const response = await beforeFake.fetch('/oauth/token', form({ grant_type: 'refresh_token', refresh_token: 'x' }))
     expect(await outcomeOf(response)).toBe('503 temporarily_unavailable')
   })
