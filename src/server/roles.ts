@@ -86,7 +86,16 @@ async function openWithDatabase(
   const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
   const store = makeHousekeepingStore(database.prisma, { auditDays: config.auditDays })
   const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
-  const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
+  const needs = {
+    settings: config,
+    ...resources,
+    ...given,
+    access,
+    keys,
+    notify,
+    explainToken: live.explainToken,
+    onSessionEnd: live.end,
+  }
   const control = config.role === 'gateway' ? null : openControlPlane(needs)
   return {
     routes: [...(gateway ? [gateway.routes] : []), ...(control ? [control.routes] : [])],

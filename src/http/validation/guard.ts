@@ -1,6 +1,7 @@
 import type { Request, RequestHandler } from 'express'
 import { accessOf, authenticate } from '../authenticate.ts'
 import type { Access, Schemes } from '../authenticate.ts'
+import type { ExplainToken } from '../../kernel/caller.ts'
 import { hasBody } from '../body.ts'
 import type { Contract } from '../contract.ts'
 import { ApiError } from '../errors.ts'
@@ -11,6 +12,7 @@ import { openValidator } from './validator.ts'
 type Needs = {
   readonly contract: Contract
   readonly schemes: Schemes
+  readonly explainToken: ExplainToken
   /** Called with the error when a credential could not be checked. */
   readonly onFailure: (error: unknown) => void
   /** Runs before the caller is known, except for open operations. */
@@ -34,7 +36,7 @@ export async function guard(needs: Needs): Promise<RequestHandler[]> {
   return [
     findOperation,
     ...(limit ? [exceptOpenOperations(access, limit)] : []),
-    authenticate(contract, access, onFailure),
+    authenticate(contract, access, needs.explainToken, onFailure),
     ...(limitCaller ? [limitCaller] : []),
     settleEmptyBody,
     whereBodyIsTaken(parseBody),
