@@ -73,6 +73,16 @@ function toAccess({ id, operation: { security } }: Route, schemes: Schemes): Acc
   }
 }
 
+/** Called with each caller that was identified. It must return at once. */
+export type OnCaller = (caller: Caller, req: Request) => void
+
+/** What is called besides. */
+export type AuthenticationHooks = {
+  /** Called with the error when a credential could not be checked. */
+  readonly onFailure: (error: unknown) => void
+  readonly onCaller?: OnCaller | undefined
+}
+
 /**
  * Sets `req.caller` by the first valid credential that the operation accepts. Refuses when there is none, unless the
  * operation is open.
@@ -80,15 +90,17 @@ function toAccess({ id, operation: { security } }: Route, schemes: Schemes): Acc
 export function authenticate(
   contract: Contract,
   access: ReadonlyMap<OperationId, Access>,
-  onFailure: (error: unknown) => void,
+  { onFailure, onCaller }: AuthenticationHooks,
 ): RequestHandler {
   const signInFirst = new Set(signInFirstIn(contract))
   return async (req, _res, next) => {
     const { operationId: id } = operationOf(req)
     const { schemes, isOpen } = access.get(id) ?? NO_ACCESS
     const caller = await firstCaller(schemes, req, onFailure)
-    if (caller) req.caller = caller
-    else if (!isOpen) throw new ApiError(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized')
+    if (caller) {
+      req.caller = caller
+      onCaller?.(caller, req)
+    } else if (!isOpen) throw new ApiError(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized')
     next()
   }
 }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { openKeyring } from '../access/keyring.ts'
+import { openLastSeen } from '../access/last-seen.ts'
 import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
@@ -14,8 +15,10 @@ import type { Gateway } from '../gateway/app.ts'
 import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
 import type { Deployment } from '../gateway/deployment.ts'
 import type { RoleRoutes } from '../http/app.ts'
+import type { OnCaller } from '../http/authenticate.ts'
 import type { Contract } from '../http/contract.ts'
 import { rateLimits } from '../http/rate-limit.ts'
+import { ipOf } from '../http/request.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
@@ -83,8 +86,12 @@ async function openWithDatabase(
   const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
   const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
   const control = config.role === 'gateway' ? [] : [makeControlPlane(needs)]
+  const lastSeen = openLastSeen({ save: access.saveUses, clock, log })
+  const onCaller: OnCaller = ({ sessionKind, sessionId }, req) => {
+    if (sessionKind === 'device') lastSeen.note(sessionId, () => ipOf(req))
+  }
   return {
-    routes: [...(gateway ? [gateway.routes] : []), ...control],
+    routes: [...(gateway ? [gateway.routes] : []), ...control].map((routes) => ({ ...routes, onCaller })),
     applyDirectory: deployment.applyDirectory,
     countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
@@ -94,6 +101,7 @@ async function openWithDatabase(
       live.close()
       await stopHousekeeping()
       await notify.settled()
+      await lastSeen.close()
       await deployment.close()
     },
   }

@@ -218,6 +218,7 @@ export const DeviceSessionScalarFieldEnum = {
   invitationId: 'invitationId',
   deviceId: 'deviceId',
   deviceName: 'deviceName',
+  isBrowser: 'isBrowser',
   clientId: 'clientId',
   salt: 'salt',
   generation: 'generation',

@@ -13,7 +13,7 @@ export type SignOutRequest = {
   readonly unknownDevice?: string | undefined
 }
 
-/** How many devices were signed out, and how many passkeys were removed. */
+/** How many devices and browsers were signed out, and how many passkeys were removed. */
 export type SignedOutEverywhere = { readonly devices: number; readonly passkeys: number }
 
 /**
@@ -55,7 +55,7 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
     const ip = ipOf(req)
     const ended = await devices.revokeAll(accountId, { kept: without(kept, unknownDevice), passkeysSince }, now, ip)
     ended.devices.forEach(onSessionEnd)
-    const counted = { devices: ended.devices.length, passkeys: ended.passkeys.length }
+    const counted = { devices: ended.devices.length + ended.browsers, passkeys: ended.passkeys.length }
     log.info({ accountId, scope, ...counted }, 'account.signed_out_everywhere')
     await tellRemoved(accountId, ended.passkeys, now, ip)
     return counted
