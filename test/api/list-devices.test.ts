@@ -26,7 +26,7 @@ describe('listDevices', () => {
       const place = { team: '@acme/core', lastIp: expect.stringContaining('127.0.0.1') as string }
       const id = expect.stringMatching(/^[0-9a-f-]{36}$/) as string
       // The browser that opened the link of the email is signed in too.
-      expect(data?.devices.map(({ kind }) => kind)).toEqual(['device', 'browser', 'device'])
+      expect(data?.devices.map(({ kind }) => kind)).toEqual(['device', 'device', 'browser'])
       expect(data?.devices.filter(({ kind }) => kind === 'device')).toEqual([
         {
           ...{
