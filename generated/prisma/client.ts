@@ -145,3 +145,9 @@ export type CallEvent = Prisma.CallEventModel
  * recognized by its row. A unique index on the events instead would add a quarter to the cost of each event.
  */
 export type CallEventBatch = Prisma.CallEventBatchModel
+/**
+ * Model UsageDay
+ * What the calls of one day used, summed in the statement that saves their events, so that it outlives them. Names and
+ * not references, as in the events.
+ */
+export type UsageDay = Prisma.UsageDayModel

@@ -477,6 +477,22 @@ export type EnumCallEventKindFilter<$PrismaModel = never> = {
   not?: Prisma.NestedEnumCallEventKindFilter<$PrismaModel> | $Enums.CallEventKind
 }
 
+export type BoolNullableFilter<$PrismaModel = never> = {
+  equals?: boolean | Prisma.BooleanFieldRefInput<$PrismaModel> | null
+  not?: Prisma.NestedBoolNullableFilter<$PrismaModel> | boolean | null
+}
+
+export type BigIntNullableFilter<$PrismaModel = never> = {
+  equals?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel> | null
+  in?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  notIn?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  lt?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  lte?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  gt?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  gte?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedBigIntNullableFilter<$PrismaModel> | bigint | number | null
+}
+
 export type EnumCallEventKindWithAggregatesFilter<$PrismaModel = never> = {
   equals?: $Enums.CallEventKind | Prisma.EnumCallEventKindFieldRefInput<$PrismaModel>
   in?: $Enums.CallEventKind[] | Prisma.ListEnumCallEventKindFieldRefInput<$PrismaModel>
@@ -485,6 +501,47 @@ export type EnumCallEventKindWithAggregatesFilter<$PrismaModel = never> = {
   _count?: Prisma.NestedIntFilter<$PrismaModel>
   _min?: Prisma.NestedEnumCallEventKindFilter<$PrismaModel>
   _max?: Prisma.NestedEnumCallEventKindFilter<$PrismaModel>
+}
+
+export type BoolNullableWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: boolean | Prisma.BooleanFieldRefInput<$PrismaModel> | null
+  not?: Prisma.NestedBoolNullableWithAggregatesFilter<$PrismaModel> | boolean | null
+  _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _min?: Prisma.NestedBoolNullableFilter<$PrismaModel>
+  _max?: Prisma.NestedBoolNullableFilter<$PrismaModel>
+}
+
+export type BigIntNullableWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel> | null
+  in?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  notIn?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  lt?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  lte?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  gt?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  gte?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedBigIntNullableWithAggregatesFilter<$PrismaModel> | bigint | number | null
+  _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _avg?: Prisma.NestedFloatNullableFilter<$PrismaModel>
+  _sum?: Prisma.NestedBigIntNullableFilter<$PrismaModel>
+  _min?: Prisma.NestedBigIntNullableFilter<$PrismaModel>
+  _max?: Prisma.NestedBigIntNullableFilter<$PrismaModel>
+}
+
+export type EnumDialectFilter<$PrismaModel = never> = {
+  equals?: $Enums.Dialect | Prisma.EnumDialectFieldRefInput<$PrismaModel>
+  in?: $Enums.Dialect[] | Prisma.ListEnumDialectFieldRefInput<$PrismaModel>
+  notIn?: $Enums.Dialect[] | Prisma.ListEnumDialectFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumDialectFilter<$PrismaModel> | $Enums.Dialect
+}
+
+export type EnumDialectWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.Dialect | Prisma.EnumDialectFieldRefInput<$PrismaModel>
+  in?: $Enums.Dialect[] | Prisma.ListEnumDialectFieldRefInput<$PrismaModel>
+  notIn?: $Enums.Dialect[] | Prisma.ListEnumDialectFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumDialectWithAggregatesFilter<$PrismaModel> | $Enums.Dialect
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumDialectFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumDialectFilter<$PrismaModel>
 }
 
 export type NestedUuidFilter<$PrismaModel = never> = {
@@ -932,6 +989,22 @@ export type NestedEnumCallEventKindFilter<$PrismaModel = never> = {
   not?: Prisma.NestedEnumCallEventKindFilter<$PrismaModel> | $Enums.CallEventKind
 }
 
+export type NestedBoolNullableFilter<$PrismaModel = never> = {
+  equals?: boolean | Prisma.BooleanFieldRefInput<$PrismaModel> | null
+  not?: Prisma.NestedBoolNullableFilter<$PrismaModel> | boolean | null
+}
+
+export type NestedBigIntNullableFilter<$PrismaModel = never> = {
+  equals?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel> | null
+  in?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  notIn?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  lt?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  lte?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  gt?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  gte?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedBigIntNullableFilter<$PrismaModel> | bigint | number | null
+}
+
 export type NestedEnumCallEventKindWithAggregatesFilter<$PrismaModel = never> = {
   equals?: $Enums.CallEventKind | Prisma.EnumCallEventKindFieldRefInput<$PrismaModel>
   in?: $Enums.CallEventKind[] | Prisma.ListEnumCallEventKindFieldRefInput<$PrismaModel>
@@ -940,6 +1013,47 @@ export type NestedEnumCallEventKindWithAggregatesFilter<$PrismaModel = never> = 
   _count?: Prisma.NestedIntFilter<$PrismaModel>
   _min?: Prisma.NestedEnumCallEventKindFilter<$PrismaModel>
   _max?: Prisma.NestedEnumCallEventKindFilter<$PrismaModel>
+}
+
+export type NestedBoolNullableWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: boolean | Prisma.BooleanFieldRefInput<$PrismaModel> | null
+  not?: Prisma.NestedBoolNullableWithAggregatesFilter<$PrismaModel> | boolean | null
+  _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _min?: Prisma.NestedBoolNullableFilter<$PrismaModel>
+  _max?: Prisma.NestedBoolNullableFilter<$PrismaModel>
+}
+
+export type NestedBigIntNullableWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel> | null
+  in?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  notIn?: bigint[] | number[] | Prisma.ListBigIntFieldRefInput<$PrismaModel> | null
+  lt?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  lte?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  gt?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  gte?: bigint | number | Prisma.BigIntFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedBigIntNullableWithAggregatesFilter<$PrismaModel> | bigint | number | null
+  _count?: Prisma.NestedIntNullableFilter<$PrismaModel>
+  _avg?: Prisma.NestedFloatNullableFilter<$PrismaModel>
+  _sum?: Prisma.NestedBigIntNullableFilter<$PrismaModel>
+  _min?: Prisma.NestedBigIntNullableFilter<$PrismaModel>
+  _max?: Prisma.NestedBigIntNullableFilter<$PrismaModel>
+}
+
+export type NestedEnumDialectFilter<$PrismaModel = never> = {
+  equals?: $Enums.Dialect | Prisma.EnumDialectFieldRefInput<$PrismaModel>
+  in?: $Enums.Dialect[] | Prisma.ListEnumDialectFieldRefInput<$PrismaModel>
+  notIn?: $Enums.Dialect[] | Prisma.ListEnumDialectFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumDialectFilter<$PrismaModel> | $Enums.Dialect
+}
+
+export type NestedEnumDialectWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.Dialect | Prisma.EnumDialectFieldRefInput<$PrismaModel>
+  in?: $Enums.Dialect[] | Prisma.ListEnumDialectFieldRefInput<$PrismaModel>
+  notIn?: $Enums.Dialect[] | Prisma.ListEnumDialectFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumDialectWithAggregatesFilter<$PrismaModel> | $Enums.Dialect
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumDialectFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumDialectFilter<$PrismaModel>
 }
 
 

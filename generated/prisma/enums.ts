@@ -80,7 +80,8 @@ export type SigningKeyPurpose = (typeof SigningKeyPurpose)[keyof typeof SigningK
 export const CallEventKind = {
   started: 'started',
   finished: 'finished',
-  failed: 'failed'
+  failed: 'failed',
+  retried: 'retried'
 } as const
 
 export type CallEventKind = (typeof CallEventKind)[keyof typeof CallEventKind]

@@ -1121,6 +1121,189 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/managed/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Managed settings of Claude Code
+         * @description Returns the settings that Claude Code applies when it is signed in to this gateway (`forceLoginMethod: gateway`): the
+         *     models of the caller's team.
+         */
+        get: operations["getManagedSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/managed/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Managed settings of Claude Code (vendor B)
+         * @description The same as `getManagedSettings`, for clients whose base URL is `/vendorb`.
+         */
+        get: operations["getVendorbManagedSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept metrics (OTLP)
+         * @description Accepts the metrics that a coding agent sends by OTLP, and discards them. Without this operation the agent would
+         *     report errors. The body is not read.
+         */
+        post: operations["acceptMetrics"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept logs (OTLP)
+         * @description Accepts logs as `acceptMetrics` accepts metrics.
+         */
+        post: operations["acceptLogs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept traces (OTLP)
+         * @description Accepts traces as `acceptMetrics` accepts metrics.
+         */
+        post: operations["acceptTraces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept metrics (OTLP, vendor B)
+         * @description The same as `acceptMetrics`, for clients whose base URL is `/vendorb`.
+         */
+        post: operations["acceptVendorbMetrics"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept logs (OTLP, vendor B)
+         * @description The same as `acceptLogs`, for clients whose base URL is `/vendorb`.
+         */
+        post: operations["acceptVendorbLogs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vendorb/v1/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept traces (OTLP, vendor B)
+         * @description The same as `acceptTraces`, for clients whose base URL is `/vendorb`.
+         */
+        post: operations["acceptVendorbTraces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/opencode": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Discovery document of opencode
+         * @description Returns what opencode needs to use this gateway (`opencode auth login URL`). opencode asks without a credential, and
+         *     then again with one, as `remote_config` says. A credential that is not valid counts as none.
+         */
+        get: operations["getOpencodeDiscovery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -1475,6 +1658,19 @@ export interface components {
             content?: string | components["schemas"]["Open"][] | null;
         } & {
             [key: string]: unknown;
+        };
+        /** @description Settings of Claude Code, in its own words. */
+        ClaudeSettings: {
+            /** @description The model to start with. Absent where Claude Code's own names are aliases of models that the team may call. */
+            model?: string;
+            /**
+             * @description The names that a person may choose: ids and aliases of the team's callable models. A family of Claude Code, such as
+             *     `opus`, stands for all its names, where they are aliases.
+             */
+            availableModels: string[];
+            modelPicker: components["schemas"]["ModelPicker"];
+            /** @description The models for the families of Claude Code whose names are no aliases. */
+            env?: components["schemas"]["Open"];
         };
         /** @description A model in the format that Codex decodes. */
         CodexModel: {
@@ -2071,6 +2267,14 @@ export interface components {
              */
             unknownDevice?: string;
         };
+        /** @description The settings that Claude Code applies. */
+        ManagedSettings: {
+            /** @description The version of the settings. */
+            uuid: string;
+            /** @description The version of the settings, which is the `ETag` too. */
+            checksum: string;
+            settings: components["schemas"]["ClaudeSettings"];
+        };
         /** @description A whole message. */
         Message: {
             id: string;
@@ -2196,6 +2400,10 @@ export interface components {
                  */
                 message: string;
             };
+        };
+        /** @description The models that Claude Code offers in its picker, in addition to its own. */
+        ModelPicker: {
+            options: components["schemas"]["PickedModel"][];
         };
         /** @description A whole response. */
         ModelResponse: {
@@ -2443,6 +2651,30 @@ export interface components {
         Open: {
             [key: string]: unknown;
         };
+        /** @description How opencode gets its credential. */
+        OpencodeAuth: {
+            /** @description The command to run. It prints the credential. */
+            command: string[];
+            /** @description The environment variable that opencode puts the credential into. */
+            env: string;
+        };
+        /** @description The discovery document of opencode. */
+        OpencodeDiscovery: {
+            auth: components["schemas"]["OpencodeAuth"];
+            /** @description A configuration of opencode. With a credential it has this gateway as provider, with the models of the team. */
+            config: components["schemas"]["Open"];
+            remote_config: components["schemas"]["OpencodeRemoteConfig"];
+        };
+        /** @description The headers that opencode sends; `{env:NAME}` stands for the value of an environment variable. */
+        OpencodeHeaders: {
+            Authorization: string;
+        };
+        /** @description Where opencode reads more configuration, with its credential. */
+        OpencodeRemoteConfig: {
+            /** Format: uri */
+            url: string;
+            headers: components["schemas"]["OpencodeHeaders"];
+        };
         /** @description A signed-in device or browser of the account. */
         OwnDevice: {
             /**
@@ -2553,6 +2785,12 @@ export interface components {
                  */
                 message: string;
             };
+        };
+        /** @description A row of Claude Code's model picker. */
+        PickedModel: {
+            /** @description The name to call the model by. */
+            model: string;
+            label: string;
         };
         PollDeviceLogin: {
             /** @description The `deviceCode` that `startDeviceLogin` returned. */
@@ -2862,6 +3100,8 @@ export interface components {
         };
         /** @description The name of a team: `@organization/name`. */
         TeamName: string;
+        /** @description An empty object: everything was accepted. */
+        TelemetryAccepted: Record<string, never>;
         /** @description Any JSON object. */
         TokenCount: {
             input_tokens: number;
@@ -3108,6 +3348,7 @@ export type ChatCompletionRequest = components['schemas']['ChatCompletionRequest
 export type ChatCompletionStream = components['schemas']['ChatCompletionStream'];
 export type ChatCompletionUsage = components['schemas']['ChatCompletionUsage'];
 export type ChatMessage = components['schemas']['ChatMessage'];
+export type ClaudeSettings = components['schemas']['ClaudeSettings'];
 export type CodexModel = components['schemas']['CodexModel'];
 export type CodexModelList = components['schemas']['CodexModelList'];
 export type CodexReasoningLevel = components['schemas']['CodexReasoningLevel'];
@@ -3163,6 +3404,7 @@ export type LoggedOut = components['schemas']['LoggedOut'];
 export type LoggedOutEverywhere = components['schemas']['LoggedOutEverywhere'];
 export type LoginRoutes = components['schemas']['LoginRoutes'];
 export type LogoutEverywhere = components['schemas']['LogoutEverywhere'];
+export type ManagedSettings = components['schemas']['ManagedSettings'];
 export type Message = components['schemas']['Message'];
 export type MessageRequest = components['schemas']['MessageRequest'];
 export type MessageStream = components['schemas']['MessageStream'];
@@ -3173,6 +3415,7 @@ export type MessagesModel = components['schemas']['MessagesModel'];
 export type MessagesModelList = components['schemas']['MessagesModelList'];
 export type ModelList = components['schemas']['ModelList'];
 export type ModelNotAllowed = components['schemas']['ModelNotAllowed'];
+export type ModelPicker = components['schemas']['ModelPicker'];
 export type ModelResponse = components['schemas']['ModelResponse'];
 export type ModelTokenLimits = components['schemas']['ModelTokenLimits'];
 export type ModelUnavailable = components['schemas']['ModelUnavailable'];
@@ -3190,6 +3433,10 @@ export type OAuthTooLarge = components['schemas']['OAuthTooLarge'];
 export type OAuthUnavailable = components['schemas']['OAuthUnavailable'];
 export type OAuthUnsupportedMedia = components['schemas']['OAuthUnsupportedMedia'];
 export type Open = components['schemas']['Open'];
+export type OpencodeAuth = components['schemas']['OpencodeAuth'];
+export type OpencodeDiscovery = components['schemas']['OpencodeDiscovery'];
+export type OpencodeHeaders = components['schemas']['OpencodeHeaders'];
+export type OpencodeRemoteConfig = components['schemas']['OpencodeRemoteConfig'];
 export type OwnDevice = components['schemas']['OwnDevice'];
 export type OwnPasskey = components['schemas']['OwnPasskey'];
 export type PasskeyCreationOptions = components['schemas']['PasskeyCreationOptions'];
@@ -3198,6 +3445,7 @@ export type PasskeyName = components['schemas']['PasskeyName'];
 export type PasskeyRequestOptions = components['schemas']['PasskeyRequestOptions'];
 export type PasskeyUser = components['schemas']['PasskeyUser'];
 export type PayloadTooLarge = components['schemas']['PayloadTooLarge'];
+export type PickedModel = components['schemas']['PickedModel'];
 export type PollDeviceLogin = components['schemas']['PollDeviceLogin'];
 export type PublicKey = components['schemas']['PublicKey'];
 export type RateLimited = components['schemas']['RateLimited'];
@@ -3227,6 +3475,7 @@ export type StartedDeviceLogin = components['schemas']['StartedDeviceLogin'];
 export type Team = components['schemas']['Team'];
 export type TeamInvitation = components['schemas']['TeamInvitation'];
 export type TeamName = components['schemas']['TeamName'];
+export type TelemetryAccepted = components['schemas']['TelemetryAccepted'];
 export type TokenCount = components['schemas']['TokenCount'];
 export type TokenCountRequest = components['schemas']['TokenCountRequest'];
 export type TokenRequest = components['schemas']['TokenRequest'];
@@ -10300,6 +10549,535 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getManagedSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings for the team of the caller. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The version of the answer. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "uuid": "4vP0qEz1n8s",
+                     *       "checksum": "4vP0qEz1n8s",
+                     *       "settings": {
+                     *         "availableModels": [
+                     *           "svc/fast",
+                     *           "claude-opus-4-7",
+                     *           "sonnet"
+                     *         ],
+                     *         "modelPicker": {
+                     *           "options": [
+                     *             {
+                     *               "model": "svc/fast",
+                     *               "label": "Fast"
+                     *             }
+                     *           ]
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ManagedSettings"];
+                };
+            };
+            /** @description The answer has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The version of the answer. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getVendorbManagedSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier answer. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings for the team of the caller. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The version of the answer. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "uuid": "4vP0qEz1n8s",
+                     *       "checksum": "4vP0qEz1n8s",
+                     *       "settings": {
+                     *         "availableModels": [
+                     *           "svc/fast",
+                     *           "claude-opus-4-7",
+                     *           "sonnet"
+                     *         ],
+                     *         "modelPicker": {
+                     *           "options": [
+                     *             {
+                     *               "model": "svc/fast",
+                     *               "label": "Fast"
+                     *             }
+                     *           ]
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ManagedSettings"];
+                };
+            };
+            /** @description The answer has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description The version of the answer. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    acceptMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics were discarded. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["TelemetryAccepted"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+        };
+    };
+    acceptLogs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics were discarded. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["TelemetryAccepted"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+        };
+    };
+    acceptTraces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics were discarded. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["TelemetryAccepted"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+        };
+    };
+    acceptVendorbMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics were discarded. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["TelemetryAccepted"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+        };
+    };
+    acceptVendorbLogs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics were discarded. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["TelemetryAccepted"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+        };
+    };
+    acceptVendorbTraces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics were discarded. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": components["schemas"]["TelemetryAccepted"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+        };
+    };
+    getOpencodeDiscovery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The command for the credential, and the configuration. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "auth": {
+                     *         "command": [
+                     *           "svc",
+                     *           "keys",
+                     *           "create",
+                     *           "opencode",
+                     *           "--print"
+                     *         ],
+                     *         "env": "SVC_API_KEY"
+                     *       },
+                     *       "config": {},
+                     *       "remote_config": {
+                     *         "url": "http://localhost:8787/.well-known/opencode",
+                     *         "headers": {
+                     *           "Authorization": "Bearer {env:SVC_API_KEY}"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OpencodeDiscovery"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */

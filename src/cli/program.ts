@@ -4,6 +4,7 @@ import { DatabaseOpenError } from '../database/client.ts'
 import { DirectoryInUseError } from '../database/lock.ts'
 import { MigrationError } from '../database/migrations.ts'
 import { DirectoryFileError } from '../server/directory-file.ts'
+import { PricesFileError } from '../server/prices-file.ts'
 import { AddressError } from '../server/listener.ts'
 import { ManagementError } from '../server/management.ts'
 import type { MakeCommand } from './command-line.ts'
@@ -11,6 +12,7 @@ import { runDemo } from './demo/demo.ts'
 import { TourError } from './demo/tour.ts'
 import { interrupted } from './interrupt.ts'
 import { migrateDatabase } from './migrate.ts'
+import { updatePrices } from './prices.ts'
 import { reloadService } from './reload.ts'
 import { runService } from './serve.ts'
 
@@ -18,6 +20,7 @@ import { runService } from './serve.ts'
 const PLAIN_ERRORS = [
   ConfigError,
   DirectoryFileError,
+  PricesFileError,
   AddressError,
   DatabaseOpenError,
   DirectoryInUseError,
@@ -46,10 +49,23 @@ export const makeMigrate: MakeCommand = () =>
     .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
     .action(() => migrateDatabase().catch(fail))
 
+export const makePrices: MakeCommand = () =>
+  new Command('prices')
+    .helpGroup('For operators:')
+    .description('Update the prices of models.')
+    .addCommand(
+      new Command('update')
+        .description('Check a price list of models.dev or LiteLLM, and put it in the place of SVC_PRICES_FILE.')
+        .argument('<file>', 'the downloaded list')
+        .action((file: string) => updatePrices(file).catch(fail)),
+    )
+
 export const makeReload: MakeCommand = () =>
   new Command('reload')
     .helpGroup('For operators:')
-    .description('Make the running service apply its directory file again, and say what has changed.')
+    .description(
+      'Make the running service apply its directory file and its price file again, and say what has changed.',
+    )
     .option('--force', 'apply the directory file even when it withdraws most of the members', false)
     .action((options: { force: boolean }) => reloadService(options).catch(fail))
 

@@ -6,7 +6,7 @@ type Options = {
   readonly force: boolean
 }
 
-/** `svc reload`: the running service applies its directory file again. Prints what has changed. */
+/** `svc reload`: the running service applies its directory and price files again. Prints what has changed. */
 export async function reloadService({ force }: Options): Promise<void> {
   const answer = await askService(requireSocket(), 'reload', force ? { force: '1' } : {})
   process.stdout.write(`${answer}\n`)

@@ -4,7 +4,7 @@ import { openLog } from '../log.ts'
 import { serve } from '../server/serve.ts'
 import { interrupted } from './interrupt.ts'
 
-/** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file again. */
+/** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. */
 export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
   const log = openLog(config.logLevel)
@@ -13,7 +13,7 @@ export async function runService({ force }: { readonly force: boolean }): Promis
   // From the start, because the default action of the signal ends the process.
   process.on('SIGHUP', () => {
     // The log says what became of it.
-    starting.then((running) => running.reloadDirectory()).catch(() => undefined)
+    starting.then((running) => running.reload()).catch(() => undefined)
   })
   const running = await starting
   const signal = await interrupted()

@@ -6,4 +6,5 @@ export const serviceCommands: CommandTable = {
   demo: async () => (await import('./program.ts')).makeDemo,
   reload: async () => (await import('./program.ts')).makeReload,
   migrate: async () => (await import('./program.ts')).makeMigrate,
+  prices: async () => (await import('./program.ts')).makePrices,
 }

@@ -23,6 +23,8 @@ const STORES = {
   SVC_REDIS_URL: field.redisUrl.optional(),
   SVC_SPOOL_DIR: text.optional(),
   SVC_DIRECTORY_FILE: text.optional(),
+  SVC_AUDIT_DAYS: whole(1, 36_500).optional(),
+  SVC_PRICES_FILE: text.optional(),
 }
 
 const LOGIN = {

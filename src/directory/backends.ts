@@ -4,6 +4,8 @@ import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import type { SecretSource } from '../kernel/secret-source.ts'
 import { list, must, name, object, oneOf, text, tokens, trueOrFalse } from './fields.ts'
+import { price } from './prices.ts'
+import type { GivenPrice } from './prices.ts'
 
 /** A server that calls can go to, or the dialects of a backend whose URL is a setting. */
 export type DirectoryBackend = {
@@ -21,6 +23,8 @@ export type ServeEntry = {
   readonly model: string
   /** `offline`: only while no earlier backend of the list can be reached. */
   readonly when: 'always' | 'offline'
+  /** What the model costs there, where that differs from the model's price. */
+  readonly price?: GivenPrice | undefined
 }
 
 /** What a model can be asked. What is left out has the cautious value of the backend's dialect. */
@@ -56,7 +60,7 @@ export const backend = object({
 })
 
 export const serve = list(
-  object({ backend: name, model: text, when: oneOf(['always', 'offline']).default('always') }),
+  object({ backend: name, model: text, when: oneOf(['always', 'offline']).default('always'), price: price.optional() }),
 ).default([])
 
 /** The members of `ModelCaps` in the gateway's dialects. */
@@ -80,6 +84,7 @@ const capsMembers = object({
   hostedSearch: trueOrFalse,
   reasoningReplay: oneOf(['required', 'accepted', 'refused']),
   vendorHints: trueOrFalse,
+  streamUsage: trueOrFalse,
   blockBinding: trueOrFalse,
 })
 

@@ -4,6 +4,7 @@ import type { Prisma } from '../../generated/prisma/client.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
 import { batchesOf, compareRows } from './compare.ts'
 import type { RowChanges } from './compare.ts'
+import type { GivenPrice } from './prices.ts'
 import type { DirectoryModel } from './rules.ts'
 import type { SnapshotModel } from './snapshot.ts'
 
@@ -11,7 +12,19 @@ type Transaction = Prisma.TransactionClient
 
 /** The columns of JSON hold what was read from a directory file, so their types are known. */
 export function toModel(row: Prisma.ModelGetPayload<object>): SnapshotModel {
-  return { ...row, serve: row.serve as ServeEntry[], caps: row.caps as GivenCaps }
+  return {
+    ...row,
+    serve: row.serve as ServeEntry[],
+    caps: row.caps as GivenCaps,
+    price: toPrice(row.price),
+  }
+}
+
+/** What the column holds for a model without a price of its own. */
+const NO_PRICE = {}
+
+function toPrice(column: Prisma.JsonValue): GivenPrice | null {
+  return isDeepStrictEqual(column, NO_PRICE) ? null : (column as GivenPrice)
 }
 
 export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
@@ -48,7 +61,7 @@ export async function saveBackendChanges(tx: Transaction, changes: BackendChange
 export type ModelChanges = RowChanges<Prisma.ModelGetPayload<object>, ReturnType<typeof toModelRow>>
 
 function toModelRow(model: DirectoryModel) {
-  return { ...model, aliases: [...model.aliases], serve: [...model.serve] }
+  return { ...model, aliases: [...model.aliases], serve: [...model.serve], price: model.price ?? NO_PRICE }
 }
 
 /** Compares the rows of models with the directory's. */

@@ -28,6 +28,8 @@ import {
 } from './fields.ts'
 import { findRepeated } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
+import { price } from './prices.ts'
+import type { GivenPrice } from './prices.ts'
 
 export type Directory = {
   /** Grows with each change of the file; null when the file has none. */
@@ -60,6 +62,8 @@ export type DirectoryModel = {
   /** How many tokens it can read and write together; null when that is not known. */
   readonly contextWindow: number | null
   readonly caps: GivenCaps
+  /** Null: the price file's, by the model's name. */
+  readonly price: GivenPrice | null
   readonly certified: boolean
   readonly published: boolean
   readonly verificationState: string
@@ -123,6 +127,7 @@ const model = object({
   serve,
   contextWindow: tokens.nullish().transform((size) => size ?? null),
   caps,
+  price: price.nullish().transform((given) => given ?? null),
   certified: flag,
   published: flag,
   verificationState: text.default('trusted'),

@@ -7,6 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { openBackends } from './backends/backends.ts'
 import { callHandlers } from './calls/handle.ts'
+import { clientHandlers } from './clients/routes.ts'
 import type { Deployment } from './deployment.ts'
 import { makeEdge } from './edge.ts'
 import type { EdgeNeeds } from './edge.ts'
@@ -14,14 +15,16 @@ import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
 import { openStreamLeases } from './limits/stream-leases.ts'
 import { makeStreamLimit } from './limits/streams.ts'
 import { modelHandlers } from './models/routes.ts'
+import type { CostOf } from './prices/cost.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
 import { workerHandlers } from './workers/routes.ts'
 
 type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine' | 'readSecret'
 
 type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
-  readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings>
+  readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl'>
   readonly deployment: Deployment
+  readonly costOf: CostOf
   /** Counts streams for all processes. Null: each process counts its own. */
   readonly redis: Redis | null
   /** Null: metrics are off. */
@@ -48,6 +51,7 @@ export function openGateway(needs: Needs): Gateway {
     settings,
     contract,
     deployment,
+    costOf,
     openRateLimit,
     redis,
     metrics,
@@ -73,12 +77,18 @@ export function openGateway(needs: Needs): Gateway {
   const handlers = {
     ...modelHandlers({ findTeam }),
     ...workerHandlers({ findTeam, worker: backends.worker }),
+    ...clientHandlers({
+      findTeam,
+      addresses: settings,
+      limit: openRateLimit('clients', { points: settings.callLimits.requestsPerMinute, seconds: 60 }),
+    }),
     ...callHandlers({
       findTeam,
       streamLimit,
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchSession: deployment.watchSession,
+      costOf,
       recordEvent(event) {
         countCall?.(event)
         deployment.recordEvent(event)

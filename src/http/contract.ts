@@ -18,6 +18,7 @@ const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   Models: ['gateway'],
   Calls: ['gateway'],
   Workers: ['gateway'],
+  Clients: ['gateway'],
   Health: ['control-plane', 'gateway'],
   Contract: ['control-plane', 'gateway'],
 }

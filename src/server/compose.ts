@@ -5,6 +5,8 @@ import { makeWriteControlError } from '../control/write-error.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import type { Deployment } from '../gateway/deployment.ts'
+import { makePrices } from '../gateway/prices/cost.ts'
+import type { Prices } from '../gateway/prices/cost.ts'
 import { createApp } from '../http/app.ts'
 import { healthRoutes } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
@@ -25,6 +27,8 @@ export type Service = {
   readonly metrics: Registry | null
   /** Replaces the directory, as a whole or not at all. */
   applyDirectory: Deployment['applyDirectory']
+  /** Replaces the price list, for the next call. */
+  applyPrices: Prices['replaceList']
   countDirectory: Deployment['countDirectory']
   close(): Promise<void>
 }
@@ -37,7 +41,8 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const contract = readContract()
   const secure = config.baseUrl.startsWith('https://')
   const redis = config.redisUrl && openRedis(config.redisUrl, log)
-  const roles = await openRoles(config, resources, { contract, redis, metrics })
+  const prices = makePrices()
+  const roles = await openRoles(config, resources, { contract, redis, metrics, costOf: prices.costOf })
   // Public documents have the limit of model calls.
   const rate = { points: config.callLimits.requestsPerMinute, seconds: 60 }
   const documentLimit = rateLimits(redis)('documents', rate)
@@ -67,6 +72,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
     drain: () => void (state.isDraining = true),
     endCalls: roles.endCalls,
     applyDirectory: roles.applyDirectory,
+    applyPrices: prices.replaceList,
     countDirectory: roles.countDirectory,
     async close() {
       await roles.close()

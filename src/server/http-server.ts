@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as NetServer } from 'node:net'
-import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerTimeouts } from './listener.ts'
+import { oneAtATime, stopParsingExcess } from './pipelining.ts'
 
 /** An HTTP server that can be stopped without cutting off its callers. */
 export type HttpServer = {
@@ -16,13 +16,6 @@ export type HttpServer = {
    */
   stop(maxMs: number, endCalls: () => Promise<void>): Promise<void>
 }
-
-/**
- * The requests that one connection may send before its first answer has ended (HTTP pipelining). They are served one
- * after the other, and a connection that sends more is closed: otherwise a single packet with a thousand requests,
- * whose answers nobody reads, would occupy the process for seconds. Browsers and HTTP libraries do not pipeline.
- */
-const MAX_WAITING_REQUESTS = 16
 
 /** How long the last answers of `endCalls` may take to reach their callers. */
 const LAST_ANSWERS_MS = 1000
@@ -45,6 +38,8 @@ export function openHttpServer(app: RequestListener, timeouts: ServerTimeouts): 
       app(req, res)
     }),
   )
+
+  stopParsingExcess(server)
 
   function drain(): void {
     isDraining = true
@@ -79,30 +74,4 @@ export function openHttpServer(app: RequestListener, timeouts: ServerTimeouts): 
 function closeListener(server: Server): Promise<true> {
   // `http.Server.close` would also close the connections that are idle at this moment.
   return new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve(true)))
-}
-
-/** Serves the requests of one connection one after the other. */
-function oneAtATime(serve: (req: IncomingMessage, res: ServerResponse) => void): RequestListener {
-  const waitingBySocket = new WeakMap<Socket, (() => void)[]>()
-
-  function start(req: IncomingMessage, res: ServerResponse, waiting: (() => void)[]): void {
-    const { socket } = req
-    res.once('close', () => {
-      const next = waiting.shift()
-      if (next && !socket.destroyed) next()
-      else waitingBySocket.delete(socket)
-    })
-    serve(req, res)
-  }
-
-  return (req, res) => {
-    const { socket } = req
-    const waiting = waitingBySocket.get(socket)
-    if (!waiting) {
-      const none: (() => void)[] = []
-      waitingBySocket.set(socket, none)
-      start(req, res, none)
-    } else if (waiting.length < MAX_WAITING_REQUESTS) waiting.push(() => start(req, res, waiting))
-    else socket.destroy()
-  }
 }

@@ -14,6 +14,7 @@ import { openGateway } from '../gateway/app.ts'
 import type { Gateway } from '../gateway/app.ts'
 import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
 import type { Deployment } from '../gateway/deployment.ts'
+import type { CostOf } from '../gateway/prices/cost.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import type { OnCaller } from '../http/authenticate.ts'
 import type { Contract } from '../http/contract.ts'
@@ -39,6 +40,7 @@ type Given = {
   readonly redis: Redis | null
   /** Null when metrics are off. */
   readonly metrics: Registry | null
+  readonly costOf: CostOf
 }
 
 /** The roles of this process, ready to serve. */
@@ -82,7 +84,7 @@ async function openWithDatabase(
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
   const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
-  const store = makeHousekeepingStore(database.prisma)
+  const store = makeHousekeepingStore(database.prisma, { auditDays: config.auditDays })
   const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
   const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
   const control = config.role === 'gateway' ? [] : [makeControlPlane(needs)]
@@ -111,13 +113,14 @@ async function openWithDatabase(
 function openConfiguredGateway(
   config: Config,
   { clock, log }: Pick<Resources, 'clock' | 'log'>,
-  { contract, redis, metrics, deployment }: Given & { readonly deployment: Deployment },
+  { contract, redis, metrics, costOf, deployment }: Given & { readonly deployment: Deployment },
 ): Gateway | null {
   if (config.role === 'control-plane') return null
   return openGateway({
     settings: config,
     contract,
     deployment,
+    costOf,
     openRateLimit: rateLimits(redis),
     redis,
     metrics,

@@ -14,6 +14,7 @@ import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { openManagement } from './management.ts'
 import type { Management } from './management.ts'
+import { applyPricesFile } from './prices-file.ts'
 import { serveMetrics } from './metrics.ts'
 import type { MetricsListener } from './metrics.ts'
 
@@ -28,6 +29,8 @@ export type Running = {
    * it withdraws most of the members.
    */
   reloadDirectory(force?: boolean): Promise<string>
+  /** Applies the directory file and the price file again, in the same way; a mistake in one does not keep the other. */
+  reload(force?: boolean): Promise<string>
   /**
    * Drains for SVC_DRAIN_SECONDS, during which `/readyz` says 503 and all requests are served. Then closes the
    * listener, lets running calls end within SVC_STOP_SECONDS, and closes everything.
@@ -64,14 +67,22 @@ export async function listen(
 ): Promise<Running> {
   const service = await compose(config, resources)
   const applyDirectory = makeApplyDirectory(config, service, resources.log)
+  const applyPrices = makeApplyPrices(config, service, resources.log)
   try {
+    await applyPrices()
     await applyDirectory(forceDirectory)
     const reloadDirectory = (force = false) =>
       applyDirectory(force).catch((err: unknown) => {
         resources.log.error({ err }, 'directory.rejected')
         throw err
       })
-    return await start(config, resources, service, timeouts, reloadDirectory)
+    const reloadPrices = () =>
+      applyPrices().catch((err: unknown) => {
+        resources.log.error({ err }, 'prices.rejected')
+        throw err
+      })
+    const reload = (force = false) => inOneText([reloadDirectory(force), reloadPrices()])
+    return await start(config, resources, service, timeouts, { reloadDirectory, reload })
   } catch (error) {
     await service.close()
     throw error
@@ -88,12 +99,23 @@ function makeApplyDirectory(config: Config, service: Service, log: Logger) {
   }
 }
 
+function makeApplyPrices({ role, pricesFile: file }: Config, service: Service, log: Logger) {
+  // A control plane serves no calls.
+  return async (): Promise<string> => (file && role !== 'control-plane' ? applyPricesFile({ file, service, log }) : '')
+}
+
+/** Waits for all of them; rejects with the first failure. */
+async function inOneText(applying: readonly Promise<string>[]): Promise<string> {
+  await Promise.allSettled(applying)
+  return (await Promise.all(applying)).filter((sentence) => sentence !== '').join('\n')
+}
+
 async function start(
   config: Config,
   { database, mailer, log }: Resources,
   service: Service,
   timeouts: ServerTimeouts,
-  reloadDirectory: Running['reloadDirectory'],
+  reloads: Pick<Running, 'reloadDirectory' | 'reload'>,
 ): Promise<Running> {
   const { drainSeconds, stopSeconds } = config.stop
   const metrics = await startMetrics(config, service)
@@ -102,14 +124,14 @@ async function start(
     await metrics?.close()
     throw error
   })
-  const management = await startManagement(config, reloadDirectory, log)
+  const management = await startManagement(config, reloads.reload, log)
   const counts = await service.countDirectory()
   log.info({ host: config.host, port, ...describeService(config, counts) }, 'service.listening')
   for (const warning of findDirectoryWarnings(config, counts)) log.warn({ warning }, 'settings.warning')
   return {
     port,
     metricsPort: metrics?.port ?? null,
-    reloadDirectory,
+    ...reloads,
     async stop() {
       await management?.close()
       service.drain()
@@ -133,9 +155,9 @@ async function startMetrics({ host, metricsPort }: Config, { metrics }: Service)
 /** The socket of operators' commands; null where none is configured. */
 async function startManagement(
   { managementSocket: socket }: Config,
-  reloadDirectory: Running['reloadDirectory'],
+  reload: Running['reload'],
   log: Logger,
 ): Promise<Management | null> {
   if (socket === null) return null
-  return openManagement(socket, { reload: (options) => reloadDirectory(options.has('force')) }, log)
+  return openManagement(socket, { reload: (options) => reload(options.has('force')) }, log)
 }

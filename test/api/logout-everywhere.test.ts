@@ -43,6 +43,7 @@ describe('logoutEverywhere', () => {
     it('ends all sessions of the account and none of other accounts', async () => {
       const { headers, alive } = await household()
       const response = await service.fetch(PATH, { method: 'POST', headers: headers.browser })
+      // Two devices, the two browsers that approved them, and one more browser.
       expect(await response.json()).toEqual({ ok: true, devices: 5, passkeys: 0 })
       expect(response.headers.getSetCookie()).toHaveLength(3)
       expect(await alive()).toEqual({ one: false, two: false, browser: false, stranger: true })

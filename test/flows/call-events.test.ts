@@ -15,7 +15,7 @@ const ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 const SESSION = { 'x-svc-session-id': 'run-1' }
 const chat = { model: 'vendora/large', messages: [{ role: 'user', content: 'a-secret-question' }] }
 const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15, prompt_tokens_details: { cached_tokens: 8 } }
-const read = { inputTokens: 12, outputTokens: 3, cachedTokens: 8 }
+const read = { inputTokens: 4, cacheReadTokens: 8, outputTokens: 3 }
 const message = { role: 'assistant', content: 'a-secret-answer', refusal: null }
 const answer = {
   id: 'chatcmpl-1',
@@ -117,7 +117,7 @@ describe('the events of a call', () => {
     expect(await ended()).toMatchObject({
       kind: 'finished',
       call: { dialect: 'messages', servedBy: 'vendorb' },
-      result: { usage: { inputTokens: 10, outputTokens: 9, cachedTokens: 3 } },
+      result: { usage: { inputTokens: 7, outputTokens: 9, cacheReadTokens: 3 } },
     })
   })
 
@@ -190,7 +190,10 @@ describe('call events in the database', () => {
       status: 200,
       durationMs: 0,
       firstByteMs: 0,
-      ...read,
+      uncachedTokens: 4,
+      cachedTokens: 8,
+      outputTokens: 3,
+      costNanoUsd: null,
     })
     expect(new Set(rows.map(({ requestId }) => requestId)).size).toBe(1)
 

@@ -14,7 +14,6 @@ import { waitForValue } from '../support/wait.ts'
 const NOW = new Date('2026-11-21T10:00:00Z')
 const LONG_AGO = new Date('2026-05-01T10:00:00Z')
 const IN_A_MONTH = new Date('2026-12-21T10:00:00Z')
-const SMALL = { rows: 10, statements: 2 }
 
 describe('a round of housekeeping', () => {
   let postgres: TestPostgres
@@ -40,7 +39,11 @@ describe('a round of housekeeping', () => {
       .sweep(NOW)
       .finally(() => lock.release())
     expect(swept.rows).toBe(1)
-    expect(swept.failures.map(({ table }) => table)).toEqual(['device_logins'])
+    expect(swept.failures.map(({ table }) => table)).toEqual([
+      // Sessions are deleted with their logins.
+      ...['device_sessions', 'device_sessions'],
+      'device_logins',
+    ])
     expect(await makeHousekeepingStore(prisma).sweep(NOW)).toEqual({ rows: 5, failures: [] })
   })
 
@@ -72,21 +75,28 @@ describe('a round of housekeeping', () => {
 })
 
 describe('a table with many rows', () => {
-  it('is swept a page at a time, and every old row is reached behind rows that are kept', async () => {
+  it('is swept in batches, and every old row is reached behind rows that are kept', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
     await writeLogins(prisma, { count: 35, withSession: true })
     await writeLogins(prisma, { count: 7, withSession: false })
-    const { sweep } = makeHousekeepingStore(prisma, undefined, SMALL)
-    // Two statements of ten rows each: the old rows are on the fourth and fifth page.
-    expect([(await sweep(NOW)).rows, (await sweep(NOW)).rows, (await sweep(NOW)).rows]).toEqual([0, 5, 2])
+    const { sweep } = makeHousekeepingStore(prisma, { rowsPerBatch: 10 })
+    expect(await sweep(NOW)).toEqual({ rows: 7, failures: [] })
     expect(await prisma.deviceLogin.count()).toBe(35)
+  })
 
-    await prisma.deviceSession.deleteMany()
-    for (let rounds = 0; rounds < 2; rounds++) await sweep(NOW)
+  it('loses the logins of device sessions together with them', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    await writeLogins(prisma, { count: 25, withSession: true })
+    const { sweep } = makeHousekeepingStore(prisma, { rowsPerBatch: 10 })
+    expect(await sweep(addDays(IN_A_MONTH, 29))).toEqual({ rows: 0, failures: [] })
+    expect(await sweep(addDays(IN_A_MONTH, 30))).toEqual({ rows: 25, failures: [] })
     expect(await prisma.deviceLogin.count()).toBe(0)
   })
 })
+
+const addDays = (time: Date, days: number) => new Date(time.getTime() + days * 86_400_000)
 
 /** Logins that expired long ago; those with a session that is alive are kept. */
 async function writeLogins(prisma: PrismaClient, { count, withSession }: { count: number; withSession: boolean }) {

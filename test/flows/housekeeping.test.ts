@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { makeHousekeepingStore } from '../../src/control/housekeeping/store.ts'
+import { readConfig } from '../../src/config.ts'
 import { startSignIn } from '../support/passkeys.ts'
 import { signInBrowser } from '../support/people.ts'
 import { requestSignInLink } from '../support/sign-in-links.ts'
@@ -57,6 +58,36 @@ describe('housekeeping', () => {
     expect(await prisma.callEventBatch.count()).toBe(1)
   })
 
+  it('deletes old call events behind young ones', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    await writeEvents(prisma, { count: 60, at: '2026-11-20T10:00:00Z' })
+    await writeEvents(prisma, { count: 2000, at: '2026-08-01T10:00:00Z' })
+    await writeEvents(prisma, { count: 2000, at: '2026-11-20T10:00:00Z' })
+    const { sweep } = makeHousekeepingStore(prisma)
+    expect(await sweep(new Date('2026-11-21T10:00:00Z'))).toEqual({ rows: 2000, failures: [] })
+    expect(await prisma.callEvent.count()).toBe(2060)
+  })
+
+  it('keeps audit events always, or for SVC_AUDIT_DAYS', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    const at = ['2026-11-10T10:00:00Z', '2026-11-20T10:00:00Z'].map((text) => new Date(text))
+    await prisma.auditEvent.createMany({ data: at.map((time) => ({ kind: 'test', at: time })) })
+    const now = new Date('2026-11-21T10:00:00Z')
+    await makeHousekeepingStore(prisma).sweep(now)
+    expect(await prisma.auditEvent.count()).toBe(2)
+    await makeHousekeepingStore(prisma, { auditDays: readConfig({ SVC_AUDIT_DAYS: '10' }).auditDays }).sweep(now)
+    expect((await prisma.auditEvent.findMany()).map((event) => event.at)).toEqual(at.slice(1))
+  })
+
+  it('stops between two batches', async () => {
+    await using database = await freshDatabase()
+    await writeEvents(database.prisma, { count: 100, at: '2026-08-01T10:00:00Z' })
+    const { sweep } = makeHousekeepingStore(database.prisma)
+    expect(await sweep(new Date('2026-11-21T10:00:00Z'), AbortSignal.abort())).toEqual({ rows: 0, failures: [] })
+  })
+
   it('writes a checkpoint of an embedded database after much has been written, and not before', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
@@ -64,7 +95,7 @@ describe('housekeeping', () => {
       const [log] = await prisma.$queryRaw<{ at: string }[]>`SELECT redo_lsn::text AS at FROM pg_control_checkpoint()`
       return log?.at
     }
-    const { vacuum } = makeHousekeepingStore(prisma, { rows: 1, logBytes: 128 * 1024 })
+    const { vacuum } = makeHousekeepingStore(prisma, { vacuumAfter: { rows: 1, logBytes: 128 * 1024 } })
     await prisma.$executeRaw`CHECKPOINT`
     const before = await lastCheckpoint()
     await writeEvents(prisma, { count: 10, at: '2026-08-23T10:00:00Z' })
@@ -78,7 +109,7 @@ describe('housekeeping', () => {
   it('reuses the space of deleted rows of an embedded database', async () => {
     await using database = await freshDatabase()
     const { prisma } = database
-    const { sweep, vacuum } = makeHousekeepingStore(prisma, { rows: 1000, logBytes: 256 * 1024 })
+    const { sweep, vacuum } = makeHousekeepingStore(prisma, { vacuumAfter: { rows: 1000, logBytes: 256 * 1024 } })
     const bytes = async () => {
       const [size] = await prisma.$queryRaw<{ bytes: number }[]>`SELECT pg_relation_size('call_events')::int AS bytes`
       return size?.bytes

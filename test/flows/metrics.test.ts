@@ -55,9 +55,9 @@ describe('the metrics', () => {
     await (await call()).text()
     const calls = 'svc_calls_total{served_by="vendora",dialect="chat",outcome="whole",status="200"}'
     await waitForValue('the count of calls', () => valueOf(calls), 1)
-    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="input"}')).toBe(12)
+    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="input"}')).toBe(4)
     expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="output"}')).toBe(3)
-    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="cached"}')).toBe(8)
+    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="cache_read"}')).toBe(8)
     expect(await valueOf('svc_call_seconds_count{served_by="vendora"}')).toBe(1)
   })
 

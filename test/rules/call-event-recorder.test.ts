@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { NO_USAGE } from '../../src/gateway/dialects/usage-scanner.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
+
+const UNMEASURED = { usage: NO_USAGE, isEstimated: false, costNanoUsd: null }
 
 const UNREACHABLE = new Error('the database cannot be reached')
 
@@ -124,6 +126,6 @@ function eventOf(requestId: string): CallEvent {
     kind: 'finished',
     at: new Date('2026-11-21T10:00:00Z'),
     call: { requestId, caller, sessionId: null, dialect: 'chat', model: 'svc/fast', servedBy: 'vendora' },
-    result: { attempts: [], outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, usage: NO_USAGE },
+    result: { attempts: [], outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2, ...UNMEASURED },
   }
 }

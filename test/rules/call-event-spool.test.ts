@@ -2,12 +2,14 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { NO_USAGE } from '../../src/gateway/dialects/usage-scanner.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
 import { openSpool } from '../../src/gateway/usage/spool.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { waitForValue } from '../support/wait.ts'
+
+const UNMEASURED = { usage: NO_USAGE, isEstimated: false, costNanoUsd: null }
 
 const UNREACHABLE = new Error('the database cannot be reached')
 const AT = new Date('2026-11-22T00:00:00.000Z')
@@ -61,7 +63,7 @@ function eventOf(requestId: string): CallEvent {
     status: 200,
     firstByteMs: 1,
     durationMs: 2,
-    usage: NO_USAGE,
+    ...UNMEASURED,
   } as const
   return { kind: 'finished', at: AT, call, result }
 }

@@ -243,6 +243,7 @@ function model(id: string, given: Partial<SnapshotModel>): SnapshotModel {
     serve: [],
     contextWindow: null,
     caps: {},
+    price: null,
     certified: true,
     published: true,
     verificationState: 'trusted',

@@ -8,6 +8,7 @@ import { openGateway } from '../../src/gateway/app.ts'
 import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
+import { makePrices } from '../../src/gateway/prices/cost.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { createApp } from '../../src/http/app.ts'
 import { healthRoutes } from '../../src/http/health.ts'
@@ -18,6 +19,8 @@ import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { Secret } from '../../src/kernel/secret.ts'
+
+const BASE_URL = 'http://localhost:8787'
 
 export const TOKEN = 'a-good-token'
 
@@ -81,8 +84,11 @@ export async function startGateway({
     close: async () => {},
   }
   const contract = readContract()
+  const prices = makePrices()
   const gateway = openGateway({
     settings: {
+      baseUrl: BASE_URL,
+      gatewayUrl: BASE_URL,
       upstreams: toSettings(upstreams),
       readSecret: ({ env }) =>
         env === 'UNSET' ? { mistake: 'is not set' } : { secret: new Secret(`secret-of-${env ?? ''}`) },
@@ -95,6 +101,7 @@ export async function startGateway({
     },
     contract,
     deployment,
+    costOf: prices.costOf,
     openRateLimit: rateLimits(null),
     redis: null,
     metrics: null,
@@ -123,6 +130,7 @@ export async function startGateway({
   return {
     url,
     log: lines,
+    prices,
     /** The events of calls. */
     events,
     /** The caller's team; null: it no longer exists. May be replaced. */
@@ -184,6 +192,7 @@ export function servedModel(id: string, given: Partial<SnapshotModel> = {}): Sna
     serve: [],
     contextWindow: null,
     caps: {},
+    price: null,
     certified: true,
     published: true,
     verificationState: 'trusted',

@@ -75,6 +75,7 @@ export async function startRelay(
         dialect: DIALECTS[dialect],
         wantsStream: true,
         rewrite: null,
+        filter: null,
         keepAlive: makeStreamKeepAlive(15_000),
         observer: { push: () => {} },
         clock: systemClock,

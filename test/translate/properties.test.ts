@@ -38,7 +38,16 @@ const ABLE: Partial<ModelCaps> = {
 
 function hub(dialect: Dialect): Hub {
   const caps = { ...DEFAULT_CAPS[dialect], ...ABLE }
-  return { model: 'm', backendModel: 'm', newId: countingIds(), createdAt: 0, caps, seals: null }
+  return {
+    model: 'm',
+    backendModel: 'm',
+    newId: countingIds(),
+    createdAt: 0,
+    caps,
+    isCodex: false,
+    sessionId: null,
+    seals: null,
+  }
 }
 
 // ---- generated conversations
@@ -120,7 +129,7 @@ const request: fc.Arbitrary<NeutralRequest> = fc
     parallel: mode === 'none' ? null : parallel,
     maxOutput,
     stop: [],
-    sampling: { temperature, topP: null, topK: null },
+    sampling: { temperature, topP: null, topK: null, logprobs: null },
     reasoning: { effort: null, effortIsHint: false, show: null },
     format: { kind: 'schema', name: 'output', description: null, schema: { type: 'object' }, strict: null },
     hints: { user: 'u', cacheKey: null, verbosity: null },
@@ -146,7 +155,7 @@ function carried({ stream, turns, tools, choice, parallel, maxOutput, sampling, 
 
 function toLine(role: string, part: Part): string {
   if (part.type === 'text') return `${role}: ${part.text}`
-  if (part.type === 'image') return `image ${toUrl(part.source)}`
+  if (part.type === 'image') return `image ${toUrl(part.source, part.path)}`
   if (part.type === 'call') return `call ${part.id} ${part.tool.name} ${part.input}`
   if (part.type === 'result') return `result ${part.callId} ${part.parts.map((inner) => toLine('', inner)).join()}`
   return part.type

@@ -190,7 +190,6 @@ describe('the other members', () => {
     ['a stored conversation', { conversation: 'conv_1' }, 'conversation'],
     ['a stored prompt', { prompt: { id: 'p' } }, 'prompt'],
     ['an answer in the background', { background: true }, 'background'],
-    ['log probabilities', { top_logprobs: 3 }, 'top_logprobs'],
     ['a limit of nothing', { max_output_tokens: 0 }, 'max_output_tokens'],
     ['an unknown format', { text: { format: { type: 'grammar' } } }, 'text.format.type'],
     ['no input', { input: undefined }, 'input'],

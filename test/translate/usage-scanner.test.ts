@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
-import { NO_USAGE, scanUsage } from '../../src/gateway/dialects/usage-scanner.ts'
-import type { Usage } from '../../src/gateway/dialects/usage-scanner.ts'
+import { scanUsage } from '../../src/gateway/dialects/usage-scanner.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
+import type { Usage } from '../../src/gateway/dialects/usage.ts'
 import { ALL_FIXTURES, fixture } from './streams.ts'
 
 function read(...chunks: readonly Uint8Array[]): Usage {
@@ -85,19 +86,24 @@ describe('the usage scanner', () => {
     expectUsage(fixture(name), byParsing(fixture(name)))
   })
 
-  it('sets and never adds the numbers of a messages stream, and counts cached input as input', () => {
-    expectUsage(MESSAGES_STREAM, { inputTokens: 1110, outputTokens: 42, cachedTokens: 1000 })
+  it('sets and never adds the numbers of a messages stream, and keeps cached input apart', () => {
+    expectUsage(MESSAGES_STREAM, { inputTokens: 10, cacheReadTokens: 1000, cacheWriteTokens: 100, outputTokens: 42 })
   })
 
   it.each(['response.completed', 'response.incomplete', 'response.failed'])(
     'counts a responses stream that ends with %s',
     (last) => {
-      expectUsage(responsesStream(last), { inputTokens: 300, outputTokens: 50, cachedTokens: 200 })
+      expectUsage(responsesStream(last), {
+        inputTokens: 100,
+        cacheReadTokens: 200,
+        outputTokens: 50,
+        reasoningTokens: 30,
+      })
     },
   )
 
   const usage = { prompt_tokens: 5, completion_tokens: 6, prompt_tokens_details: { cached_tokens: 4 } }
-  const read5 = { inputTokens: 5, outputTokens: 6, cachedTokens: 4 }
+  const read5 = { inputTokens: 1, outputTokens: 6, cacheReadTokens: 4 }
 
   it.each([
     ['an event without a space behind `data:`', `data:${JSON.stringify({ choices: [], usage })}\n\n`, read5],
@@ -167,10 +173,13 @@ function byParsing(bytes: Uint8Array): Partial<Usage> | null {
   const counts = Object.assign({}, ...usages) as Record<string, number>
   const number = (value: unknown) => (typeof value === 'number' ? value : null)
   const details = counts['prompt_tokens_details'] as { cached_tokens?: number } | undefined
+  const output = counts['completion_tokens_details'] as { reasoning_tokens?: number } | undefined
+  const prompt = number(counts['prompt_tokens'])
   return {
-    inputTokens: number(counts['prompt_tokens']),
+    inputTokens: prompt === null ? null : prompt - (details?.cached_tokens ?? 0),
     outputTokens: number(counts['completion_tokens']),
-    cachedTokens: number(details?.cached_tokens),
+    cacheReadTokens: number(details?.cached_tokens),
+    reasoningTokens: number(output?.reasoning_tokens),
   }
 }
 

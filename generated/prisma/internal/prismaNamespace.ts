@@ -416,7 +416,8 @@ export const ModelName = {
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
-  CallEventBatch: 'CallEventBatch'
+  CallEventBatch: 'CallEventBatch',
+  UsageDay: 'UsageDay'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -432,7 +433,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "usageDay"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1916,6 +1917,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    UsageDay: {
+      payload: Prisma.$UsageDayPayload<ExtArgs>
+      fields: Prisma.UsageDayFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UsageDayFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UsageDayFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        findFirst: {
+          args: Prisma.UsageDayFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UsageDayFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        findMany: {
+          args: Prisma.UsageDayFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>[]
+        }
+        create: {
+          args: Prisma.UsageDayCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        createMany: {
+          args: Prisma.UsageDayCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UsageDayCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>[]
+        }
+        delete: {
+          args: Prisma.UsageDayDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        update: {
+          args: Prisma.UsageDayUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        deleteMany: {
+          args: Prisma.UsageDayDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UsageDayUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UsageDayUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>[]
+        }
+        upsert: {
+          args: Prisma.UsageDayUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageDayPayload>
+        }
+        aggregate: {
+          args: Prisma.UsageDayAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUsageDay>
+        }
+        groupBy: {
+          args: Prisma.UsageDayGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UsageDayGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UsageDayCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UsageDayCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -2017,6 +2092,7 @@ export const ModelScalarFieldEnum = {
   serve: 'serve',
   contextWindow: 'contextWindow',
   caps: 'caps',
+  price: 'price',
   createdAt: 'createdAt'
 } as const
 
@@ -2241,7 +2317,13 @@ export const CallEventScalarFieldEnum = {
   durationMs: 'durationMs',
   inputTokens: 'inputTokens',
   outputTokens: 'outputTokens',
-  cachedTokens: 'cachedTokens'
+  cachedTokens: 'cachedTokens',
+  uncachedTokens: 'uncachedTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  reasoningTokens: 'reasoningTokens',
+  isEstimated: 'isEstimated',
+  costNanoUsd: 'costNanoUsd'
 } as const
 
 export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
@@ -2253,6 +2335,32 @@ export const CallEventBatchScalarFieldEnum = {
 } as const
 
 export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
+
+
+export const UsageDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  model: 'model',
+  backend: 'backend',
+  dialect: 'dialect',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -2702,6 +2810,7 @@ export type GlobalOmitConfig = {
   auditEvent?: Prisma.AuditEventOmit
   callEvent?: Prisma.CallEventOmit
   callEventBatch?: Prisma.CallEventBatchOmit
+  usageDay?: Prisma.UsageDayOmit
 }
 
 /* Types for Logging */

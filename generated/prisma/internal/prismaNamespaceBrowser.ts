@@ -70,7 +70,8 @@ export const ModelName = {
   SigningKey: 'SigningKey',
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
-  CallEventBatch: 'CallEventBatch'
+  CallEventBatch: 'CallEventBatch',
+  UsageDay: 'UsageDay'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -151,6 +152,7 @@ export const ModelScalarFieldEnum = {
   serve: 'serve',
   contextWindow: 'contextWindow',
   caps: 'caps',
+  price: 'price',
   createdAt: 'createdAt'
 } as const
 
@@ -375,7 +377,13 @@ export const CallEventScalarFieldEnum = {
   durationMs: 'durationMs',
   inputTokens: 'inputTokens',
   outputTokens: 'outputTokens',
-  cachedTokens: 'cachedTokens'
+  cachedTokens: 'cachedTokens',
+  uncachedTokens: 'uncachedTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  reasoningTokens: 'reasoningTokens',
+  isEstimated: 'isEstimated',
+  costNanoUsd: 'costNanoUsd'
 } as const
 
 export type CallEventScalarFieldEnum = (typeof CallEventScalarFieldEnum)[keyof typeof CallEventScalarFieldEnum]
@@ -387,6 +395,32 @@ export const CallEventBatchScalarFieldEnum = {
 } as const
 
 export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
+
+
+export const UsageDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  model: 'model',
+  backend: 'backend',
+  dialect: 'dialect',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
 export const SortOrder = {

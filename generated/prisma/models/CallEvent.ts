@@ -35,6 +35,11 @@ export type CallEventAvgAggregateOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  costNanoUsd: number | null
 }
 
 export type CallEventSumAggregateOutputType = {
@@ -45,6 +50,11 @@ export type CallEventSumAggregateOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  costNanoUsd: bigint | null
 }
 
 export type CallEventMinAggregateOutputType = {
@@ -69,6 +79,12 @@ export type CallEventMinAggregateOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  isEstimated: boolean | null
+  costNanoUsd: bigint | null
 }
 
 export type CallEventMaxAggregateOutputType = {
@@ -93,6 +109,12 @@ export type CallEventMaxAggregateOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  isEstimated: boolean | null
+  costNanoUsd: bigint | null
 }
 
 export type CallEventCountAggregateOutputType = {
@@ -117,6 +139,12 @@ export type CallEventCountAggregateOutputType = {
   inputTokens: number
   outputTokens: number
   cachedTokens: number
+  uncachedTokens: number
+  cacheWriteTokens: number
+  cacheWriteLongTokens: number
+  reasoningTokens: number
+  isEstimated: number
+  costNanoUsd: number
   _all: number
 }
 
@@ -129,6 +157,11 @@ export type CallEventAvgAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  costNanoUsd?: true
 }
 
 export type CallEventSumAggregateInputType = {
@@ -139,6 +172,11 @@ export type CallEventSumAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  costNanoUsd?: true
 }
 
 export type CallEventMinAggregateInputType = {
@@ -163,6 +201,12 @@ export type CallEventMinAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  isEstimated?: true
+  costNanoUsd?: true
 }
 
 export type CallEventMaxAggregateInputType = {
@@ -187,6 +231,12 @@ export type CallEventMaxAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  isEstimated?: true
+  costNanoUsd?: true
 }
 
 export type CallEventCountAggregateInputType = {
@@ -211,6 +261,12 @@ export type CallEventCountAggregateInputType = {
   inputTokens?: true
   outputTokens?: true
   cachedTokens?: true
+  uncachedTokens?: true
+  cacheWriteTokens?: true
+  cacheWriteLongTokens?: true
+  reasoningTokens?: true
+  isEstimated?: true
+  costNanoUsd?: true
   _all?: true
 }
 
@@ -322,6 +378,12 @@ export type CallEventGroupByOutputType = {
   inputTokens: number | null
   outputTokens: number | null
   cachedTokens: number | null
+  uncachedTokens: number | null
+  cacheWriteTokens: number | null
+  cacheWriteLongTokens: number | null
+  reasoningTokens: number | null
+  isEstimated: boolean | null
+  costNanoUsd: bigint | null
   _count: CallEventCountAggregateOutputType | null
   _avg: CallEventAvgAggregateOutputType | null
   _sum: CallEventSumAggregateOutputType | null
@@ -369,6 +431,12 @@ export type CallEventWhereInput = {
   inputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   outputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   cachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  uncachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  cacheWriteTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  cacheWriteLongTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  reasoningTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  isEstimated?: Prisma.BoolNullableFilter<"CallEvent"> | boolean | null
+  costNanoUsd?: Prisma.BigIntNullableFilter<"CallEvent"> | bigint | number | null
 }
 
 export type CallEventOrderByWithRelationInput = {
@@ -393,6 +461,12 @@ export type CallEventOrderByWithRelationInput = {
   inputTokens?: Prisma.SortOrderInput | Prisma.SortOrder
   outputTokens?: Prisma.SortOrderInput | Prisma.SortOrder
   cachedTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  isEstimated?: Prisma.SortOrderInput | Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type CallEventWhereUniqueInput = Prisma.AtLeast<{
@@ -420,6 +494,12 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   inputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   outputTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
   cachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  uncachedTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  cacheWriteTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  cacheWriteLongTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  reasoningTokens?: Prisma.IntNullableFilter<"CallEvent"> | number | null
+  isEstimated?: Prisma.BoolNullableFilter<"CallEvent"> | boolean | null
+  costNanoUsd?: Prisma.BigIntNullableFilter<"CallEvent"> | bigint | number | null
 }, "id">
 
 export type CallEventOrderByWithAggregationInput = {
@@ -444,6 +524,12 @@ export type CallEventOrderByWithAggregationInput = {
   inputTokens?: Prisma.SortOrderInput | Prisma.SortOrder
   outputTokens?: Prisma.SortOrderInput | Prisma.SortOrder
   cachedTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrderInput | Prisma.SortOrder
+  isEstimated?: Prisma.SortOrderInput | Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.CallEventCountOrderByAggregateInput
   _avg?: Prisma.CallEventAvgOrderByAggregateInput
   _max?: Prisma.CallEventMaxOrderByAggregateInput
@@ -476,6 +562,12 @@ export type CallEventScalarWhereWithAggregatesInput = {
   inputTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
   outputTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
   cachedTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  uncachedTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  cacheWriteTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  cacheWriteLongTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  reasoningTokens?: Prisma.IntNullableWithAggregatesFilter<"CallEvent"> | number | null
+  isEstimated?: Prisma.BoolNullableWithAggregatesFilter<"CallEvent"> | boolean | null
+  costNanoUsd?: Prisma.BigIntNullableWithAggregatesFilter<"CallEvent"> | bigint | number | null
 }
 
 export type CallEventCreateInput = {
@@ -500,6 +592,12 @@ export type CallEventCreateInput = {
   inputTokens?: number | null
   outputTokens?: number | null
   cachedTokens?: number | null
+  uncachedTokens?: number | null
+  cacheWriteTokens?: number | null
+  cacheWriteLongTokens?: number | null
+  reasoningTokens?: number | null
+  isEstimated?: boolean | null
+  costNanoUsd?: bigint | number | null
 }
 
 export type CallEventUncheckedCreateInput = {
@@ -524,6 +622,12 @@ export type CallEventUncheckedCreateInput = {
   inputTokens?: number | null
   outputTokens?: number | null
   cachedTokens?: number | null
+  uncachedTokens?: number | null
+  cacheWriteTokens?: number | null
+  cacheWriteLongTokens?: number | null
+  reasoningTokens?: number | null
+  isEstimated?: boolean | null
+  costNanoUsd?: bigint | number | null
 }
 
 export type CallEventUpdateInput = {
@@ -548,6 +652,12 @@ export type CallEventUpdateInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  uncachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteLongTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  reasoningTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  isEstimated?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  costNanoUsd?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type CallEventUncheckedUpdateInput = {
@@ -572,6 +682,12 @@ export type CallEventUncheckedUpdateInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  uncachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteLongTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  reasoningTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  isEstimated?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  costNanoUsd?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type CallEventCreateManyInput = {
@@ -596,6 +712,12 @@ export type CallEventCreateManyInput = {
   inputTokens?: number | null
   outputTokens?: number | null
   cachedTokens?: number | null
+  uncachedTokens?: number | null
+  cacheWriteTokens?: number | null
+  cacheWriteLongTokens?: number | null
+  reasoningTokens?: number | null
+  isEstimated?: boolean | null
+  costNanoUsd?: bigint | number | null
 }
 
 export type CallEventUpdateManyMutationInput = {
@@ -620,6 +742,12 @@ export type CallEventUpdateManyMutationInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  uncachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteLongTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  reasoningTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  isEstimated?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  costNanoUsd?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type CallEventUncheckedUpdateManyInput = {
@@ -644,6 +772,12 @@ export type CallEventUncheckedUpdateManyInput = {
   inputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   outputTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   cachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  uncachedTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  cacheWriteLongTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  reasoningTokens?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  isEstimated?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  costNanoUsd?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type CallEventCountOrderByAggregateInput = {
@@ -668,6 +802,12 @@ export type CallEventCountOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  isEstimated?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type CallEventAvgOrderByAggregateInput = {
@@ -678,6 +818,11 @@ export type CallEventAvgOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type CallEventMaxOrderByAggregateInput = {
@@ -702,6 +847,12 @@ export type CallEventMaxOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  isEstimated?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type CallEventMinOrderByAggregateInput = {
@@ -726,6 +877,12 @@ export type CallEventMinOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  isEstimated?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type CallEventSumOrderByAggregateInput = {
@@ -736,10 +893,27 @@ export type CallEventSumOrderByAggregateInput = {
   inputTokens?: Prisma.SortOrder
   outputTokens?: Prisma.SortOrder
   cachedTokens?: Prisma.SortOrder
+  uncachedTokens?: Prisma.SortOrder
+  cacheWriteTokens?: Prisma.SortOrder
+  cacheWriteLongTokens?: Prisma.SortOrder
+  reasoningTokens?: Prisma.SortOrder
+  costNanoUsd?: Prisma.SortOrder
 }
 
 export type EnumCallEventKindFieldUpdateOperationsInput = {
   set?: $Enums.CallEventKind
+}
+
+export type NullableBoolFieldUpdateOperationsInput = {
+  set?: boolean | null
+}
+
+export type NullableBigIntFieldUpdateOperationsInput = {
+  set?: bigint | number | null
+  increment?: bigint | number
+  decrement?: bigint | number
+  multiply?: bigint | number
+  divide?: bigint | number
 }
 
 
@@ -766,6 +940,12 @@ export type CallEventSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   inputTokens?: boolean
   outputTokens?: boolean
   cachedTokens?: boolean
+  uncachedTokens?: boolean
+  cacheWriteTokens?: boolean
+  cacheWriteLongTokens?: boolean
+  reasoningTokens?: boolean
+  isEstimated?: boolean
+  costNanoUsd?: boolean
 }, ExtArgs["result"]["callEvent"]>
 
 export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -790,6 +970,12 @@ export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   inputTokens?: boolean
   outputTokens?: boolean
   cachedTokens?: boolean
+  uncachedTokens?: boolean
+  cacheWriteTokens?: boolean
+  cacheWriteLongTokens?: boolean
+  reasoningTokens?: boolean
+  isEstimated?: boolean
+  costNanoUsd?: boolean
 }, ExtArgs["result"]["callEvent"]>
 
 export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -814,6 +1000,12 @@ export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   inputTokens?: boolean
   outputTokens?: boolean
   cachedTokens?: boolean
+  uncachedTokens?: boolean
+  cacheWriteTokens?: boolean
+  cacheWriteLongTokens?: boolean
+  reasoningTokens?: boolean
+  isEstimated?: boolean
+  costNanoUsd?: boolean
 }, ExtArgs["result"]["callEvent"]>
 
 export type CallEventSelectScalar = {
@@ -838,9 +1030,15 @@ export type CallEventSelectScalar = {
   inputTokens?: boolean
   outputTokens?: boolean
   cachedTokens?: boolean
+  uncachedTokens?: boolean
+  cacheWriteTokens?: boolean
+  cacheWriteLongTokens?: boolean
+  reasoningTokens?: boolean
+  isEstimated?: boolean
+  costNanoUsd?: boolean
 }
 
-export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "style" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens", ExtArgs["result"]["callEvent"]>
+export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "style" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens" | "uncachedTokens" | "cacheWriteTokens" | "cacheWriteLongTokens" | "reasoningTokens" | "isEstimated" | "costNanoUsd", ExtArgs["result"]["callEvent"]>
 
 export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "CallEvent"
@@ -889,9 +1087,39 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     status: number | null
     firstByteMs: number | null
     durationMs: number | null
+    /**
+     * With the cached input. Only in rows of versions before 0.2.0.
+     */
     inputTokens: number | null
+    /**
+     * With the reasoning.
+     */
     outputTokens: number | null
+    /**
+     * Input that was read from a cache. The classes of input do not overlap.
+     */
     cachedTokens: number | null
+    /**
+     * Input that was neither read from a cache nor written to one.
+     */
+    uncachedTokens: number | null
+    /**
+     * Input that was written to a cache for a short time.
+     */
+    cacheWriteTokens: number | null
+    /**
+     * Input that was written to a cache for an hour or longer.
+     */
+    cacheWriteLongTokens: number | null
+    reasoningTokens: number | null
+    /**
+     * True when the answer was not complete, so that its tokens are what the backend reported last; otherwise null.
+     */
+    isEstimated: boolean | null
+    /**
+     * In 10^-9 USD. Null when the usage is unknown or the model had no price.
+     */
+    costNanoUsd: bigint | null
   }, ExtArgs["result"]["callEvent"]>
   composites: {}
 }
@@ -1336,6 +1564,12 @@ export interface CallEventFieldRefs {
   readonly inputTokens: Prisma.FieldRef<"CallEvent", 'Int'>
   readonly outputTokens: Prisma.FieldRef<"CallEvent", 'Int'>
   readonly cachedTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly uncachedTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly cacheWriteTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly cacheWriteLongTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly reasoningTokens: Prisma.FieldRef<"CallEvent", 'Int'>
+  readonly isEstimated: Prisma.FieldRef<"CallEvent", 'Boolean'>
+  readonly costNanoUsd: Prisma.FieldRef<"CallEvent", 'BigInt'>
 }
     
 

@@ -73,6 +73,7 @@ export type ModelCountAggregateOutputType = {
   serve: number
   contextWindow: number
   caps: number
+  price: number
   createdAt: number
   _all: number
 }
@@ -125,6 +126,7 @@ export type ModelCountAggregateInputType = {
   serve?: true
   contextWindow?: true
   caps?: true
+  price?: true
   createdAt?: true
   _all?: true
 }
@@ -228,6 +230,7 @@ export type ModelGroupByOutputType = {
   serve: runtime.JsonValue
   contextWindow: number | null
   caps: runtime.JsonValue
+  price: runtime.JsonValue
   createdAt: Date
   _count: ModelCountAggregateOutputType | null
   _avg: ModelAvgAggregateOutputType | null
@@ -267,6 +270,7 @@ export type ModelWhereInput = {
   serve?: Prisma.JsonFilter<"Model">
   contextWindow?: Prisma.IntNullableFilter<"Model"> | number | null
   caps?: Prisma.JsonFilter<"Model">
+  price?: Prisma.JsonFilter<"Model">
   createdAt?: Prisma.DateTimeFilter<"Model"> | Date | string
   teams?: Prisma.TeamModelListRelationFilter
 }
@@ -284,6 +288,7 @@ export type ModelOrderByWithRelationInput = {
   serve?: Prisma.SortOrder
   contextWindow?: Prisma.SortOrderInput | Prisma.SortOrder
   caps?: Prisma.SortOrder
+  price?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   teams?: Prisma.TeamModelOrderByRelationAggregateInput
 }
@@ -304,6 +309,7 @@ export type ModelWhereUniqueInput = Prisma.AtLeast<{
   serve?: Prisma.JsonFilter<"Model">
   contextWindow?: Prisma.IntNullableFilter<"Model"> | number | null
   caps?: Prisma.JsonFilter<"Model">
+  price?: Prisma.JsonFilter<"Model">
   createdAt?: Prisma.DateTimeFilter<"Model"> | Date | string
   teams?: Prisma.TeamModelListRelationFilter
 }, "id">
@@ -321,6 +327,7 @@ export type ModelOrderByWithAggregationInput = {
   serve?: Prisma.SortOrder
   contextWindow?: Prisma.SortOrderInput | Prisma.SortOrder
   caps?: Prisma.SortOrder
+  price?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.ModelCountOrderByAggregateInput
   _avg?: Prisma.ModelAvgOrderByAggregateInput
@@ -345,6 +352,7 @@ export type ModelScalarWhereWithAggregatesInput = {
   serve?: Prisma.JsonWithAggregatesFilter<"Model">
   contextWindow?: Prisma.IntNullableWithAggregatesFilter<"Model"> | number | null
   caps?: Prisma.JsonWithAggregatesFilter<"Model">
+  price?: Prisma.JsonWithAggregatesFilter<"Model">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Model"> | Date | string
 }
 
@@ -361,6 +369,7 @@ export type ModelCreateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   teams?: Prisma.TeamModelCreateNestedManyWithoutModelInput
 }
@@ -378,6 +387,7 @@ export type ModelUncheckedCreateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
   teams?: Prisma.TeamModelUncheckedCreateNestedManyWithoutModelInput
 }
@@ -395,6 +405,7 @@ export type ModelUpdateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   teams?: Prisma.TeamModelUpdateManyWithoutModelNestedInput
 }
@@ -412,6 +423,7 @@ export type ModelUncheckedUpdateInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   teams?: Prisma.TeamModelUncheckedUpdateManyWithoutModelNestedInput
 }
@@ -429,6 +441,7 @@ export type ModelCreateManyInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -445,6 +458,7 @@ export type ModelUpdateManyMutationInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -461,6 +475,7 @@ export type ModelUncheckedUpdateManyInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -485,6 +500,7 @@ export type ModelCountOrderByAggregateInput = {
   serve?: Prisma.SortOrder
   contextWindow?: Prisma.SortOrder
   caps?: Prisma.SortOrder
+  price?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -575,6 +591,7 @@ export type ModelCreateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -591,6 +608,7 @@ export type ModelUncheckedCreateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt: Date | string
 }
 
@@ -623,6 +641,7 @@ export type ModelUpdateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -639,6 +658,7 @@ export type ModelUncheckedUpdateWithoutTeamsInput = {
   serve?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   contextWindow?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   caps?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  price?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -686,6 +706,7 @@ export type ModelSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   serve?: boolean
   contextWindow?: boolean
   caps?: boolean
+  price?: boolean
   createdAt?: boolean
   teams?: boolean | Prisma.Model$teamsArgs<ExtArgs>
   _count?: boolean | Prisma.ModelCountOutputTypeDefaultArgs<ExtArgs>
@@ -704,6 +725,7 @@ export type ModelSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   serve?: boolean
   contextWindow?: boolean
   caps?: boolean
+  price?: boolean
   createdAt?: boolean
 }, ExtArgs["result"]["model"]>
 
@@ -720,6 +742,7 @@ export type ModelSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   serve?: boolean
   contextWindow?: boolean
   caps?: boolean
+  price?: boolean
   createdAt?: boolean
 }, ExtArgs["result"]["model"]>
 
@@ -736,10 +759,11 @@ export type ModelSelectScalar = {
   serve?: boolean
   contextWindow?: boolean
   caps?: boolean
+  price?: boolean
   createdAt?: boolean
 }
 
-export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "aliases" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "createdAt", ExtArgs["result"]["model"]>
+export type ModelOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "displayName" | "owner" | "aliases" | "backendModel" | "upstreamModel" | "certified" | "published" | "verificationState" | "serve" | "contextWindow" | "caps" | "price" | "createdAt", ExtArgs["result"]["model"]>
 export type ModelInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   teams?: boolean | Prisma.Model$teamsArgs<ExtArgs>
   _count?: boolean | Prisma.ModelCountOutputTypeDefaultArgs<ExtArgs>
@@ -777,6 +801,10 @@ export type $ModelPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      * What the model can be asked, as far as the directory file says.
      */
     caps: runtime.JsonValue
+    /**
+     * Its own price, or the name of its price in the price file. Empty: the price file's, by the model's name.
+     */
+    price: runtime.JsonValue
     createdAt: Date
   }, ExtArgs["result"]["model"]>
   composites: {}
@@ -1214,6 +1242,7 @@ export interface ModelFieldRefs {
   readonly serve: Prisma.FieldRef<"Model", 'Json'>
   readonly contextWindow: Prisma.FieldRef<"Model", 'Int'>
   readonly caps: Prisma.FieldRef<"Model", 'Json'>
+  readonly price: Prisma.FieldRef<"Model", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Model", 'DateTime'>
 }
     

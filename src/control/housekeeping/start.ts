@@ -17,10 +17,11 @@ const INTERVAL_MS = 60_000
 
 /**
  * Starts the work that a process does every minute in the background. Every process does it; doing it twice does no
- * harm. Returns a function that stops it and waits for the round that is running.
+ * harm. Returns a function that stops it and waits for the statement that is running.
  */
 export function startHousekeeping(needs: Needs): () => Promise<void> {
   const { rotateKeys, store, clock, log, intervalMs = INTERVAL_MS } = needs
+  const stopping = new AbortController()
   let running: Promise<void> | null = null
 
   /** Each task runs whether or not another one fails. The next round tries again. */
@@ -31,7 +32,7 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
   }
 
   async function sweep(): Promise<void> {
-    const { rows, failures } = await store.sweep(clock.now())
+    const { rows, failures } = await store.sweep(clock.now(), stopping.signal)
     if (rows > 0) log.debug({ rows }, 'housekeeping.swept')
     for (const { table, err } of failures) log.warn({ task: 'sweep', table, err }, 'housekeeping.failed')
   }
@@ -46,6 +47,7 @@ export function startHousekeeping(needs: Needs): () => Promise<void> {
   timer.unref()
   return async () => {
     clearInterval(timer)
+    stopping.abort()
     await running
   }
 }

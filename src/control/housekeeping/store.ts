@@ -1,15 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { addSeconds } from '../../kernel/clock.ts'
 
 const DAY_SECONDS = 86_400
 
-/** Bounds of the work of one round. */
-const BATCHES = {
-  /** Rows that one statement reads and deletes, so that each is short and other statements run in between. */
-  rows: 1000,
-  /** Statements for each table. 50,000 rows a minute are more than a busy gateway writes. */
-  statements: 50,
+type Options = {
+  /** How long audit events are kept; null: always. */
+  readonly auditDays?: number | null
+  readonly vacuumAfter?: typeof VACUUM_AFTER
+  /** Rows that one statement deletes, so that each is short and other statements run in between. */
+  readonly rowsPerBatch?: number
 }
 
 /** When an embedded database reclaims space. */
@@ -20,6 +21,14 @@ const VACUUM_AFTER = {
   logBytes: 16 * 1024 * 1024,
 }
 
+const ROWS_PER_BATCH = 500
+
+/** The pause between batches, which other statements use. */
+const PAUSE_MS = 10
+
+/** A round ends after this time. The next one continues. */
+const MAX_ROUND_MS = 30_000
+
 export type HousekeepingStore = ReturnType<typeof makeHousekeepingStore>
 
 /** What a round deleted, and the tables in which it failed. */
@@ -27,43 +36,42 @@ export type Swept = { readonly rows: number; readonly failures: readonly { table
 
 type Ago = (days: number) => Date
 
-/** Deletes one batch of old rows. `isLast`: there is nothing left to look at in this round. */
+/** Deletes one batch of old rows. `isLast`: none is left. */
 type DeleteBatch = (ago: Ago, limit: number) => Promise<{ readonly count: number; readonly isLast: boolean }>
 
 type Table = { readonly table: string; readonly deleteBatch: DeleteBatch }
 
-/** Rows that are not needed any more, and the space that they leave. The audit rows of what happened stay. */
-export function makeHousekeepingStore(db: PrismaClient, vacuumAfter = VACUUM_AFTER, batches = BATCHES) {
-  const tables = tablesOf(db)
+/** Deletes rows that are not needed any more, and reclaims the space that they leave. */
+export function makeHousekeepingStore(db: PrismaClient, options: Options = {}) {
+  const { auditDays = null, vacuumAfter = VACUUM_AFTER, rowsPerBatch = ROWS_PER_BATCH } = options
+  const tables = tablesOf(db, auditDays)
   const deleted = new Map<string, number>()
   let isAlone: boolean | null = null
 
-  async function sweepTable({ table, deleteBatch }: Table, ago: Ago): Promise<number> {
-    let rows = 0
-    for (let statements = 0; statements < batches.statements; statements++) {
-      const { count, isLast } = await deleteBatch(ago, batches.rows)
-      rows += count
-      deleted.set(table, (deleted.get(table) ?? 0) + count)
-      if (isLast) break
-    }
-    return rows
-  }
-
   return {
     /**
-     * Deletes expired challenges, logins and sessions that ended long ago, and old call events, a bounded number of
-     * rows in each table. A table in which that fails, because it is locked or slow, does not keep the others from
-     * being swept.
+     * Deletes expired challenges, logins and sessions that ended long ago, and old events, in small batches until none
+     * is left, or for half a minute. A table in which that fails, because it is locked or slow, does not keep the
+     * others from being swept.
      */
-    async sweep(now: Date): Promise<Swept> {
+    async sweep(now: Date, stopped?: AbortSignal): Promise<Swept> {
       const ago = (days: number) => addSeconds(now, -days * DAY_SECONDS)
       const failures: { table: string; err: unknown }[] = []
+      const endsAt = performance.now() + MAX_ROUND_MS
+      const finished = new Set<Table>()
       let rows = 0
-      for (const table of tables) {
-        rows += await sweepTable(table, ago).catch((err: unknown) => {
-          failures.push({ table: table.table, err })
-          return 0
-        })
+      while (finished.size < tables.length && performance.now() < endsAt && !stopped?.aborted) {
+        // One batch of each table, so that a table with much to delete does not keep the others waiting.
+        for (const one of tables.filter((candidate) => !finished.has(candidate))) {
+          const { count, isLast } = await one.deleteBatch(ago, rowsPerBatch).catch((err: unknown) => {
+            failures.push({ table: one.table, err })
+            return { count: 0, isLast: true }
+          })
+          rows += count
+          deleted.set(one.table, (deleted.get(one.table) ?? 0) + count)
+          if (isLast) finished.add(one)
+          else await sleep(PAUSE_MS)
+        }
       }
       return { rows, failures }
     },
@@ -85,83 +93,122 @@ export function makeHousekeepingStore(db: PrismaClient, vacuumAfter = VACUUM_AFT
   }
 }
 
-/** The tables in the order in which they are swept: sessions before the logins that they keep. */
-function tablesOf(db: PrismaClient): readonly Table[] {
-  const inPages = (table: string, isOld: (ago: Ago) => Prisma.Sql): Table => ({
-    table,
-    deleteBatch: makePageSweeper(db, table, isOld),
-  })
+function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] {
   return [
-    {
-      table: 'webauthn_challenges',
-      deleteBatch: (ago, limit) =>
-        toBatch(limit, db.webauthnChallenge.deleteMany({ where: { expiresAt: { lte: ago(0) } }, limit })),
-    },
-    {
-      table: 'sign_in_links',
-      // Kept for a day, so that a link that is opened late says that it has expired.
-      deleteBatch: (ago, limit) =>
-        toBatch(limit, db.signInLink.deleteMany({ where: { expiresAt: { lte: ago(1) } }, limit })),
-    },
-    inPages('browser_sessions', (ago) => Prisma.sql`absolute_expires_at <= ${ago(7)} OR revoked_at <= ${ago(7)}`),
-    inPages('device_sessions', (ago) => Prisma.sql`absolute_expires_at <= ${ago(30)} OR revoked_at <= ${ago(30)}`),
-    inPages(
-      'device_logins',
-      // A login is kept as long as its session, because it says who approved the device.
-      (ago) => Prisma.sql`
-        expires_at <= ${ago(1)} AND NOT EXISTS (SELECT 1 FROM device_sessions WHERE login_id = device_logins.id)`,
-    ),
-    {
-      // Kept for a quarter of a year.
-      table: 'call_events',
-      // The lowest ids are the oldest events, so there is no index on the time, which would slow down every call. The
-      // rows are deleted by their place in the table (ctid), because by id the database may choose to read the whole
-      // table.
-      deleteBatch: async (ago, limit) => {
-        const count = await db.$executeRaw`
-          DELETE FROM call_events
-          WHERE at <= ${ago(90)} AND ctid = ANY (ARRAY(SELECT ctid FROM call_events ORDER BY id LIMIT ${limit}::int))`
-        return { count, isLast: count < limit }
-      },
-    },
-    {
-      // No gateway retries a batch for a week.
-      table: 'call_event_batches',
-      deleteBatch: (ago, limit) =>
-        toBatch(limit, db.callEventBatch.deleteMany({ where: { savedAt: { lte: ago(7) } }, limit })),
-    },
+    makeTimeSweeper(db, 'webauthn_challenges', 'expires_at', 0),
+    // Kept for a day, so that a link that is opened late says that it has expired.
+    makeTimeSweeper(db, 'sign_in_links', 'expires_at', 1),
+    makeTimeSweeper(db, 'browser_sessions', 'absolute_expires_at', 7),
+    makeTimeSweeper(db, 'browser_sessions', 'revoked_at', 7),
+    makeDeviceSweeper(db, 'absolute_expires_at', 30),
+    makeDeviceSweeper(db, 'revoked_at', 30),
+    makeLoginSweeper(db, 1),
+    // Kept for a quarter of a year.
+    makeEventSweeper(db, 'call_events', 90),
+    // No gateway retries a batch for a week.
+    makeTimeSweeper(db, 'call_event_batches', 'saved_at', 7),
+    ...(auditDays === null ? [] : [makeEventSweeper(db, 'audit_events', auditDays)]),
   ]
 }
 
-async function toBatch(limit: number, deleting: Promise<{ count: number }>) {
-  const { count } = await deleting
-  return { count, isLast: count < limit }
+/**
+ * Finds the oldest rows by the index of the column. They are deleted by their place in the table (ctid): by id, the
+ * database may choose to read the whole table. Rows that others have locked are left for the next round.
+ */
+function oldest(table: string, column: string, before: Date, limit: number): Prisma.Sql {
+  const [name, time] = [Prisma.raw(table), Prisma.raw(column)]
+  return Prisma.sql`ARRAY(
+    SELECT ctid FROM ${name} WHERE ${time} <= ${before} ORDER BY ${time} LIMIT ${limit}::int FOR UPDATE SKIP LOCKED)`
 }
 
-/**
- * Makes a function that reads a table page by page, in the order of its ids, and deletes the old rows of a page. It
- * goes on where it stopped and starts again at the end, so that no statement reads more than a page, however many rows
- * are kept, and every old row is reached. Rows that others have locked are left for the next time.
- */
-function makePageSweeper(db: PrismaClient, name: string, isOld: (ago: Ago) => Prisma.Sql): DeleteBatch {
-  const table = Prisma.raw(name)
-  let after = FIRST_ID
-  return async (ago, limit) => {
-    const [page] = await db.$queryRaw<{ last: string | null; size: number; count: number }[]>`
-      WITH page AS (SELECT id FROM ${table} WHERE id > ${after}::uuid ORDER BY id LIMIT ${limit}::int),
-        old AS (
-          SELECT id FROM ${table} WHERE id IN (SELECT id FROM page) AND (${isOld(ago)}) FOR UPDATE SKIP LOCKED
-        ),
-        deleted AS (DELETE FROM ${table} WHERE id IN (SELECT id FROM old) RETURNING id)
-      SELECT (SELECT id::text FROM page ORDER BY id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM page) AS size,
-        (SELECT count(*)::int FROM deleted) AS count`
-    const isLast = !page || page.size < limit
-    after = isLast ? FIRST_ID : (page.last ?? FIRST_ID)
-    return { count: page?.count ?? 0, isLast }
+/** Deletes the rows whose time has passed for so many days. The column has an index. */
+function makeTimeSweeper(db: PrismaClient, table: string, column: string, days: number): Table {
+  return {
+    table,
+    async deleteBatch(ago, limit) {
+      const rows = oldest(table, column, ago(days), limit)
+      const count = await db.$executeRaw`DELETE FROM ${Prisma.raw(table)} WHERE ctid = ANY (${rows})`
+      return { count, isLast: count < limit }
+    },
   }
 }
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+/** Deletes device sessions with their logins, which say who approved the device. */
+function makeDeviceSweeper(db: PrismaClient, column: string, days: number): Table {
+  return {
+    table: 'device_sessions',
+    async deleteBatch(ago, limit) {
+      const rows = oldest('device_sessions', column, ago(days), limit)
+      const [swept] = await db.$queryRaw<{ count: number }[]>`
+        WITH old AS (DELETE FROM device_sessions WHERE ctid = ANY (${rows}) RETURNING login_id),
+          logins AS (DELETE FROM device_logins WHERE id IN (SELECT login_id FROM old))
+        SELECT count(*)::int AS count FROM old`
+      const count = swept?.count ?? 0
+      return { count, isLast: count < limit }
+    },
+  }
+}
+
+type Place = { readonly expiresAt: Date; readonly id: string }
+
+const FIRST: Place = { expiresAt: new Date(0), id: '00000000-0000-0000-0000-000000000000' }
+
+/**
+ * Deletes expired logins without a session. Those with a session are deleted together with it, so each login is looked
+ * at once: the sweeper continues behind the last one, or at the first one that was locked.
+ */
+function makeLoginSweeper(db: PrismaClient, days: number): Table {
+  let after = FIRST
+  let retryAfter: Place | null = null
+  return {
+    table: 'device_logins',
+    async deleteBatch(ago, limit) {
+      const [page] = await db.$queryRaw<{ last: Place | null; size: number; due: number; count: number }[]>`
+        WITH page AS (
+            SELECT id, expires_at FROM device_logins
+            WHERE (expires_at, id) > (${after.expiresAt}::timestamptz, ${after.id}::uuid) AND expires_at <= ${ago(days)}
+            ORDER BY expires_at, id LIMIT ${limit}::int),
+          due AS (SELECT id FROM page WHERE NOT EXISTS (SELECT 1 FROM device_sessions WHERE login_id = page.id)),
+          old AS (SELECT id FROM device_logins WHERE id = ANY (ARRAY(SELECT id FROM due)) FOR UPDATE SKIP LOCKED),
+          deleted AS (DELETE FROM device_logins WHERE id = ANY (ARRAY(SELECT id FROM old)) RETURNING id)
+        SELECT (SELECT json_build_object('id', id, 'expiresAt', expires_at) FROM page
+            ORDER BY expires_at DESC, id DESC LIMIT 1) AS last,
+          (SELECT count(*)::int FROM page) AS size, (SELECT count(*)::int FROM due) AS due,
+          (SELECT count(*)::int FROM deleted) AS count`
+      const { last = null, size = 0, due = 0, count = 0 } = page ?? {}
+      if (count < due) retryAfter ??= after
+      if (last) after = { id: last.id, expiresAt: new Date(last.expiresAt) }
+      const isLast = size < limit
+      if (isLast && retryAfter) [after, retryAfter] = [retryAfter, null]
+      return { count, isLast }
+    },
+  }
+}
+
+/**
+ * Deletes old events. They are read in the order of their ids, which is nearly that of their times, until none of a
+ * batch is old. So the time needs no index, which would slow down every call.
+ */
+function makeEventSweeper(db: PrismaClient, table: string, days: number): Table {
+  const name = Prisma.raw(table)
+  let after = 0n
+  return {
+    table,
+    async deleteBatch(ago, limit) {
+      const [page] = await db.$queryRaw<{ last: bigint | null; size: number; count: number }[]>`
+        WITH page AS MATERIALIZED (
+            SELECT id, ctid, at FROM ${name} WHERE id > ${after} ORDER BY id LIMIT ${limit}::int),
+          deleted AS (
+            DELETE FROM ${name} WHERE ctid = ANY (ARRAY(SELECT ctid FROM page WHERE at <= ${ago(days)})) RETURNING id)
+        SELECT (SELECT max(id) FROM page) AS last, (SELECT count(*)::int FROM page) AS size,
+          (SELECT count(*)::int FROM deleted) AS count`
+      const { last = null, size = 0, count = 0 } = page ?? {}
+      const isLast = size < limit || count === 0
+      after = isLast ? 0n : (last ?? 0n)
+      return { count, isLast }
+    },
+  }
+}
 
 /** Whether the database is a single process without background workers (PostgreSQL, `pg_stat_activity`). */
 async function isStandalone(db: PrismaClient): Promise<boolean> {

@@ -19,6 +19,8 @@ export type KindTraits = {
   readonly keepsStatus: boolean
   /** It refuses a conversation that contains reasoning of another kind of backend. */
   readonly refusesLocalReasoning: boolean
+  /** Price lists have prices of its models. */
+  readonly hasListPrices: boolean
   /** The error code for the caller when the backend gives no answer. */
   readonly failureCodes: Readonly<Record<NoAnswer, ErrorCode>>
 }
@@ -32,6 +34,7 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     isSealed: true,
     keepsStatus: false,
     refusesLocalReasoning: true,
+    hasListPrices: true,
     failureCodes: { unreachable: 'upstream_failed', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },
   engine: {
@@ -43,6 +46,7 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     isSealed: false,
     keepsStatus: true,
     refusesLocalReasoning: false,
+    hasListPrices: false,
     failureCodes: { unreachable: 'model_unavailable', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },
 }

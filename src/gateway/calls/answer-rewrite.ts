@@ -26,12 +26,12 @@ export type RewrittenCall = {
  * For answers in the caller's dialect: they name the service's model, and a stream that breaks off never looks
  * complete.
  */
-export function renameAnswers(call: RewrittenCall): AnswerRewrite {
-  const { operation, model } = call
+export function renameAnswers(call: RewrittenCall & { readonly hidesUsage: boolean }): AnswerRewrite {
+  const { operation, model, hidesUsage } = call
   const dialect = DIALECTS[operation.dialect]
   return {
     isTranslated: false,
-    stream: () => makeStreamRewriter(dialect.passStream({ model }), dialect.keepAlive),
+    stream: () => makeStreamRewriter(dialect.passStream({ model, hidesUsage }), dialect.keepAlive),
     whole(answer) {
       if (answer.status >= 300) return readError(call, dialect, answer)
       const body = renameAnswer(answer.body, model, operation.isAnswer)

@@ -5,6 +5,7 @@ import type { Backends } from '../backends/backends.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { scanUsage } from '../dialects/usage-scanner.ts'
+import { FREE_USAGE } from '../dialects/usage.ts'
 import { startExchange } from '../exchange/exchange.ts'
 import { suggestsUnready, toRefusal } from '../exchange/outcome.ts'
 import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
@@ -59,7 +60,14 @@ export async function tryInOrder(
     const stopWatching = needs.watchSession(admission.caller.sessionId, () => sent.exchange.end(ACCESS_ENDED))
     const outcome = await sent.exchange.outcome
     stopWatching()
-    attempts.push({ backend: backend.name, sentAt: sent.sentAt, outcome, usage: sent.usage.end() })
+    attempts.push({
+      backend: backend.name,
+      backendKind: backend.kind,
+      model: step.model,
+      sentAt: sent.sentAt,
+      outcome,
+      usage: admission.operation.isCount ? FREE_USAGE : sent.usage.end(),
+    })
     if (suggestsUnready(outcome)) backend.health.recheck()
     refusal = toRefusal(outcome, backend.traits.failureCodes)
     if (outcome.kind !== 'unreachable') break
@@ -89,6 +97,7 @@ function sendStep(
     dialect: DIALECTS[operation.dialect],
     wantsStream,
     rewrite: prepared.rewrite,
+    filter: prepared.filter,
     keepAlive,
     observer: usage,
     clock,

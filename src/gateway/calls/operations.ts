@@ -14,6 +14,8 @@ export type Operation = {
   readonly isAnswer: (body: Json) => boolean
   /** Counts tokens, which can be estimated where no backend can. */
   readonly isCount?: true
+  /** Called by Codex, which shows no refusals of the dialect. */
+  readonly isCodex?: true
 }
 
 /** The model calls of the contract: the operations that name who served them. */
@@ -39,6 +41,7 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     dialect: 'responses',
     reach: 'any_dialect',
     isAnswer: isResponse,
+    isCodex: true,
   },
   compactCodexResponse: {
     path: '/codex/v1/responses/compact',

@@ -5,27 +5,29 @@ import { newIdentifier } from '../../kernel/identifier.ts'
 import type { Backend } from '../backends/backend.ts'
 import { toBackendPath } from '../backends/table.ts'
 import { clampTokens } from '../backends/token-limits.ts'
-import { DEFAULT_CAPS } from '../dialects/caps.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { translateCall } from '../dialects/translate.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
 import type { HeaderList, HeaderOptions } from '../exchange/headers.ts'
-import type { AnswerRewrite } from '../exchange/relay.ts'
+import type { AnswerRewrite, MakeStreamFilter } from '../exchange/relay.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import type { Step } from '../plan/plan.ts'
 import { renameAnswers, translateAnswers } from './answer-rewrite.ts'
 import { withChanges } from './body.ts'
 import type { Operation } from './operations.ts'
-import { bytesOf } from './request.ts'
+import { bytesOf, sessionIdOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { sealsFor } from './seals.ts'
+import { askForUsage } from './stream-usage.ts'
 
 export type PreparedCall = {
   readonly request: BackendRequest
   /** Null: the answer passes untouched. */
   readonly rewrite: AnswerRewrite | null
+  /** Removes events of a stream that passes otherwise untouched; null: all of them pass. */
+  readonly filter: MakeStreamFilter | null
 }
 
 export type StepNeeds = {
@@ -51,22 +53,27 @@ export function prepareCall(needs: StepNeeds, req: CallRequest): PreparedCall | 
   return step.dialect === operation.dialect ? asItIs(needs, req) : translated(needs, req)
 }
 
-/** In the caller's dialect: the caller's bytes but for the model's name and token limits. */
-function asItIs({ operation, calledAs, step, backend, mayBeTranslated }: StepNeeds, req: CallRequest): PreparedCall {
+/** In the caller's dialect: the caller's bytes but for the model's name, token limits, and a wish for usage. */
+function asItIs(needs: StepNeeds, req: CallRequest): PreparedCall {
+  const { operation, model, calledAs, step, backend, mayBeTranslated } = needs
   const { isRenamed, refusesLocalReasoning } = backend.traits
+  const answered = { operation, backend, model: calledAs, backendModel: step.model }
   const { hasLocalReasoning, withoutLocalReasoning } = DIALECTS[operation.dialect]
   const isCleaned = mayBeTranslated && refusesLocalReasoning && hasLocalReasoning(req.body)
   const bytes = isCleaned ? withoutLocalReasoning(bytesOf(req)) : bytesOf(req)
   const limits = backend.maxTokens === null ? {} : clampTokens(req.body, backend.maxTokens)
-  const isChanged = req.body.model !== step.model || Object.keys(limits).length > 0
+  const wish = askForUsage(operation, model, req.body)
+  const changes = { model: step.model, ...limits, ...wish?.changes }
+  const isChanged = req.body.model !== step.model || Object.keys(changes).length > 1
   return {
     request: {
       method: 'POST',
       path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
       headers: toHeaders(backend, req, { isTranslated: false }),
-      body: isChanged ? withChanges(bytes, req.body, { model: step.model, ...limits }) : bytes,
+      body: isChanged ? withChanges(bytes, req.body, changes) : bytes,
     },
-    rewrite: isRenamed ? renameAnswers({ operation, backend, model: calledAs, backendModel: step.model }) : null,
+    rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: wish !== null }) : null,
+    filter: isRenamed ? null : (wish?.makeFilter ?? null),
   }
 }
 
@@ -80,7 +87,9 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
     backendModel: step.model,
     newId: newIdentifier,
     createdAt: Math.floor(clock.now().getTime() / 1000),
-    caps: { ...DEFAULT_CAPS[step.dialect], ...model.caps },
+    isCodex: operation.isCodex ?? false,
+    sessionId: sessionIdOf(req.headers),
+    caps: model.caps,
     ...(backend.traits.isSealed && { seals: sealsFor(backend, step, team) }),
   })
   if ('refused' in translation) {
@@ -94,6 +103,7 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
       headers: [...toHeaders(backend, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
       body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
     },
+    filter: null,
     rewrite: translateAnswers({ operation, backend, model: calledAs, backendModel: step.model }, translation.answer),
   }
 }

@@ -38,6 +38,8 @@ export type ModelCaps = {
   readonly reasoningReplay: 'required' | 'accepted' | 'refused'
   /** Accepts hints that only some vendors know, such as `prompt_cache_key` and `verbosity`. */
   readonly vendorHints: boolean
+  /** Accepts `stream_options.include_usage` in chat streams. Some servers refuse it. */
+  readonly streamUsage: boolean
   /** Supports a setting that drops reasoning which no longer matches its prompt, instead of refusing the request. */
   readonly blockBinding: boolean
 }
@@ -64,6 +66,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     hostedSearch: false,
     reasoningReplay: 'refused',
     vendorHints: false,
+    streamUsage: true,
     blockBinding: false,
   },
   responses: {
@@ -86,6 +89,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     hostedSearch: false,
     reasoningReplay: 'accepted',
     vendorHints: true,
+    streamUsage: true,
     blockBinding: false,
   },
   messages: {
@@ -108,6 +112,7 @@ export const DEFAULT_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
     hostedSearch: false,
     reasoningReplay: 'accepted',
     vendorHints: false,
+    streamUsage: true,
     blockBinding: false,
   },
 }

@@ -31,6 +31,8 @@ const NO_TRANSLATION: Hub = {
   newId: (prefix) => prefix,
   createdAt: 0,
   caps: DEFAULT_CAPS.messages,
+  isCodex: false,
+  sessionId: null,
   seals: null,
 }
 

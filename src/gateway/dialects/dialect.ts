@@ -19,7 +19,9 @@ export type DialectTraits = {
    * Passes a stream of a backend that supports this dialect. It renames the model, and an incomplete stream ends with a
    * failure.
    */
-  readonly passStream: (options: { readonly model: string }) => StreamTranslator
+  readonly passStream: (options: PassOptions) => StreamTranslator
+  /** How a stream is made to report its usage; null: streams of this dialect always report it. */
+  readonly streamUsage: StreamUsage | null
   /** The text that keeps a silent stream alive. `begun`: the client has received an event. */
   readonly keepAlive: (begun: boolean) => string
   /**
@@ -42,6 +44,24 @@ export type DialectTraits = {
   readonly hasLocalReasoning: (body: Json) => boolean
   /** Returns the request without that reasoning; the same bytes when there is none. */
   readonly withoutLocalReasoning: (bytes: Buffer) => Buffer
+}
+
+/** `hidesUsage`: the caller did not ask for the event that only reports usage. */
+export type PassOptions = { readonly model: string; readonly hidesUsage?: boolean }
+
+export type StreamUsage = {
+  /** The members that ask for the usage, with their new values; null: the request asks for it already. */
+  readonly ask: (body: Json) => Json | null
+  /** Removes the event that only reports usage, for a caller that did not ask for it. */
+  readonly makeFilter: () => StreamFilter
+}
+
+/** Removes events from a stream whose other bytes pass unchanged. */
+export type StreamFilter = {
+  /** Returns the bytes that may pass now. The start of an event is held back until its end is there. */
+  push(chunk: Buffer): Buffer
+  /** Returns the bytes that are still held back, when the backend has ended its answer. */
+  end(): Buffer
 }
 
 /** Why this side ends a stream: code, type and message of the service's error table. */

@@ -19,4 +19,4 @@ export const TOKEN_LIMITS: readonly string[] = [
 ]
 
 /** The members that decide which backend serves a call, and how. A request must not have one of them twice. */
-export const DECISIVE_MEMBERS: readonly string[] = ['model', 'stream', ...TOKEN_LIMITS]
+export const DECISIVE_MEMBERS: readonly string[] = ['model', 'stream', 'stream_options', ...TOKEN_LIMITS]

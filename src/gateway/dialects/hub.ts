@@ -17,8 +17,12 @@ export type TranslationContext = {
   readonly newId: NewId
   /** Seconds since 1970. */
   readonly createdAt: number
-  /** The capabilities of the model. Default: the cautious values of the backend's dialect. */
-  readonly caps?: ModelCaps
+  /** The capabilities of the model. What is left out has the cautious value of the backend's dialect. */
+  readonly caps?: Partial<ModelCaps>
+  /** The client is Codex, which shows no part of type `refusal`. Default: false. */
+  readonly isCodex?: boolean
+  /** The run of an agent that the call belongs to, as its client names it. */
+  readonly sessionId?: string | null
   /** Seals reasoning so that clients can send it back. Without it, reasoning is shown and never sent back. */
   readonly seals?: Seals
 }
@@ -31,7 +35,10 @@ export type Seals = {
 }
 
 /** The context of one translation, with defaults applied. */
-export type Hub = Required<Omit<TranslationContext, 'seals'>> & { readonly seals: Seals | null }
+export type Hub = Required<Omit<TranslationContext, 'caps' | 'seals'>> & {
+  readonly caps: ModelCaps
+  readonly seals: Seals | null
+}
 
 /** Reads requests of a client's dialect and writes answers in it. */
 export type ClientDialect = {

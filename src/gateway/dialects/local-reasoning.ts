@@ -1,5 +1,5 @@
 import { setMembers, scanTopLevel } from './json/edit-json.ts'
-import { isObject, type Json, readList } from './json/read-json.ts'
+import { isObject, type Json, readList, readObject } from './json/read-json.ts'
 import { isSealed } from './seals.ts'
 
 /**
@@ -8,13 +8,20 @@ import { isSealed } from './seals.ts'
  */
 export const LOCAL_REASONING = 'svc-local-reasoning'
 
-/** Whether a call in any dialect contains reasoning that vendors refuse. Reads the parsed body without a copy. */
+/**
+ * Whether a call in any dialect contains reasoning, or results of searches, that vendors refuse. Reads the parsed body
+ * without a copy.
+ */
 export function hasLocalReasoning(body: Json): boolean {
   const blocks = (message: unknown): readonly unknown[] => (isObject(message) ? readList(message.content) : [])
   return (
     readList(body.input).some(isLocalItem) ||
-    readList(body.messages).some((one) => blocks(one).some(isLocalThought) || hasSealedMembers(one))
+    readList(body.messages).some((one) => blocks(one).some(isLocal) || hasSealedMembers(one))
   )
+}
+
+function isLocal(block: unknown): boolean {
+  return isLocalThought(block) || hasMarkedCitations(block)
 }
 
 /**
@@ -40,7 +47,9 @@ function withoutThoughts(message: unknown): unknown[] {
   if (!isObject(message)) return [message]
   const rest = hasSealedMembers(message) ? withoutSealedMembers(message) : message
   if (!Array.isArray(rest.content)) return [rest]
-  const content = readList(rest.content).filter((block) => !isLocalThought(block))
+  const marked = markedSearches(rest.content)
+  const isKept = (block: unknown): boolean => !isLocalThought(block) && !marked.has(readObject(block).id)
+  const content = readList(rest.content).filter(isKept).map(withoutMarkedCitations)
   // A turn that has only reasoning is removed, because vendors refuse empty content too.
   return content.length === 0 && rest.content.length > 0 ? [] : [{ ...rest, content } satisfies Json]
 }
@@ -51,10 +60,34 @@ function withoutThoughts(message: unknown): unknown[] {
 function isLocalThought(block: unknown): boolean {
   if (!isObject(block)) return false
   if (block.type === 'redacted_thinking') return isSealed(block.data)
+  if (block.type === 'web_search_tool_result') return readList(block.content).some(isMarkedPage)
   if (block.type !== 'thinking') return false
   const { signature } = block
   if (typeof signature !== 'string' || signature === LOCAL_REASONING) return true
   return isSealed(signature) || /^([0-9a-f]{32})?$/.test(signature)
+}
+
+function isMarked(value: unknown): boolean {
+  return value === LOCAL_REASONING || isSealed(value)
+}
+
+function isMarkedPage(page: unknown): boolean {
+  return isMarked(readObject(page).encrypted_content)
+}
+
+/** The ids of the searches whose results no vendor has encrypted. */
+function markedSearches(content: readonly unknown[]): ReadonlySet<unknown> {
+  return new Set(content.filter(isLocalThought).flatMap((block) => readObject(block).tool_use_id ?? []))
+}
+
+function hasMarkedCitations(block: unknown): boolean {
+  return readList(readObject(block).citations).some((citation) => isMarked(readObject(citation).encrypted_index))
+}
+
+function withoutMarkedCitations(block: unknown): unknown {
+  if (!isObject(block) || !hasMarkedCitations(block)) return block
+  const { citations: _, ...rest } = block
+  return rest
 }
 
 /**

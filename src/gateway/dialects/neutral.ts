@@ -1,5 +1,6 @@
 import type { Dialect } from './dialect.ts'
 import type { Failure } from './failure.ts'
+import type { Json } from './json/read-json.ts'
 
 /**
  * A call and its answer, independent of any dialect. These types are a superset of the three dialects: readers keep
@@ -52,6 +53,8 @@ export type DocumentPart = {
   readonly source: Source
   readonly name: string | null
   readonly title: string | null
+  /** What the client says about the document. */
+  readonly context: string | null
 }
 
 /** Where the data of a part comes from. `text`: a document that is plain text. */
@@ -117,7 +120,10 @@ export type HostedTool = {
   readonly name: string
   readonly dialect: Dialect
   readonly webSearch: boolean
+  /** The only domains to search; null allows all. */
   readonly domains: readonly string[] | null
+  /** Where the user is, in the form that both dialects have; null when the client did not say so. */
+  readonly location: Json | null
   /** It is the only tool of the request, so the request makes no sense without it. */
   readonly essential: boolean
 }
@@ -132,6 +138,8 @@ export type Sampling = {
   readonly temperature: number | null
   readonly topP: number | null
   readonly topK: number | null
+  /** The number of alternatives to report with the log probability of each token; null: no log probabilities. */
+  readonly logprobs: { readonly top: number; readonly path: string } | null
 }
 
 /** How much a model reasons. */
@@ -182,25 +190,43 @@ export type AnswerUsage = {
  */
 export type Finish = 'stop' | 'stopSequence' | 'length' | 'context' | 'tools' | 'filter' | 'refusal' | 'pause'
 
-/** A part of an answer. The id of a tool call is unique within the answer. */
+/**
+ * A part of an answer. The id of a tool call is unique within the answer. `search`: a web search that the backend ran;
+ * its text is the query.
+ */
 export type OpenPart =
-  | { readonly kind: 'reasoning' | 'text' | 'refusal' }
+  | { readonly kind: 'reasoning' | 'text' | 'refusal' | 'search' }
   | { readonly kind: 'tool'; readonly id: string; readonly tool: ToolRef }
+
+/** A page that a text refers to. `range`: the characters that refer to it; null for the whole text. */
+export type Citation = WebPage & { readonly range: { readonly start: number; readonly end: number } | null }
+
+/** A page on the web. */
+export type WebPage = { readonly url: string; readonly title: string | null }
 
 /** The seal of reasoning in an answer. */
 export type AnswerSeal = Pick<Seal, 'kind' | 'data' | 'before'>
 
 export type PartEvent =
   | { readonly type: 'open'; readonly part: OpenPart }
-  | { readonly type: 'delta'; readonly part: OpenPart; readonly text: string }
-  /** `text`: the text of all deltas. `cut`: a limit or a filter ended the part. */
-  | {
-      readonly type: 'close'
-      readonly part: OpenPart
-      readonly text: string
-      readonly cut: boolean
-      readonly seal: AnswerSeal | null
-    }
+  /** `logprobs`: the log probabilities of the tokens of this delta, in the form that both dialects have. */
+  | { readonly type: 'delta'; readonly part: OpenPart; readonly text: string; readonly logprobs?: readonly unknown[] }
+  | ({ readonly type: 'close'; readonly part: OpenPart } & PartEnd)
+
+/** How a part of an answer ended. */
+export type PartEnd = {
+  /** The text of all deltas. */
+  readonly text: string
+  /** A limit or a filter ended the part. */
+  readonly cut: boolean
+  readonly seal: AnswerSeal | null
+  /** The sources of a text. */
+  readonly citations?: readonly Citation[]
+  /** The log probabilities of all deltas. */
+  readonly logprobs?: readonly unknown[]
+  /** The pages that a search found. */
+  readonly found?: readonly WebPage[]
+}
 
 export type FinishEvent = {
   readonly type: 'finish'

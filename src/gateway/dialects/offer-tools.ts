@@ -10,8 +10,8 @@ export type ToolOffer = {
   /** Tools that the backend does not have. A note in the prompt says so to the model. */
   readonly withheld: readonly Tool[]
   readonly mode: 'auto' | 'required' | 'none' | null
-  /** The tool that must be called; null unless it is exactly one and the backend can require a tool by name. */
-  readonly named: ToolRef | null
+  /** The only tools that the model may call. Null: all that are offered. */
+  readonly allowed: readonly ToolRef[] | null
   readonly parallel: boolean | null
 }
 
@@ -23,8 +23,15 @@ const PLACEHOLDER = 'DeferredToolPlaceholder'
 /**
  * Chooses the tools that a backend is offered. Where the backend has no web search, that tool is withheld, because
  * agents offer it with every request; it is refused when it is the only tool. Any other hosted tool is refused by name.
+ *
+ * A client may allow only some of its tools. Where the backend cannot be told so, it is offered only these.
+ * `allowsSubsets`: the dialect can express a choice of several tools, and not only of one that must be called.
  */
-export function offerTools({ tools, turns, choice, parallel }: NeutralRequest, caps: ModelCaps): ToolOffer {
+export function offerTools(
+  { tools, turns, choice, parallel }: NeutralRequest,
+  caps: ModelCaps,
+  { allowsSubsets = false }: { allowsSubsets?: boolean } = {},
+): ToolOffer {
   const added = new Set(turns.flatMap(({ parts }) => parts.flatMap(namesAdded)).flatMap(({ names }) => names))
   const search = tools.find((tool) => tool.kind === 'hosted' && caps.hostedSearch && tool.webSearch) ?? null
   const withheld: Tool[] = []
@@ -39,15 +46,16 @@ export function offerTools({ tools, turns, choice, parallel }: NeutralRequest, c
   const only = choice?.only ?? null
   const chosen = only === null ? own : own.filter((tool) => only.some((ref) => isSame(ref, tool)))
   if (choice?.mode === 'required' && chosen.length === 0) {
-    refuse('tool_choice', 'A tool cannot be demanded where there are none.')
+    refuse('tool_choice', 'No tool is there that could be called: send tools, or leave tool_choice out.')
   }
-  const isNamed = caps.namedChoice && choice?.mode === 'required' && only?.length === 1
+  const isOneRequired = choice?.mode === 'required' && only?.length === 1
+  const isTold = caps.namedChoice && only !== null && only.length > 0 && (allowsSubsets || isOneRequired)
   return {
-    tools: isNamed ? own : chosen,
+    tools: isTold ? own : chosen,
     search: search?.kind === 'hosted' ? search : null,
     withheld,
     mode: choice?.mode ?? null,
-    named: isNamed ? (only[0] ?? null) : null,
+    allowed: isTold ? only : null,
     parallel,
   }
 }
@@ -68,7 +76,7 @@ function namesAdded(part: NeutralRequest['turns'][number]['parts'][number]): rea
 function refuseUnlessOptional({ type, name, webSearch, essential, path }: Tool & HostedTool): void {
   if (webSearch && !essential) return
   const called = name === '' || name === type ? type : `${name} of type ${type}`
-  refuse(path, `The hosted tool ${called} does not exist on this model.`)
+  refuse(path, `This model has no hosted tool ${called}: leave it out, or send a function in its place.`)
 }
 
 function isSame(a: ToolRef, b: ToolRef): boolean {

@@ -1,18 +1,16 @@
-import type { AnswerSeal, OpenPart, PartEvent } from './neutral.ts'
+import type { OpenPart, PartEnd, PartEvent } from './neutral.ts'
 
-/** How a part ended. */
-export type PartEnd = {
-  readonly cut?: boolean
-  readonly seal?: AnswerSeal | null
-  /** The whole text, where the backend repeats it at the end. Text that was missing in the deltas is added. */
-  readonly text?: string
-}
+/**
+ * How a part ended. `text` is the whole text, where the backend repeats it at the end. Text that was missing in the
+ * deltas is added.
+ */
+export type GivenEnd = Partial<PartEnd>
 
 /** The parts of one answer, by the key of the backend's block or item. */
 export type PartQueue = {
   open(key: string, part: OpenPart): PartEvent[]
-  delta(key: string, text: string): PartEvent[]
-  close(key: string, end?: PartEnd): PartEvent[]
+  delta(key: string, text: string, logprobs?: readonly unknown[]): PartEvent[]
+  close(key: string, end?: GivenEnd): PartEvent[]
   /** Closes all parts that are open. `cut`: the last part is incomplete. */
   end(cut: boolean): PartEvent[]
   /** Whether a part of this kind was sent. */
@@ -26,7 +24,10 @@ type Entry = {
   text: string
   sent: number
   isOpen: boolean
-  end: PartEnd | null
+  /** The log probabilities so far, and how many of them were sent. */
+  readonly logprobs: unknown[]
+  sentLogprobs: number
+  end: GivenEnd | null
 }
 
 /**
@@ -44,8 +45,7 @@ export function makePartQueue(): PartQueue {
       emit(entry, events)
       if (!entry.end) return events
       if (entry.isOpen) {
-        const { cut = false, seal = null } = entry.end
-        events.push({ type: 'close', part: entry.part, text: entry.text, cut, seal })
+        events.push(toClose(entry, entry.end))
       }
       waiting.shift()
     }
@@ -55,15 +55,16 @@ export function makePartQueue(): PartQueue {
   return {
     open(key, part) {
       if (entries.has(key)) return []
-      const entry: Entry = { part, text: '', sent: 0, isOpen: false, end: null }
+      const entry: Entry = { part, text: '', sent: 0, isOpen: false, logprobs: [], sentLogprobs: 0, end: null }
       entries.set(key, entry)
       waiting.push(entry)
       return advance()
     },
-    delta(key, text) {
+    delta(key, text, logprobs = []) {
       const entry = entries.get(key)
       if (!entry || entry.end) return []
       entry.text += text
+      entry.logprobs.push(...logprobs)
       return entry === waiting[0] ? advance() : []
     },
     close(key, end = {}) {
@@ -83,18 +84,35 @@ export function makePartQueue(): PartQueue {
 
 function emit(entry: Entry, events: PartEvent[]): void {
   const { part } = entry
-  const isSubstantial = part.kind === 'tool' || entry.text.trim() !== '' || Boolean(entry.end?.seal)
+  const hasNoText = part.kind === 'tool' || part.kind === 'search'
+  const isSubstantial = hasNoText || entry.text.trim() !== '' || Boolean(entry.end?.seal)
   if (!entry.isOpen && isSubstantial) {
     entry.isOpen = true
     events.push({ type: 'open', part })
   }
   if (!entry.isOpen || entry.sent === entry.text.length) return
-  events.push({ type: 'delta', part, text: entry.text.slice(entry.sent) })
+  const logprobs = entry.logprobs.slice(entry.sentLogprobs)
+  events.push({ type: 'delta', part, text: entry.text.slice(entry.sent), ...(logprobs.length > 0 && { logprobs }) })
   entry.sent = entry.text.length
+  entry.sentLogprobs = entry.logprobs.length
 }
 
-function finish(entry: Entry, end: PartEnd): void {
+function toClose({ part, text, logprobs }: Entry, { cut = false, seal = null, citations, found }: GivenEnd): PartEvent {
+  return {
+    type: 'close',
+    part,
+    text,
+    cut,
+    seal,
+    ...(logprobs.length > 0 && { logprobs }),
+    ...(citations && { citations }),
+    ...(found && { found }),
+  }
+}
+
+function finish(entry: Entry, end: GivenEnd): void {
   if (entry.end) return
+  if (entry.logprobs.length === 0) entry.logprobs.push(...(end.logprobs ?? []))
   if (end.text?.startsWith(entry.text)) entry.text = end.text
   // A call without arguments.
   if (entry.part.kind === 'tool' && entry.part.tool.kind === 'function' && entry.text === '') entry.text = '{}'

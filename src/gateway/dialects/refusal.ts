@@ -24,3 +24,8 @@ export function orRefused<T>(translate: () => T): T | { refused: Refusal } {
     throw error
   }
 }
+
+/** Refusals that several dialects share: what the model lacks, and what to send instead. */
+export const NO_IMAGES = 'This model reads no images: describe the image in text, or choose a model that reads images.'
+export const NO_AUDIO = 'This model hears no audio: send a transcript, or choose a model that hears audio.'
+export const NO_FILES = 'This model reads no files: send the text of the document, or choose a model that reads files.'

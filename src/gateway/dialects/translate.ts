@@ -57,7 +57,13 @@ export function translateCall(
   body: Json,
   context: TranslationContext,
 ): Translation | { readonly refused: Refusal } {
-  const hub: Hub = { ...context, caps: context.caps ?? DEFAULT_CAPS[backend], seals: context.seals ?? null }
+  const hub: Hub = {
+    ...context,
+    caps: { ...DEFAULT_CAPS[backend], ...context.caps },
+    isCodex: context.isCodex ?? false,
+    sessionId: context.sessionId ?? null,
+    seals: context.seals ?? null,
+  }
   return orRefused(() => {
     const call = CLIENTS[client].readRequest(body, hub)
     const sent = BACKENDS[backend].writeRequest(call.request, hub)

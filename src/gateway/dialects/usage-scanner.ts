@@ -9,18 +9,8 @@
  */
 import { isObject } from './json/read-json.ts'
 import type { Json } from './json/read-json.ts'
-
-/** Tokens of one call; null where the answer did not report them. */
-export type Usage = {
-  /** All input tokens, including those from a cache. */
-  readonly inputTokens: number | null
-  readonly outputTokens: number | null
-  /** The part of the input that came from a cache. */
-  readonly cachedTokens: number | null
-}
-
-/** The usage of an answer that reported none. */
-export const NO_USAGE: Usage = { inputTokens: null, outputTokens: null, cachedTokens: null }
+import { toUsage } from './usage.ts'
+import type { Counts, Usage } from './usage.ts'
 
 /** Reads the usage of one answer. */
 export type UsageScanner = {
@@ -30,11 +20,7 @@ export type UsageScanner = {
   end(): Usage
 }
 
-/**
- * Makes a scanner for one answer of any dialect, whole or a stream. The names of the members show the dialect. Chat
- * completions and responses include cached tokens in the input. Messages counts them separately, and reports them at
- * the start and at the end of a stream.
- */
+/** Makes a scanner for one answer of any dialect, whole or a stream. */
 export function scanUsage(): UsageScanner {
   return new ByteScanner()
 }
@@ -50,6 +36,8 @@ const MAX_CANDIDATES = 16
 const MAX_TOKENS = 0x7fff_ffff
 /** 1: a member of the answer or the event. 2: a member of its `message` or `response`. */
 const MAX_DEPTH = 2
+/** The levels of objects inside a usage object, such as `prompt_tokens_details.cache_write_tokens_details`. */
+const MAX_NESTED = 2
 
 const LF = 0x0a
 const CR = 0x0d
@@ -67,9 +55,6 @@ const CLOSE_OBJECT = 0x7d
 type State = 'seek' | 'key' | 'value' | 'scan'
 
 type Candidate = { readonly text: string; readonly depth: number }
-
-/** The numbers by the names that the dialects give them. */
-type Counts = Record<string, number>
 
 /** A class, because thousands of these are open at once. */
 class ByteScanner implements UsageScanner {
@@ -98,7 +83,7 @@ class ByteScanner implements UsageScanner {
 
   end(): Usage {
     this.#settleEvent()
-    return this.#counts ? toUsage(this.#counts) : NO_USAGE
+    return toUsage(this.#counts ?? {})
   }
 
   /** Searches for the next key. Returns the next position to read. */
@@ -255,13 +240,14 @@ function beginsAtEnd(chunk: Buffer, from: number): number {
 
 /** Reads the numbers of a usage object; those of nested objects as `outer.inner`. None when it is not readable. */
 function toCounts(text: string): Counts {
-  const counts: Counts = {}
-  const members = parseObject(text)
+  return addCounts({}, parseObject(text), '', MAX_NESTED)
+}
+
+function addCounts(counts: Counts, members: Json, prefix: string, levels: number): Counts {
   for (const name in members) {
     const value = members[name]
-    if (isCount(value)) counts[name] = value
-    else if (isObject(value))
-      for (const inner in value) if (isCount(value[inner])) counts[`${name}.${inner}`] = value[inner]
+    if (isCount(value)) counts[prefix + name] = value
+    else if (levels > 0 && isObject(value)) addCounts(counts, value, `${prefix}${name}.`, levels - 1)
   }
   return counts
 }
@@ -277,22 +263,4 @@ function parseObject(text: string): Json {
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS
-}
-
-function toUsage(counts: Counts): Usage {
-  const { prompt_tokens: prompt, completion_tokens: completion, input_tokens: input, output_tokens: output } = counts
-  const cached = counts['prompt_tokens_details.cached_tokens'] ?? counts['input_tokens_details.cached_tokens']
-  // Some chat servers have these members too, but include them in the input.
-  const isBeside = prompt === undefined && cached === undefined
-  const beside = isBeside ? sum(counts['cache_creation_input_tokens'], counts['cache_read_input_tokens']) : null
-  return {
-    inputTokens: sum(prompt ?? input ?? null, beside),
-    outputTokens: completion ?? output ?? null,
-    cachedTokens: cached ?? counts['cache_read_input_tokens'] ?? null,
-  }
-}
-
-/** The sum of the known numbers; null when both are unknown. */
-function sum(a: number | null | undefined, b: number | null | undefined): number | null {
-  return a == null && b == null ? null : (a ?? 0) + (b ?? 0)
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Outcome } from './outcome.ts'
 import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UnreadableAnswer } from './relay.ts'
-import type { AnswerHead, AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import type { AnswerHead, AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { NOT_NEEDED, reasonOf, toNoAnswer } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
@@ -26,6 +26,8 @@ export type ExchangeOptions = {
   readonly wantsStream: boolean
   /** Changes the answer. Null: its bytes pass unchanged. */
   readonly rewrite: AnswerRewrite | null
+  /** Removes events of a stream that is not rewritten; null: all of them pass. */
+  readonly filter: MakeStreamFilter | null
   /** Keeps rewritten streams alive while the backend is silent. */
   readonly keepAlive: StreamKeepAlive
   /** Receives the bytes of the answer as the backend sent them. */

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiError } from '../../http/errors.ts'
-import type { StreamFailure } from '../dialects/dialect.ts'
+import type { StreamFailure, StreamFilter } from '../dialects/dialect.ts'
 import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
 import { toCallerHeaders } from './headers.ts'
 import type { HeaderOptions } from './headers.ts'
@@ -17,6 +17,9 @@ export type AnswerRewrite = HeaderOptions & {
   /** The answer for the caller. An `ApiError` when the backend's answer cannot be relayed. */
   whole(answer: WholeAnswer): WholeAnswer | ApiError
 }
+
+/** Makes a filter for one stream. */
+export type MakeStreamFilter = () => StreamFilter
 
 /** An answer that is not a stream. */
 export type WholeAnswer = {

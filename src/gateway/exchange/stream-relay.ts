@@ -1,8 +1,8 @@
-import type { DialectTraits, StreamFailure, StreamMonitor } from '../dialects/dialect.ts'
+import type { DialectTraits, StreamFailure, StreamFilter, StreamMonitor } from '../dialects/dialect.ts'
 import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
 import { ChunkWriter, hasUnread } from './chunk-writer.ts'
 import { BACKEND_BROKE_OFF, breakConnection, writeHead } from './relay.ts'
-import type { AnswerHead, AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import type { AnswerHead, AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
 
@@ -10,6 +10,7 @@ type Needs = {
   /** The caller's dialect. */
   readonly dialect: Pick<DialectTraits, 'monitorStream'>
   readonly rewrite: AnswerRewrite | null
+  readonly filter: MakeStreamFilter | null
   readonly keepAlive: StreamKeepAlive
 }
 
@@ -29,32 +30,45 @@ export function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, ne
   if (rewrite) return new RewrittenStream(exchange, rewrite.stream(), needs.keepAlive)
   // Without either header the answer ends when the connection closes, and a crash of the backend looks the same.
   const untilClosed = headers['transfer-encoding'] === undefined && headers['content-length'] === undefined
-  return new UntouchedStream(exchange, needs.dialect.monitorStream({ untilClosed }))
+  const monitor = needs.dialect.monitorStream({ untilClosed })
+  // A compressed stream cannot be read.
+  const { 'content-encoding': encoding = 'identity' } = headers
+  return new UntouchedStream(exchange, monitor, encoding === 'identity' ? (needs.filter?.() ?? null) : null)
 }
 
 function streamHeaders(cacheControl: string | undefined) {
   return { 'x-accel-buffering': 'no', ...(cacheControl === undefined && { 'cache-control': 'no-cache' }) }
 }
 
-/** A stream whose bytes pass unchanged. A class, because thousands of these are open at once. */
+/**
+ * A stream whose bytes pass unchanged, but for events that a filter removes. A class, because thousands of these are
+ * open at once.
+ */
 class UntouchedStream implements Relay {
   readonly #exchange: RelayedExchange
   readonly #monitor: StreamMonitor
+  readonly #filter: StreamFilter | null
   readonly #writer: ChunkWriter
 
-  constructor(exchange: RelayedExchange, monitor: StreamMonitor) {
+  constructor(exchange: RelayedExchange, monitor: StreamMonitor, filter: StreamFilter | null) {
     this.#exchange = exchange
     this.#monitor = monitor
+    this.#filter = filter
     this.#writer = new ChunkWriter(exchange)
   }
 
   take(chunk: Buffer): void {
+    this.#pass(this.#filter ? this.#filter.push(chunk) : chunk)
+  }
+
+  #pass(chunk: Buffer): void {
     if (chunk.length === 0) return
     this.#monitor.see(chunk)
     this.#writer.write(chunk)
   }
 
   end(): void {
+    if (this.#filter) this.#pass(this.#filter.end())
     if (!this.#monitor.hasEnded()) return this.cut('cut', BACKEND_BROKE_OFF, 'ended_early')
     this.#exchange.res.end()
     this.#exchange.finish('whole', null)

@@ -4,8 +4,9 @@
  * their start, so that people who watch the session see a call while it runs.
  */
 import type { Caller } from '../../kernel/caller.ts'
+import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import type { Usage } from '../dialects/usage-scanner.ts'
+import type { Usage } from '../dialects/usage.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 
 /** What is known of a call when it is sent. */
@@ -24,6 +25,9 @@ export type CallFacts = {
 /** One backend that a call was sent to. */
 export type Attempt = {
   readonly backend: string
+  readonly backendKind: BackendKind
+  /** The model's name there. */
+  readonly model: string
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage
@@ -32,7 +36,7 @@ export type Attempt = {
 /** A backend that was tried, and its answer in one word: a status, or why there was none. */
 export type TriedBackend = { readonly backend: string; readonly result: string }
 
-/** How a call ended. */
+/** How a call ended, or one request of it to a backend. */
 export type CallResult = {
   /** The backends that were tried, in order; the answer is from one of them, or from none. */
   readonly attempts: readonly TriedBackend[]
@@ -42,15 +46,25 @@ export type CallResult = {
   readonly firstByteMs: number | null
   readonly durationMs: number
   readonly usage: Usage
+  /** The answer was not complete, so `usage` is what the backend reported last. */
+  readonly isEstimated: boolean
+  /** In 10^-9 USD; null when the usage is unknown or the model has no price. */
+  readonly costNanoUsd: number | null
 }
 
 /**
  * `finished`: the caller received a whole answer that is not an error. `failed`: every other end, for example a caller
- * that disconnected; `outcome` and `status` have the cause.
+ * that disconnected; `outcome` and `status` have the cause. `retried`: a backend counted tokens, but the call went on
+ * to the next backend, whose event follows.
  */
 export type CallEvent =
   | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }
-  | { readonly kind: 'finished' | 'failed'; readonly at: Date; readonly call: CallFacts; readonly result: CallResult }
+  | {
+      readonly kind: 'finished' | 'failed' | 'retried'
+      readonly at: Date
+      readonly call: CallFacts
+      readonly result: CallResult
+    }
 
 /** Writes attempts as in the header `x-svc-attempts`: `vendorb=529,vendorb-eu=200`. */
 export function writeAttempts(attempts: readonly TriedBackend[]): string {

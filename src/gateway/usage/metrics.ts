@@ -1,6 +1,7 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { makeCounter, makeHistogram } from '../../http/call-histograms.ts'
+import type { Usage } from '../dialects/usage.ts'
 import type { CallEvent } from './events.ts'
 
 /** Returns a function that counts each call that has ended: its outcome, its duration and its tokens. */
@@ -37,20 +38,36 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   })
   const countTokens = makeCounter(registry, {
     name: 'svc_tokens_total',
-    help: 'Tokens of model calls, as their answers reported them. Cached tokens are part of the input.',
+    help: 'Tokens of model calls, as their answers reported them. Reasoning is a part of the output.',
     labelNames: ['model', 'served_by', 'kind'],
   })
-  return ({ call, result }) => {
+  const countCost = makeCounter(registry, {
+    name: 'svc_cost_usd_total',
+    help: 'The cost of model calls in USD, by the configured prices.',
+    labelNames: ['model', 'served_by'],
+  })
+  return ({ kind, call, result }) => {
     if (!result) return
     const { model, dialect, servedBy } = call
-    const { attempts, outcome, status, durationMs, firstByteMs, usage } = result
-    countCalls(1, servedBy, dialect, outcome, String(status ?? 'none'))
-    for (const { backend, result: answer } of attempts) countAttempts(1, backend, answer)
-    observeSeconds(durationMs / 1000, servedBy)
-    if (firstByteMs !== null) observeFirstByteSeconds(firstByteMs / 1000, servedBy)
-    const { inputTokens, outputTokens, cachedTokens } = usage
-    if (inputTokens) countTokens(inputTokens, model, servedBy, 'input')
-    if (outputTokens) countTokens(outputTokens, model, servedBy, 'output')
-    if (cachedTokens) countTokens(cachedTokens, model, servedBy, 'cached')
+    const { attempts, outcome, status, durationMs, firstByteMs, usage, costNanoUsd } = result
+    if (kind !== 'retried') {
+      countCalls(1, servedBy, dialect, outcome, String(status ?? 'none'))
+      for (const { backend, result: answer } of attempts) countAttempts(1, backend, answer)
+      observeSeconds(durationMs / 1000, servedBy)
+      if (firstByteMs !== null) observeFirstByteSeconds(firstByteMs / 1000, servedBy)
+    }
+    for (const [label, tokens] of tokensByKind(usage)) if (tokens) countTokens(tokens, model, servedBy, label)
+    if (costNanoUsd) countCost(costNanoUsd / 1e9, model, servedBy)
   }
+}
+
+function tokensByKind(usage: Usage): readonly (readonly [kind: string, tokens: number | null])[] {
+  return [
+    ['input', usage.inputTokens],
+    ['cache_read', usage.cacheReadTokens],
+    ['cache_write', usage.cacheWriteTokens],
+    ['cache_write_long', usage.cacheWriteLongTokens],
+    ['output', usage.outputTokens],
+    ['reasoning', usage.reasoningTokens],
+  ]
 }

@@ -7,7 +7,7 @@ import type { CallEvent, EventBatch } from './events.ts'
 /** The key of the advisory lock that makes gateways write one after the other. */
 const WRITERS_LOCK = 5_273_081_114
 
-type Value = string | number | null | undefined
+type Value = string | number | boolean | null | undefined
 
 type Column = { readonly name: string; readonly type: string; readonly of: (event: CallEvent) => Value }
 
@@ -30,9 +30,14 @@ const COLUMNS: readonly Column[] = [
   { name: 'status', type: 'int', of: ({ result }) => result?.status },
   { name: 'first_byte_ms', type: 'int', of: ({ result }) => result?.firstByteMs },
   { name: 'duration_ms', type: 'int', of: ({ result }) => result?.durationMs },
-  { name: 'input_tokens', type: 'int', of: ({ result }) => result?.usage.inputTokens },
+  { name: 'uncached_tokens', type: 'int', of: ({ result }) => result?.usage.inputTokens },
+  { name: 'cached_tokens', type: 'int', of: ({ result }) => result?.usage.cacheReadTokens },
+  { name: 'cache_write_tokens', type: 'int', of: ({ result }) => result?.usage.cacheWriteTokens },
+  { name: 'cache_write_long_tokens', type: 'int', of: ({ result }) => result?.usage.cacheWriteLongTokens },
   { name: 'output_tokens', type: 'int', of: ({ result }) => result?.usage.outputTokens },
-  { name: 'cached_tokens', type: 'int', of: ({ result }) => result?.usage.cachedTokens },
+  { name: 'reasoning_tokens', type: 'int', of: ({ result }) => result?.usage.reasoningTokens },
+  { name: 'is_estimated', type: 'boolean', of: ({ result }) => (result?.isEstimated ? true : null) },
+  { name: 'cost_nano_usd', type: 'bigint', of: ({ result }) => result?.costNanoUsd },
 ]
 
 const NAMES = Prisma.raw(COLUMNS.map(({ name }) => name).join(', '))

@@ -10,11 +10,21 @@ export const checkMessagesStream: Checker = (events) => {
   return grammar.end(events.length)
 }
 
-const STOP_REASONS = new Set(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal'])
+const STOP_REASONS = new Set([
+  'end_turn',
+  'max_tokens',
+  'model_context_window_exceeded',
+  'pause_turn',
+  'refusal',
+  'stop_sequence',
+  'tool_use',
+])
 const DELTAS_OF_BLOCK: Readonly<Record<string, readonly string[]>> = {
-  text: ['text_delta'],
+  text: ['text_delta', 'citations_delta'],
   thinking: ['thinking_delta', 'signature_delta'],
   tool_use: ['input_json_delta'],
+  server_tool_use: ['input_json_delta'],
+  web_search_tool_result: [],
 }
 
 type Block = { readonly index: number; readonly type: string; json: string; text: string; signature: string }
@@ -27,6 +37,8 @@ class MessagesGrammar {
   #block: Block | null = null
   #blockCount = 0
   #toolCount = 0
+  /** The id of a search whose result must follow. */
+  #search: string | null = null
   #hasStarted = false
   #hasDelta = false
 
@@ -79,6 +91,9 @@ class MessagesGrammar {
     if (type === 'thinking')
       check(opened.thinking === '' && opened.signature === '', 'a thinking block does not start empty')
     if (type === 'tool_use') this.#startToolUse(opened)
+    const search = type === 'web_search_tool_result' ? readText(opened.tool_use_id) : null
+    check(search === this.#search, 'a search is not followed by its result')
+    this.#search = type === 'server_tool_use' ? readText(opened.id) : null
     this.#block = { index: this.#blockCount, type, json: '', text: '', signature: '' }
     this.#blockCount++
   }
@@ -101,10 +116,8 @@ class MessagesGrammar {
     if (!block) return check(false, 'a delta outside of any block')
     check(event.index === block.index, `a delta for block ${String(event.index)} inside block ${block.index}`)
     check(DELTAS_OF_BLOCK[block.type]?.includes(readText(type)) ?? false, `a ${String(type)} in a ${block.type} block`)
-    check(
-      Object.values(delta).every((text) => typeof text === 'string'),
-      'a delta is not text',
-    )
+    const isText = Object.values(delta).every((value) => typeof value === 'string')
+    check(type === 'citations_delta' ? isObject(delta.citation) : isText, 'a delta has not the form of its type')
     check(block.signature === '' || block.type !== 'thinking', 'a thinking block continues after its signature')
     block.text += readText(delta.text) + readText(delta.thinking)
     block.json += readText(delta.partial_json)
@@ -118,7 +131,8 @@ class MessagesGrammar {
     check(event.index === block.index, `block ${String(event.index)} stops inside block ${block.index}`)
     if (block.type === 'tool_use' && !isObject(parseJson(block.json))) this.#brokenInputs.push(block.json)
     if (block.type === 'thinking') check(block.signature !== '', 'a thinking block has no signature')
-    if (block.type !== 'tool_use') check(block.text !== '', `an empty ${block.type} block`)
+    // Thinking that its model keeps to itself is a signature without text.
+    if (block.type === 'text') check(block.text !== '', 'an empty text block')
     this.#block = null
   }
 

@@ -74,6 +74,12 @@ class ResponsesGrammar {
     },
     'response.output_text.delta': (event) => this.#delta(event, 'output_text'),
     'response.output_text.done': (event) => this.#deltasDone(event, 'output_text', event.text),
+    'response.output_text.annotation.added': (event) => {
+      this.#inside(event, (item) => this.#check(item.part === 'output_text', 'an annotation outside of a text'))
+    },
+    'response.web_search_call.in_progress': (event) => this.#hasType(event, 'web_search_call'),
+    'response.web_search_call.searching': (event) => this.#hasType(event, 'web_search_call'),
+    'response.web_search_call.completed': (event) => this.#hasType(event, 'web_search_call'),
     'response.refusal.delta': (event) => this.#delta(event, 'refusal'),
     'response.refusal.done': (event) => this.#deltasDone(event, 'refusal', event.refusal),
     'response.reasoning_summary_part.added': (event) => {
@@ -135,7 +141,11 @@ class ResponsesGrammar {
     check(known.part === null, `an item is done with an open ${String(known.part)}`)
     check(item.type !== 'message' || known.partCount > 0, 'a message without content')
     checkItem(check, item, 'done')
-    check(known.doneText === contentOf(item), `the item has ${contentOf(item)} after ${String(known.doneText)}`)
+    const hasText = known.type !== 'web_search_call'
+    check(
+      !hasText || known.doneText === contentOf(item),
+      `the item has ${contentOf(item)} after ${String(known.doneText)}`,
+    )
     this.#open.delete(readText(item.id))
     this.#done.set(known.index, item)
   }

@@ -1,6 +1,7 @@
 import { isDeeperThan, MAX_JSON_DEPTH } from '../../../kernel/json-depth.ts'
 import { backendFailed, type Failure, readFailure } from '../failure.ts'
-import type { AnswerUsage } from '../neutral.ts'
+import { readUrlCitations } from '../citations.ts'
+import type { AnswerUsage, Citation } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 
@@ -20,6 +21,9 @@ export type ToolDelta = {
 export type ChatDelta = {
   readonly reasoning: string
   readonly text: string
+  /** The log probabilities of the text's tokens. */
+  readonly logprobs: readonly unknown[]
+  readonly citations: readonly Citation[]
   readonly refusal: string
   readonly tools: readonly ToolDelta[]
 }
@@ -73,7 +77,7 @@ function readChat(body: Json, member: 'delta' | 'message'): ChatEvent {
   const choice = firstChoice(body)
   return {
     kind: 'chunk',
-    delta: readDelta(readObject(choice?.[member])),
+    delta: readDelta(readObject(choice?.[member]), readList(readObject(choice?.logprobs).content)),
     finish: readName(choice?.finish_reason),
     stopSequence: readName(choice?.stop_reason) ?? readName(choice?.matched_stop),
     usage: readUsage(body.usage),
@@ -95,13 +99,15 @@ function firstChoice(body: Json): Json | null {
   return isObject(choice) ? choice : null
 }
 
-function readDelta(delta: Json): ChatDelta {
+function readDelta(delta: Json, logprobs: readonly unknown[]): ChatDelta {
   const calls = readList(delta.tool_calls)
   const legacy = isObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : []
   return {
     // Engines use one of these names. An engine that uses both sends the same text twice.
     reasoning: readContent(delta.reasoning_content) || readContent(delta.reasoning),
     text: readContent(delta.content),
+    logprobs,
+    citations: readUrlCitations(delta.annotations),
     refusal: readText(delta.refusal),
     tools: (calls.length > 0 ? calls : legacy).filter(isObject).map(readToolDelta),
   }

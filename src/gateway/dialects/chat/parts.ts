@@ -1,6 +1,6 @@
 import type { NewId } from '../dialect.ts'
 import { parseObject } from '../json/read-json.ts'
-import type { OpenPart, PartEvent, ToolRef } from '../neutral.ts'
+import type { Citation, OpenPart, PartEvent, ToolRef } from '../neutral.ts'
 import type { ChatDelta, ToolDelta } from './chunk.ts'
 
 /** Turns the deltas of one chat answer into events of its parts. */
@@ -56,7 +56,7 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
       const followed = parts.some((later, at) => at > firstOpen && isSubstantial(later))
       if (canEmit(part, ended) || (ended && !followed && isOnlyPart(part, parts))) emit(part, ended, events)
       if (!ended && !(followed && isCloseable(part))) return events
-      if (part.open) events.push(toClose(part.open, part.sent, cut && part === parts.findLast(isSubstantial)))
+      if (part.open) events.push(toClose(part, part.open, cut && part === parts.findLast(isSubstantial)))
       part.closed = true
       firstOpen++
     }
@@ -72,7 +72,11 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
           : { kind: part.kind }
       events.push({ type: 'open', part: part.open })
     }
-    if (part.waiting !== '') events.push({ type: 'delta', part: part.open, text: part.waiting })
+    const logprobs = part.logprobs.slice(part.sentLogprobs)
+    if (part.waiting !== '') {
+      events.push({ type: 'delta', part: part.open, text: part.waiting, ...(logprobs.length > 0 && { logprobs }) })
+      part.sentLogprobs = part.logprobs.length
+    }
     part.sent += part.waiting
     part.waiting = ''
   }
@@ -81,6 +85,9 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
     push(delta) {
       take('reasoning', delta.reasoning)
       take('text', delta.text)
+      const text = parts.findLast(({ kind }) => kind === 'text')
+      text?.logprobs.push(...delta.logprobs)
+      text?.citations.push(...delta.citations)
       take('refusal', delta.refusal)
       for (const tool of delta.tools) takeTool(tool, delta.tools.length)
       return advance(false, false)
@@ -92,19 +99,31 @@ export function makeChatParts({ newId, toTool }: Needs): ChatParts {
 }
 
 /** Chat servers do not sign reasoning, so the seal has no payload. It records only which backend wrote the text. */
-function toClose(part: OpenPart, text: string, cut: boolean): PartEvent {
+function toClose({ sent: text, logprobs, citations }: Part, part: OpenPart, cut: boolean): PartEvent {
   const seal = part.kind === 'reasoning' ? ({ kind: 'plain', data: '', before: null } as const) : null
-  return { type: 'close', part, text, cut, seal }
+  return {
+    type: 'close',
+    part,
+    text,
+    cut,
+    seal,
+    ...(logprobs.length > 0 && { logprobs }),
+    ...(citations.length > 0 && { citations }),
+  }
 }
 
 type Part = {
-  readonly kind: OpenPart['kind']
+  readonly kind: Exclude<OpenPart['kind'], 'search'>
   open: OpenPart | null
   closed: boolean
   /** The text of the deltas so far. */
   sent: string
   /** Text that has been received and not sent yet. */
   waiting: string
+  // The members below are set for a text only.
+  readonly logprobs: unknown[]
+  sentLogprobs: number
+  readonly citations: Citation[]
   // The members below are set for a tool call only.
   index: number | null
   id: string | null
@@ -121,7 +140,19 @@ function isOnlyPart(part: Part, parts: readonly Part[]): boolean {
 }
 
 function addPart(parts: Part[], kind: Part['kind']): Part {
-  const part: Part = { kind, open: null, closed: false, sent: '', waiting: '', index: null, id: null, name: '' }
+  const part: Part = {
+    kind,
+    open: null,
+    closed: false,
+    sent: '',
+    waiting: '',
+    logprobs: [],
+    sentLogprobs: 0,
+    citations: [],
+    index: null,
+    id: null,
+    name: '',
+  }
   parts.push(part)
   return part
 }

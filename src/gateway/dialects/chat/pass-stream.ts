@@ -1,13 +1,15 @@
-import type { StreamState, StreamTranslator } from '../dialect.ts'
+import type { PassOptions, StreamState, StreamTranslator } from '../dialect.ts'
+import { parseObject } from '../json/read-json.ts'
 import { renameEvent } from '../rename-model.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readChatEvent } from './chunk.ts'
+import { isUsageChunk } from './stream-usage.ts'
 
 /**
  * Passes a chat stream with the service's model id. Only an answer with a finish reason ends with `[DONE]`; any other
  * ends with an error chunk and without `[DONE]`.
  */
-export function passChatStream({ model }: { readonly model: string }): StreamTranslator {
+export function passChatStream({ model, hidesUsage = false }: PassOptions): StreamTranslator {
   let state: StreamState = 'open'
   let started = false
   let finished = false
@@ -33,6 +35,7 @@ export function passChatStream({ model }: { readonly model: string }): StreamTra
       if (read.kind === 'done') return started ? complete() : failWith('The engine ended its answer before it began.')
       started = true
       finished ||= read.finish !== null
+      if (hidesUsage && read.usage && isUsageChunk(parseObject(event.data) ?? {})) return []
       return [renameEvent(event, read.model, model)]
     },
     end: () => (finished ? complete() : failWith('The engine ended its answer too early.')),

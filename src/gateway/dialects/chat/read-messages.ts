@@ -110,19 +110,29 @@ function readPart(part: Json, path: string): PartContent {
       return { type: 'refusal', text: readText(part.refusal) }
     case 'image_url': {
       const image = readObject(part.image_url)
-      const url = readName(image.url) ?? refuse(path, 'An image must be a URL: files are not kept here.')
+      const url =
+        readName(image.url) ?? refuse(path, 'Files are not kept here: send the image as a data URL or as a URL.')
       return { type: 'image', source: readUrl(url), detail: readName(image.detail) }
     }
     case 'file': {
       const { file_data: data, filename } = readObject(part.file)
-      const url = readName(data) ?? refuse(path, 'A file must be sent as data: files are not kept here.')
-      return { type: 'document', source: readUrl(url, 'application/pdf'), name: readName(filename), title: null }
+      const url = readName(data) ?? refuse(path, 'Files are not kept here: send the file as file_data.')
+      return {
+        type: 'document',
+        source: readUrl(url, 'application/pdf'),
+        name: readName(filename),
+        title: null,
+        context: null,
+      }
     }
     case 'input_audio': {
       const { data, format } = readObject(part.input_audio)
       return { type: 'audio', base64: readText(data), format: readText(format) }
     }
     default:
-      return refuse(path, `Content of type ${readName(part.type) ?? 'unknown'} cannot be sent to this model.`)
+      return refuse(
+        path,
+        `This model reads no content of type ${readName(part.type) ?? 'unknown'}: leave it out or send it as text.`,
+      )
   }
 }

@@ -7,10 +7,10 @@ import { makeChatWriter } from './write-answer.ts'
 
 /**
  * Reads a request of the chat dialect (OpenAI Chat Completions). It reads these fields: messages, tools, tool_choice,
- * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, top_k, response_format,
- * reasoning_effort, verbosity, user or safety_identifier, prompt_cache_key, stream, stream_options.include_usage.
- * Unknown fields, and fields that affect only cost or speed, are ignored. Throws a refusal for a field that would
- * change the answer and that the other dialects do not have.
+ * parallel_tool_calls, max_completion_tokens or max_tokens, stop, temperature, top_p, top_k, logprobs, top_logprobs,
+ * response_format, reasoning_effort, verbosity, user or safety_identifier, prompt_cache_key, stream,
+ * stream_options.include_usage. Unknown fields, and fields that affect only cost or speed, are ignored. Throws a
+ * refusal for a field that would change the answer and that the other dialects do not have.
  */
 export function readChatRequest(body: Json, hub: Hub): ClientCall {
   refuseUnsupported(body)
@@ -29,6 +29,7 @@ export function readChatRequest(body: Json, hub: Hub): ClientCall {
       temperature: typeof body.temperature === 'number' ? body.temperature : null,
       topP: typeof body.top_p === 'number' ? body.top_p : null,
       topK: typeof body.top_k === 'number' ? body.top_k : null,
+      logprobs: body.logprobs === true ? { top: readCount(body.top_logprobs) ?? 0, path: 'logprobs' } : null,
     },
     reasoning: { effort: readName(body.reasoning_effort), effortIsHint: false, show: null },
     format: readFormat(body.response_format),
@@ -47,17 +48,20 @@ export function readChatRequest(body: Json, hub: Hub): ClientCall {
 }
 
 function refuseUnsupported(body: Json): void {
-  if ((readCount(body.n) ?? 1) > 1) refuse('n', 'This model gives one answer at a time.')
-  if (body.logprobs === true) refuse('logprobs', 'This model reports no log probabilities.')
+  if ((readCount(body.n) ?? 1) > 1)
+    refuse('n', 'This model gives one answer at a time: set n to 1 and repeat the call.')
   for (const name of ['presence_penalty', 'frequency_penalty']) {
-    if (typeof body[name] === 'number' && body[name] !== 0) refuse(name, `This model has no ${name}.`)
+    if (typeof body[name] === 'number' && body[name] !== 0) refuse(name, `This model has no ${name}: leave it out.`)
   }
-  if (Object.keys(readObject(body.logit_bias)).length > 0) refuse('logit_bias', 'This model has no logit_bias.')
-  if (readList(body.modalities).includes('audio')) refuse('modalities', 'This model answers with text only.')
+  if (Object.keys(readObject(body.logit_bias)).length > 0)
+    refuse('logit_bias', 'This model has no logit_bias: leave it out.')
+  if (readList(body.modalities).includes('audio'))
+    refuse('modalities', 'This model answers with text only: leave audio out.')
   for (const name of ['web_search_options', 'moderation']) {
-    if (isObject(body[name])) refuse(name, `This model has no ${name}.`)
+    if (isObject(body[name])) refuse(name, `This model has no ${name}: leave it out.`)
   }
-  if (readList(body.functions).length > 0) refuse('functions', 'Send functions as tools.')
+  if (readList(body.functions).length > 0)
+    refuse('functions', 'Functions are not supported in this member: send them as tools.')
 }
 
 function readLimit(body: Json, name: string): number | null {
@@ -89,7 +93,10 @@ function readFormat(value: unknown): OutputFormat | null {
 function readTool(tool: Json, path: string): Tool {
   const { type } = tool
   if (type !== 'function' && type !== 'custom') {
-    refuse(path, `The hosted tool ${readName(type) ?? 'without a type'} does not exist on this model.`)
+    refuse(
+      path,
+      `This model has no hosted tool ${readName(type) ?? 'without a type'}: send a function or a custom tool.`,
+    )
   }
   const own = readObject(tool[type])
   const name = readName(own.name) ?? refuse(`${path}.${type}.name`, 'A tool must have a name.')
@@ -132,7 +139,7 @@ function readChosen(choice: Json, tools: readonly Tool[]): ToolRef {
   }
   const name = readText(readObject(choice[type]).name)
   if (!tools.some((tool) => tool.kind === type && tool.name === name)) {
-    refuse(`tool_choice.${type}.name`, `There is no tool named ${name}.`)
+    refuse(`tool_choice.${type}.name`, `There is no tool named ${name}: name one of tools.`)
   }
   return { kind: type, name, namespace: null }
 }

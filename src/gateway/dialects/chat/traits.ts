@@ -4,6 +4,7 @@ import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../op
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
 import { passChatStream } from './pass-stream.ts'
+import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 
 /** Chat completions, the dialect that every engine supports. */
 export const CHAT: DialectTraits = {
@@ -12,6 +13,7 @@ export const CHAT: DialectTraits = {
   tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passChatStream,
+  streamUsage: CHAT_STREAM_USAGE,
   keepAlive: () => KEEP_ALIVE_COMMENT,
   errorAnswer: openAiErrorAnswer,
   failureAnswer: openAiFailureAnswer,

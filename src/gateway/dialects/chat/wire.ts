@@ -37,6 +37,8 @@ export type ChatRequest = {
   temperature?: number
   top_p?: number
   top_k?: number
+  logprobs?: true
+  top_logprobs?: number
   stop?: readonly string[]
   tools?: ChatTool[]
   tool_choice?: 'auto' | 'required' | 'none' | Json

@@ -1,8 +1,10 @@
+import { writeUrlCitation } from '../citations.ts'
 import type { AnswerWriter, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart, ToolRef } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { toCallId } from '../tool-names.ts'
+import { writtenTokens } from '../written-tokens.ts'
 import { writeOpenAiError } from '../openai-error.ts'
 
 type Needs = {
@@ -12,6 +14,7 @@ type Needs = {
 }
 
 type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
+type DeltaEvent = Extract<AnswerEvent, { type: 'delta' }>
 
 /**
  * Makes a writer for an answer of the chat dialect. A stream is: a chunk with the role; chunks for reasoning, text,
@@ -22,9 +25,14 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
   const head = { id: hub.newId('chatcmpl-'), created: hub.createdAt, model: hub.model }
   const sealed: string[] = []
   let calls = 0
+  let textLength = 0
 
-  const toChunk = (delta: Json, finish: string | null = null): SseEvent =>
-    toEvent({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })
+  const toChunk = (delta: Json, more: Json = {}): SseEvent =>
+    toEvent({
+      ...head,
+      object: 'chat.completion.chunk',
+      choices: [{ index: 0, delta, finish_reason: null, ...more }],
+    })
 
   function toOpen(part: OpenPart): SseEvent[] {
     if (part.kind !== 'tool') return []
@@ -32,22 +40,31 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
     return [toChunk({ tool_calls: [{ index: calls++, ...toCall(part, ''), ...signature }] })]
   }
 
-  function toDelta(part: OpenPart, text: string): SseEvent {
-    if (part.kind !== 'tool') return toChunk({ [MEMBERS[part.kind]]: text })
-    return toChunk({ tool_calls: [{ index: calls - 1, ...toPiece(part.tool, text) }] })
+  function toDelta({ part, text, logprobs }: DeltaEvent): SseEvent[] {
+    if (text === '' || part.kind === 'search') return []
+    if (part.kind === 'tool') return [toChunk({ tool_calls: [{ index: calls - 1, ...toPiece(part.tool, text) }] })]
+    return [toChunk({ [MEMBERS[part.kind]]: text }, logprobs && { logprobs: toLogprobs(logprobs) })]
   }
 
   /** The seal is sent in one chunk, because clients overwrite members that they do not know with each chunk. */
   function toClose(event: CloseEvent): SseEvent[] {
+    const annotations = toAnnotations(event, textLength)
+    if (event.part.kind === 'text') textLength += event.text.length
     const seal = writeSeal(event, hub)
-    if (seal === null) return []
-    sealed.push(seal)
-    return [toChunk({ reasoning_details: [toDetail(seal)] })]
+    if (seal !== null) sealed.push(seal)
+    return [
+      ...(annotations.length > 0 ? [toChunk({ annotations })] : []),
+      ...(seal === null ? [] : [toChunk({ reasoning_details: [toDetail(seal)] })]),
+    ]
   }
 
   function toEnd({ finish, usage }: FinishEvent): SseEvent[] {
     const last = { ...head, object: 'chat.completion.chunk', choices: [], usage: toUsage(usage) }
-    return [toChunk({}, REASONS[finish]), ...(includeUsage ? [toEvent(last)] : []), { event: null, data: '[DONE]' }]
+    return [
+      toChunk({}, { finish_reason: REASONS[finish] }),
+      ...(includeUsage ? [toEvent(last)] : []),
+      { event: null, data: '[DONE]' },
+    ]
   }
 
   return {
@@ -58,7 +75,7 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
         case 'open':
           return toOpen(event.part)
         case 'delta':
-          return event.text === '' ? [] : [toDelta(event.part, event.text)]
+          return toDelta(event)
         case 'close':
           return toClose(event)
         case 'finish':
@@ -69,11 +86,11 @@ export function makeChatWriter({ hub, includeUsage }: Needs): AnswerWriter {
     },
     whole(events) {
       const end = events.find((event) => event.type === 'finish')
-      const message = toMessage(
-        events.filter((event) => event.type === 'close'),
-        hub,
-      )
-      const choice = { index: 0, message, logprobs: null, finish_reason: REASONS[end?.finish ?? 'stop'] }
+      const parts = events.filter((event) => event.type === 'close')
+      const message = toMessage(parts, hub)
+      const found = parts.flatMap(({ logprobs = [] }) => logprobs)
+      const logprobs = found.length > 0 ? toLogprobs(found) : null
+      const choice = { index: 0, message, logprobs, finish_reason: REASONS[end?.finish ?? 'stop'] }
       return { ...head, object: 'chat.completion', choices: [choice], usage: toUsage(end?.usage ?? null) }
     },
   }
@@ -101,14 +118,33 @@ function toMessage(parts: readonly CloseEvent[], hub: Hub): Json {
   const calls = parts.flatMap(({ part, text }) => (part.kind === 'tool' ? [toCall(part, text)] : []))
   const reasoning = textOf('reasoning')
   const [first, ...others] = calls
+  let textLength = 0
+  const annotations = parts.flatMap((event) => {
+    const written = toAnnotations(event, textLength)
+    if (event.part.kind === 'text') textLength += event.text.length
+    return written
+  })
   return {
     role: 'assistant',
     content: textOf('text'),
     refusal: textOf('refusal'),
     ...(reasoning !== null && { reasoning_content: reasoning }),
     ...(sealed.length > 0 && { reasoning_details: sealed.map(toDetail) }),
+    ...(annotations.length > 0 && { annotations }),
     ...(first && { tool_calls: [{ ...first, ...toSignature(sealed) }, ...others] }),
   }
+}
+
+/** `offset`: where the text of the part begins in the content, which joins all texts. */
+function toAnnotations({ citations = [], text }: CloseEvent, offset: number): Json[] {
+  return citations.map((citation) => ({
+    type: 'url_citation',
+    url_citation: writeUrlCitation(citation, text, offset),
+  }))
+}
+
+function toLogprobs(content: readonly unknown[]): Json {
+  return { content, refusal: null }
 }
 
 function toCall({ id, tool }: Extract<OpenPart, { kind: 'tool' }>, text: string): Json {
@@ -137,12 +173,12 @@ function toSignature(sealed: readonly string[]): Json {
 }
 
 function toUsage(usage: AnswerUsage | null): Json {
-  const { input = 0, cached = 0, written = 0, output = 0, reasoning = 0 } = usage ?? {}
+  const { input = 0, cached = 0, output = 0, reasoning = 0 } = usage ?? {}
   return {
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
-    prompt_tokens_details: { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) },
+    prompt_tokens_details: { cached_tokens: cached, ...writtenTokens(usage) },
     completion_tokens_details: { reasoning_tokens: reasoning },
   }
 }

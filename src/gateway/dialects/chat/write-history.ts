@@ -1,8 +1,9 @@
 import { toArguments } from '../custom-tools.ts'
 import { toUrl } from '../data-url.ts'
+import { toDocumentText } from '../documents.ts'
 import type { Hub } from '../hub.ts'
 import type { CacheMark, CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
-import { refuse } from '../refusal.ts'
+import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
 import { toCallId, type ToolNames } from '../tool-names.ts'
 import type { CacheBreakpoint, ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
@@ -123,25 +124,26 @@ class History {
       case 'toolsAdded':
         return part.names.map((name) => ({ type: 'text', text: `The tool ${name} is available.`, ...mark }))
       case 'image': {
-        if (!caps.images) refuse(part.path, 'This model reads no images.')
+        if (!caps.images) refuse(part.path, NO_IMAGES)
         const detail = part.detail === null || part.detail === 'auto' ? {} : { detail: part.detail }
-        return [{ type: 'image_url', image_url: { url: toUrl(part.source), ...detail }, ...mark }]
+        return [{ type: 'image_url', image_url: { url: toUrl(part.source, part.path), ...detail }, ...mark }]
       }
       case 'document':
         return [{ ...this.#document(part, part.path), ...mark }]
       case 'audio':
-        if (!caps.audio) refuse(part.path, 'This model hears no audio.')
+        if (!caps.audio) refuse(part.path, NO_AUDIO)
         return [{ type: 'input_audio', input_audio: { data: part.base64, format: part.format }, ...mark }]
       default:
         return []
     }
   }
 
-  #document({ source, name, title }: DocumentPart, path: string): ChatPart {
-    if (source.kind === 'text') return { type: 'text', text: title === null ? source.text : `${title}\n${source.text}` }
-    if (!this.#needs.hub.caps.pdf) refuse(path, 'This model reads no files: send the text of the document.')
-    if (source.kind === 'url') refuse(path, 'A document must be sent as data: this backend fetches none.')
-    return { type: 'file', file: { file_data: toUrl(source), filename: name ?? title ?? 'document.pdf' } }
+  #document(document: DocumentPart, path: string): ChatPart {
+    const { source, name, title } = document
+    if (source.kind === 'text') return { type: 'text', text: toDocumentText(document, source.text) }
+    if (!this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
+    if (source.kind === 'url') refuse(path, 'This model fetches no documents: send the data of the document.')
+    return { type: 'file', file: { file_data: toUrl(source, path), filename: name ?? title ?? 'document.pdf' } }
   }
 
   #toCall({ id, tool, input }: CallPart): ChatToolCall {

@@ -3,7 +3,7 @@ import { type ModelCaps, nearestEffort } from '../caps.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
-import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
+import type { NeutralRequest, OutputFormat, ReasoningWish, ToolRef } from '../neutral.ts'
 import { type OfferedTool, offerTools, describeWithheld, type ToolOffer } from '../offer-tools.ts'
 import { isStrictSchema } from '../schemas.ts'
 import { toKey } from '../short-key.ts'
@@ -19,17 +19,18 @@ const MAX_NAME_CHARACTERS = 64
 export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
-  const offer = offerTools(asked, caps)
+  const offer = offerTools(asked, caps, { allowsSubsets: true })
   const request = planCacheMarks(asked, caps)
   const { maxOutput, sampling, stop, hints, stream } = request
   const body: ChatRequest = {
     model: hub.backendModel,
     messages: writeChatHistory(request, { hub, names, note: describeWithheld(offer.withheld) }),
-    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+    ...(stream && { stream: true, ...(caps.streamUsage && { stream_options: { include_usage: true } }) }),
     ...(maxOutput !== null && { [caps.limitName]: maxOutput }),
     ...(sampling.temperature !== null && caps.sampling && { temperature: sampling.temperature }),
     ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
     ...(sampling.topK !== null && caps.topK && { top_k: sampling.topK }),
+    ...(sampling.logprobs && writeLogprobs(sampling.logprobs.top)),
     ...(stop.length > 0 && { stop }),
     ...writeTools(offer, names, caps),
     ...(request.format && { response_format: writeFormat(request.format, caps) }),
@@ -45,6 +46,10 @@ export function writeChatRequest(asked: NeutralRequest, hub: Hub): BackendCall {
     withheld: offer.withheld,
     makeAnswerReader: () => makeChatReader({ newId: hub.newId, names }),
   }
+}
+
+function writeLogprobs(top: number): Pick<ChatRequest, 'logprobs' | 'top_logprobs'> {
+  return { logprobs: true, ...(top > 0 && { top_logprobs: top }) }
 }
 
 function writeEffort({ effort, effortIsHint }: ReasoningWish, caps: ModelCaps): { reasoning_effort?: string } {
@@ -69,14 +74,22 @@ type ToolMembers = Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_ca
 /**
  * Writes the tools. Without tools it writes no member, because servers refuse an empty list and a choice without tools.
  */
-function writeTools({ tools, mode, named, parallel }: ToolOffer, names: ToolNames, caps: ModelCaps): ToolMembers {
+function writeTools(offer: ToolOffer, names: ToolNames, caps: ModelCaps): ToolMembers {
+  const { tools, mode, allowed, parallel } = offer
   if (tools.length === 0) return {}
-  const choice = named ? nameChoice(named.kind, names.toName(named), caps) : mode
+  const choice = allowed ? writeAllowed(allowed, mode, (tool) => nameChoice(tool.kind, names.toName(tool), caps)) : mode
   return {
     tools: tools.map((tool) => writeTool(tool, names.toName(tool), caps)),
     ...(choice !== null && { tool_choice: choice }),
     ...(parallel !== null && mode !== 'none' && { parallel_tool_calls: parallel }),
   }
+}
+
+/** Writes the choice of one tool, or of some of the tools. */
+function writeAllowed(allowed: readonly ToolRef[], mode: ToolOffer['mode'], write: (tool: ToolRef) => Json): Json {
+  const [first, ...others] = allowed.map(write)
+  if (first && others.length === 0 && mode === 'required') return first
+  return { type: 'allowed_tools', allowed_tools: { mode, tools: [first, ...others] } }
 }
 
 function nameChoice(kind: 'function' | 'custom', name: string, caps: ModelCaps): Json {

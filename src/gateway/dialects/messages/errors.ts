@@ -21,8 +21,25 @@ export function messagesFailureAnswer(failure: Failure): ErrorAnswer {
   return { status: messagesStatus, body: { type: 'error', error: writeMessagesError(failure) } }
 }
 
-/** Clients look for the vendor's message about a prompt that is too long, and then shorten the conversation. */
+/**
+ * Clients look for the vendor's message about a prompt that is too long, and then shorten the conversation. Where the
+ * prompt fits and only its sum with the token limit is too large, another message makes them lower the limit.
+ */
 function toMessage({ kind }: Failure, message: string): string {
-  const isKnown = /^prompt is too long|^input length and/i.test(message)
-  return kind === 'context' && !isKnown ? `prompt is too long: ${message}` : message
+  if (kind !== 'context' || /^prompt is too long|^input length and/i.test(message)) return message
+  const sum = readSum(message)
+  if (sum === null || sum.input >= sum.window) return `prompt is too long: ${message}`
+  const { input, output, window } = sum
+  return `input length and \`max_tokens\` exceed context limit: ${input} + ${output} > ${window}, ${message}`
+}
+
+type Sum = { readonly window: number; readonly input: number; readonly output: number }
+
+/** Reads the numbers of the messages that OpenAI, vLLM and servers that copy them write. */
+function readSum(message: string): Sum | null {
+  const window = /maximum context length is (\d+)/i.exec(message)
+  const input = /\((\d+) in the (?:messages|prompt|input)|request has (\d+) input tokens/i.exec(message)
+  const output = /(\d+) in the (?:completion|output)|is too large: (\d+)/i.exec(message)
+  if (!window || !input || !output) return null
+  return { window: Number(window[1]), input: Number(input[1] ?? input[2]), output: Number(output[1] ?? output[2]) }
 }

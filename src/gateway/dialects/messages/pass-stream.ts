@@ -1,10 +1,10 @@
-import type { StreamTranslator } from '../dialect.ts'
+import type { PassOptions, StreamTranslator } from '../dialect.ts'
 import { passTypedEvents } from '../pass-stream.ts'
 import { renameInside } from '../rename-model.ts'
 import { messagesFailure } from './write-answer.ts'
 
 /** Passes a messages stream of an engine with the service's model id. Nothing else changes. */
-export function passMessagesStream({ model }: { readonly model: string }): StreamTranslator {
+export function passMessagesStream({ model }: PassOptions): StreamTranslator {
   return passTypedEvents({
     stateAfter: (type) => (type === 'message_stop' ? 'ended' : type === 'error' ? 'failed' : 'open'),
     show: (event) => [renameInside(event, 'message', model)],

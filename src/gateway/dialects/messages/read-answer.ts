@@ -11,7 +11,7 @@ import {
   readObject,
   readText,
 } from '../json/read-json.ts'
-import type { AnswerEvent, AnswerSeal, AnswerUsage, Finish, OpenPart } from '../neutral.ts'
+import type { AnswerEvent, AnswerSeal, AnswerUsage, Citation, Finish, OpenPart, WebPage } from '../neutral.ts'
 import { makePartQueue } from '../part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import type { ToolNames } from '../tool-names.ts'
@@ -27,11 +27,16 @@ export function makeMessagesReader({ names }: Needs): AnswerReader {
 
 type Needs = { readonly names: ToolNames }
 
+/** A search that the backend runs. Its result is a block of its own, which has the id of the search. */
+type Search = { readonly key: string; input: string }
+
 class MessagesReader implements AnswerReader {
   readonly #names: ToolNames
   readonly #parts = makePartQueue()
   readonly #signatures = new Map<string, AnswerSeal>()
   readonly #calls = new Set<string>()
+  readonly #citations = new Map<string, Citation[]>()
+  readonly #searches = new Map<string, Search>()
   #usage: Json = {}
   #reason: string | null = null
   #stopSequence: string | null = null
@@ -77,6 +82,12 @@ class MessagesReader implements AnswerReader {
     if (block.type === 'redacted_thinking') {
       this.#signatures.set(key, { kind: 'redacted', data: readText(block.data), before: null })
     }
+    if (block.type === 'server_tool_use' && block.name === 'web_search') {
+      const input = Object.keys(readObject(block.input)).length > 0 ? JSON.stringify(block.input) : ''
+      this.#searches.set(readText(block.id), { key, input })
+    }
+    if (block.type === 'web_search_tool_result') return [...before, ...this.#closeSearch(block)]
+    this.#citations.set(key, readList(block.citations).flatMap(toCitation))
     const part = toPart(block, this.#names)
     if (!part) return before
     const text = readText(block.text) + readText(block.thinking)
@@ -90,7 +101,10 @@ class MessagesReader implements AnswerReader {
       case 'thinking_delta':
         return this.#parts.delta(key, readText(delta.thinking))
       case 'input_json_delta':
-        return this.#parts.delta(key, readText(delta.partial_json))
+        return this.#takeInput(key, readText(delta.partial_json))
+      case 'citations_delta':
+        this.#citations.get(key)?.push(...toCitation(delta.citation))
+        return []
       case 'signature_delta':
         // The last signature counts.
         this.#signatures.set(key, { kind: 'signed', data: readText(delta.signature), before: null })
@@ -101,9 +115,28 @@ class MessagesReader implements AnswerReader {
   }
 
   #closeBlock(key: string, isCall: boolean): AnswerEvent[] {
-    if (!isCall) return this.#parts.close(key, { seal: this.#signatures.get(key) ?? null })
-    this.#unclosed = key
+    if (isCall) {
+      this.#unclosed = key
+      return []
+    }
+    if ([...this.#searches.values()].some((search) => search.key === key)) return []
+    const citations = this.#citations.get(key) ?? []
+    const seal = this.#signatures.get(key) ?? null
+    return this.#parts.close(key, { seal, ...(citations.length > 0 && { citations }) })
+  }
+
+  #takeInput(key: string, json: string): AnswerEvent[] {
+    const search = [...this.#searches.values()].find((one) => one.key === key)
+    if (!search) return this.#parts.delta(key, json)
+    search.input += json
     return []
+  }
+
+  #closeSearch({ tool_use_id: id, content }: Json): AnswerEvent[] {
+    const search = this.#searches.get(readText(id))
+    if (!search) return []
+    const found = readList(content).flatMap(toWebPage)
+    return this.#parts.close(search.key, { text: readText(parseObject(search.input)?.query), found })
   }
 
   #takeEnd({ delta, usage: counts }: Json): AnswerEvent[] {
@@ -183,11 +216,24 @@ function toPart(block: Json, names: ToolNames): OpenPart | null {
     case 'thinking':
     case 'redacted_thinking':
       return { kind: 'reasoning' }
+    case 'server_tool_use':
+      return block.name === 'web_search' ? { kind: 'search' } : null
     case 'tool_use':
       return { kind: 'tool', id: readText(block.id), tool: names.toTool(readText(block.name)) }
     default:
       return null
   }
+}
+
+/** A citation belongs to its whole block. Those of documents have no address and are left out. */
+function toCitation(citation: unknown): Citation[] {
+  return toWebPage(citation).map((page) => ({ ...page, range: null }))
+}
+
+function toWebPage(value: unknown): WebPage[] {
+  const { url, title } = readObject(value)
+  const address = readName(url)
+  return address === null ? [] : [{ url: address, title: readName(title) }]
 }
 
 /** Returns the events of a stream with the same content as a whole message. */

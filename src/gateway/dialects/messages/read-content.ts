@@ -1,6 +1,7 @@
 import type { Hub } from '../hub.ts'
 import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
-import type { CacheMark, Part, PartContent, Source, Turn } from '../neutral.ts'
+import { toDocumentText } from '../documents.ts'
+import type { CacheMark, DocumentPart, Part, PartContent, Source, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 
 /** Reads content, which in this dialect is a text or a list of blocks, as a list of blocks. */
@@ -53,6 +54,10 @@ function readAssistantBlock(block: Json, path: string, { seals }: Hub): readonly
       return [{ type: 'reasoning', text: '', seal: seals?.read(readText(block.data), '') ?? null }]
     case 'text':
       return readShown(block, path)
+    // A search that a backend ran is useless without its results, which only its vendor can read.
+    case 'server_tool_use':
+    case 'web_search_tool_result':
+      return block.type === 'server_tool_use' && block.name !== 'web_search' ? refuseBlock(block, path) : []
     default:
       return refuseBlock(block, path)
   }
@@ -93,14 +98,14 @@ function readImageSource(source: Json, path: string): Source {
     return { kind: 'bytes', mediaType: readText(source.media_type), base64: readText(source.data) }
   }
   if (source.type === 'url') return { kind: 'url', url: readText(source.url) }
-  return refuse(`${path}.source`, 'An image must be base64 or a URL: files are not kept here.')
+  return refuse(`${path}.source`, 'Files are not kept here: send the image as base64 or as a URL.')
 }
 
 function readDocument(block: Json, path: string): readonly Found[] {
   const source = readObject(block.source)
   const place = `${path}.source`
-  const title = readName(block.title)
-  const toDocument = (found: Source): Found[] => [{ type: 'document', source: found, name: null, title, path: place }]
+  const said = { title: readName(block.title), context: readName(block.context) }
+  const toDocument = (found: Source): Found[] => [{ type: 'document', source: found, name: null, ...said, path: place }]
   switch (source.type) {
     case 'text':
       return toDocument({ kind: 'text', text: readText(source.data) })
@@ -113,15 +118,25 @@ function readDocument(block: Json, path: string): readonly Found[] {
     case 'url':
       return toDocument({ kind: 'url', url: readText(source.url) })
     case 'content':
-      return readBlocks(source.content, `${place}.content`).flatMap((inner, at) => {
-        const inside = `${place}.content.${String(at)}`
-        return readShown(inner, inside).map((part) => ({ path: inside, ...part }))
-      })
+      return readContentSource(source.content, said, place)
     default:
-      return refuse(place, 'A document must be text, base64 or a URL: files are not kept here.')
+      return refuse(place, 'Files are not kept here: send the document as text, base64 or a URL.')
   }
 }
 
+/** Reads the blocks of a document as parts, after a text with the title and the context of the document. */
+function readContentSource(content: unknown, said: Pick<DocumentPart, 'title' | 'context'>, place: string): Found[] {
+  const head = toDocumentText(said, null)
+  const parts = readBlocks(content, `${place}.content`).flatMap((inner, at) => {
+    const inside = `${place}.content.${String(at)}`
+    return readShown(inner, inside).map((part) => ({ path: inside, ...part }))
+  })
+  return head === '' ? parts : [{ type: 'text', text: head, path: place }, ...parts]
+}
+
 function refuseBlock(block: Json, path: string): never {
-  return refuse(path, `Content of type ${readName(block.type) ?? 'unknown'} cannot be sent to this model.`)
+  return refuse(
+    path,
+    `This model reads no content of type ${readName(block.type) ?? 'unknown'}: leave it out or send it as text.`,
+  )
 }

@@ -37,10 +37,11 @@ export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
       temperature: readNumber(body.temperature),
       topP: readNumber(body.top_p),
       topK: readNumber(body.top_k),
+      logprobs: null,
     },
     reasoning: readReasoning(body),
     format: readFormat(body),
-    hints: { ...readUser(body.metadata), verbosity: null },
+    hints: { ...readUser(body.metadata, hub.sessionId), verbosity: null },
   }
   return {
     request,
@@ -50,12 +51,12 @@ export function readMessagesRequest(body: Json, hub: Hub): ClientCall {
 }
 
 const UNSUPPORTED: Readonly<Record<string, string>> = {
-  container: 'This model has no containers.',
-  mcp_servers: 'This model cannot call MCP servers.',
+  container: 'This model has no containers: leave container out.',
+  mcp_servers: 'This model cannot call MCP servers: send their tools as tools.',
   thread: 'Threads are not kept here: send the whole conversation as messages.',
-  fallbacks: 'This service chooses the backends of a model itself.',
-  inference_geo: 'This backend makes no promise of place.',
-  billing_policy: 'This backend makes no promise of cost.',
+  fallbacks: 'This service chooses the backends of a model itself: leave fallbacks out.',
+  inference_geo: 'This model makes no promise about its place: leave inference_geo out.',
+  billing_policy: 'This model makes no promise about its price: leave billing_policy out.',
 }
 
 function isSet(value: unknown): boolean {
@@ -73,16 +74,19 @@ function readLimit(value: unknown): number | null {
   return limit
 }
 
-/** Reads the user id. One agent sends a JSON object as user id, whose session id becomes the cache key. */
-function readUser(metadata: unknown): { user: string | null; cacheKey: string | null } {
+/**
+ * Reads the user id. One agent sends a JSON object as user id, whose session id becomes the cache key. Other agents
+ * name their session in a header.
+ */
+function readUser(metadata: unknown, sessionId: string | null): { user: string | null; cacheKey: string | null } {
   const user = readName(readObject(metadata).user_id)
-  return { user, cacheKey: readName(parseObject(user ?? '')?.session_id) }
+  return { user, cacheKey: readName(parseObject(user ?? '')?.session_id) ?? sessionId }
 }
 
 function readFormat(body: Json): OutputFormat | null {
   const format = readObject(body.output_config).format ?? body.output_format
   if (!isObject(format)) return null
-  if (format.type !== 'json_schema') refuse('output_config.format', 'The only output format is json_schema.')
+  if (format.type !== 'json_schema') refuse('output_config.format', 'The output format must be json_schema.')
   return { kind: 'schema', name: null, description: null, schema: format.schema, strict: null }
 }
 
@@ -120,7 +124,7 @@ function readSystem(system: unknown): Turn[] {
 }
 
 function readSystemText(block: Json, path: string): string {
-  if (block.type !== 'text') refuse(path, 'A system prompt must be text.')
+  if (block.type !== 'text') refuse(path, 'A system prompt must be text: send other content in a message of the user.')
   return readText(block.text)
 }
 
@@ -153,6 +157,7 @@ function readTool(tool: Json, path: string, isOnlyOne: boolean): Tool {
       dialect: 'messages',
       webSearch,
       domains: domains.length > 0 ? domains : null,
+      location: isObject(tool.user_location) ? tool.user_location : null,
       essential: isOnlyOne,
       path,
       ...mark,
@@ -179,12 +184,14 @@ function readChoice(value: unknown, tools: readonly Tool[]): { choice: ToolChoic
   const parallel = typeof disabled === 'boolean' ? !disabled : null
   const { type } = value
   if (type === 'auto' || type === 'none') return { choice: { mode: type, only: null }, parallel }
-  if (tools.length === 0) refuse('tool_choice', 'A tool cannot be demanded where there are none.')
+  if (tools.length === 0)
+    refuse('tool_choice', 'No tool is there that could be called: send tools, or leave tool_choice out.')
   if (type === 'any') return { choice: { mode: 'required', only: null }, parallel }
   if (type !== 'tool') refuse('tool_choice.type', 'tool_choice must be auto, any, tool or none.')
   const name = readText(value.name)
   const chosen = tools.find((tool) => tool.name === name)
-  if (!chosen) refuse('tool_choice.name', `There is no tool named ${name}.`)
-  if (chosen.kind === 'hosted') refuse('tool_choice', `The hosted tool ${name} cannot be demanded here.`)
+  if (!chosen) refuse('tool_choice.name', `There is no tool named ${name}: name one of tools.`)
+  if (chosen.kind === 'hosted')
+    refuse('tool_choice', `This model cannot be told to use the hosted tool ${name}: let tool_choice be auto.`)
   return { choice: { mode: 'required', only: [{ kind: 'function', name, namespace: null }] }, parallel }
 }

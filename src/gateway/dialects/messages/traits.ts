@@ -32,6 +32,7 @@ export const MESSAGES: DialectTraits = {
   tokenLimits: ['max_tokens'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passMessagesStream,
+  streamUsage: null,
   // The vendor sends pings while its model is silent. Before `message_start` clients do not expect them.
   keepAlive: (begun) => (begun ? PING : KEEP_ALIVE_COMMENT),
   errorAnswer: messagesErrorAnswer,

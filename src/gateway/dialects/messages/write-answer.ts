@@ -21,9 +21,15 @@ type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
  */
 export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter {
   let index = -1
+  let searches = 0
 
   const newMessage = (content: readonly Json[], end: MessageEnd): Json => {
     return { id: hub.newId('msg_'), type: 'message', role: 'assistant', model: hub.model, content, ...end }
+  }
+
+  function toSearchEvents(event: CloseEvent): SseEvent[] {
+    searches++
+    return writeSearch(event, hub).flatMap((block) => toWholeEvents(block, ++index))
   }
 
   return {
@@ -32,14 +38,18 @@ export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter 
         case 'start':
           return [toEvent('message_start', { message: newMessage([], NOT_ENDED) })]
         case 'open':
+          // A search is written when it is done, because its result follows it directly.
+          if (event.part.kind === 'search') return []
           index++
           return [toEvent('content_block_start', { index, content_block: openBlock(event.part) })]
         case 'delta':
+          if (event.part.kind === 'search') return []
           return [toEvent('content_block_delta', { index, delta: toDelta(event.part, event.text) })]
         case 'close':
-          return [...sign(event, index, hub), toEvent('content_block_stop', { index })]
+          if (event.part.kind === 'search') return toSearchEvents(event)
+          return [...toLastDeltas(event, index, hub), toEvent('content_block_stop', { index })]
         case 'finish': {
-          const { usage, ...delta } = toEnd(event, stopSequences)
+          const { usage, ...delta } = toEnd(event, stopSequences, searches)
           return [toEvent('message_delta', { delta, usage }), toEvent('message_stop', {})]
         }
         case 'fail':
@@ -49,7 +59,8 @@ export function makeMessagesWriter({ hub, stopSequences }: Needs): AnswerWriter 
     whole(events) {
       const content = events.flatMap((event) => (event.type === 'close' ? wholeBlock(event, hub) : []))
       const end = events.find((event) => event.type === 'finish')
-      return newMessage(content, end ? toEnd(end, stopSequences) : NOT_ENDED)
+      const searched = content.filter(({ type }) => type === 'server_tool_use').length
+      return newMessage(content, end ? toEnd(end, stopSequences, searched) : NOT_ENDED)
     },
   }
 }
@@ -59,15 +70,26 @@ export function messagesFailure(failure: Failure): SseEvent {
   return toEvent('error', { error: writeMessagesError(failure) })
 }
 
-type MessageEnd = { readonly stop_reason: string | null; readonly stop_sequence: string | null; readonly usage: Json }
+type MessageEnd = {
+  readonly stop_reason: string | null
+  readonly stop_sequence: string | null
+  readonly stop_details?: Json
+  readonly usage: Json
+}
 
-/** Why a message ended and what it cost. */
-function toEnd({ finish, stopSequence, usage }: FinishEvent, stopSequences: readonly string[]): MessageEnd {
+/** Why a message ended and what it cost. `searches`: the number of web searches. */
+function toEnd(
+  { finish, stopSequence, usage }: FinishEvent,
+  stopSequences: readonly string[],
+  searches: number,
+): MessageEnd {
   const isKnown = finish === 'stopSequence' && stopSequence !== null && stopSequences.includes(stopSequence)
+  const stop_reason = finish === 'stopSequence' && !isKnown ? 'end_turn' : STOP_REASONS[finish]
   return {
-    stop_reason: finish === 'stopSequence' && !isKnown ? 'end_turn' : STOP_REASONS[finish],
+    stop_reason,
     stop_sequence: isKnown ? stopSequence : null,
-    usage: toUsage(usage),
+    ...(stop_reason === 'refusal' && { stop_details: { type: 'refusal', category: null, explanation: null } }),
+    usage: { ...toUsage(usage), ...(searches > 0 && { server_tool_use: { web_search_requests: searches } }) },
   }
 }
 
@@ -106,9 +128,12 @@ function openBlock(part: OpenPart): Json {
 }
 
 /** Writes a whole block. A call that was cut off is left out, because its arguments are not a complete object. */
-function wholeBlock({ part, text, seal }: CloseEvent, hub: Hub): Json[] {
+function wholeBlock(event: CloseEvent, hub: Hub): Json[] {
+  const { part, text, seal } = event
+  if (part.kind === 'search') return writeSearch(event, hub)
   if (part.kind === 'reasoning') return [{ type: 'thinking', thinking: text, signature: signatureOf(seal, text, hub) }]
-  if (part.kind !== 'tool') return [{ type: 'text', text }]
+  const citations = writeCitations(event, hub)
+  if (part.kind !== 'tool') return [{ type: 'text', text, ...(citations.length > 0 && { citations }) }]
   const input = parseExactly(text)
   return input === null ? [] : [{ type: 'tool_use', id: toCallId(part.id), name: part.tool.name, input }]
 }
@@ -118,11 +143,66 @@ function toDelta(part: OpenPart, text: string): Json {
   return part.kind === 'reasoning' ? { type: 'thinking_delta', thinking: text } : { type: 'text_delta', text }
 }
 
-/** Sends the signature in one delta, because the vendor's client keeps only the last one. */
-function sign({ part, text, seal }: CloseEvent, index: number, hub: Hub): SseEvent[] {
-  if (part.kind !== 'reasoning') return []
-  const signature = signatureOf(seal, text, hub)
-  return [toEvent('content_block_delta', { index, delta: { type: 'signature_delta', signature } })]
+/**
+ * The deltas that follow the text of a part: the citations of a text, the signature of reasoning. The signature is one
+ * delta, because the vendor's client keeps only the last one.
+ */
+function toLastDeltas(event: CloseEvent, index: number, hub: Hub): SseEvent[] {
+  const { part, text, seal } = event
+  const deltas =
+    part.kind === 'reasoning'
+      ? [{ type: 'signature_delta', signature: signatureOf(seal, text, hub) }]
+      : writeCitations(event, hub).map((citation) => ({ type: 'citations_delta', citation }))
+  return deltas.map((delta) => toEvent('content_block_delta', { index, delta }))
+}
+
+function writeCitations({ citations = [], text }: CloseEvent, hub: Hub): Json[] {
+  return citations.map(({ url, title, range }) => ({
+    type: 'web_search_result_location',
+    url,
+    title,
+    cited_text: range ? text.slice(range.start, range.end) : text,
+    encrypted_index: markOf(hub),
+  }))
+}
+
+/** Writes a search of the backend as the call of a tool that the vendor runs, and its result. */
+function writeSearch({ text: query, found = [] }: CloseEvent, hub: Hub): Json[] {
+  const id = hub.newId('srvtoolu_')
+  const pages = found.map(({ url, title }) => ({
+    type: 'web_search_result',
+    url,
+    title: title ?? url,
+    encrypted_content: markOf(hub),
+    page_age: null,
+  }))
+  return [
+    { type: 'server_tool_use', id, name: 'web_search', input: { query }, caller: DIRECT },
+    { type: 'web_search_tool_result', tool_use_id: id, content: pages, caller: DIRECT },
+  ]
+}
+
+const DIRECT = { type: 'direct' }
+
+/** The events of a block that is known as a whole. */
+function toWholeEvents(block: Json, index: number): SseEvent[] {
+  const { input } = block
+  if (input === undefined) return toBlockEvents(block, index, [])
+  const delta = { type: 'input_json_delta', partial_json: JSON.stringify(input) }
+  return toBlockEvents({ ...block, input: {} }, index, [delta])
+}
+
+function toBlockEvents(content_block: Json, index: number, deltas: readonly Json[]): SseEvent[] {
+  return [
+    toEvent('content_block_start', { index, content_block }),
+    ...deltas.map((delta) => toEvent('content_block_delta', { index, delta })),
+    toEvent('content_block_stop', { index }),
+  ]
+}
+
+/** Replaces what only the vendor can write. It is removed when the conversation goes to that vendor. */
+function markOf({ seals }: Hub): string {
+  return seals ? seals.write({ kind: 'plain', data: '', before: null }, '') : LOCAL_REASONING
 }
 
 function signatureOf(seal: CloseEvent['seal'], text: string, { seals }: Hub): string {

@@ -1,4 +1,5 @@
 import { toArguments } from '../custom-tools.ts'
+import { toBase64 } from '../data-url.ts'
 import type { Hub } from '../hub.ts'
 import { type Json, parseExactly } from '../json/read-json.ts'
 import type {
@@ -12,7 +13,7 @@ import type {
   Source,
   Turn,
 } from '../neutral.ts'
-import { refuse } from '../refusal.ts'
+import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
 import { toCallId, type ToolNames } from '../tool-names.ts'
 
 type Needs = {
@@ -42,7 +43,7 @@ export function writeMessagesHistory({ turns }: NeutralRequest, needs: Needs): {
   const messages = history.messages()
   if (messages.at(-1)?.role === 'assistant' && !needs.hub.caps.prefill) {
     const path = turns.findLast(({ role }) => role === 'assistant')?.path ?? 'messages'
-    refuse(path, 'The last turn must be the user’s: this model does not go on with a turn of the assistant.')
+    refuse(path, 'This model does not continue a turn of the assistant: end with a turn of the user.')
   }
   return { system, messages }
 }
@@ -169,19 +170,19 @@ class History {
       case 'toolsAdded':
         return part.names.map((name) => ({ type: 'text', text: `The tool ${name} is available.` }))
       case 'image':
-        if (!caps.images) refuse(part.path, 'This model reads no images.')
+        if (!caps.images) refuse(part.path, NO_IMAGES)
         return [{ type: 'image', source: writeSource(part.source, part.path), ...mark }]
       case 'document':
         return [{ ...this.#document(part, part.path), ...mark }]
       case 'audio':
-        return refuse(part.path, 'This model hears no audio.')
+        return refuse(part.path, NO_AUDIO)
       default:
         return []
     }
   }
 
   #document({ source, name, title }: DocumentPart, path: string): Json {
-    if (source.kind !== 'text' && !this.#needs.hub.caps.pdf) refuse(path, 'This model reads no files.')
+    if (source.kind !== 'text' && !this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
     const called = title ?? name
     return { type: 'document', source: writeSource(source, path), ...(called !== null && { title: called }) }
   }
@@ -214,6 +215,5 @@ function writeText(part: Part): Json[] {
 function writeSource(source: Source, path: string): Json {
   if (source.kind === 'url') return { type: 'url', url: source.url }
   if (source.kind === 'text') return { type: 'text', media_type: 'text/plain', data: source.text }
-  if (/[^A-Za-z0-9+/=\r\n]/.test(source.base64)) refuse(path, 'The data is not base64.')
-  return { type: 'base64', media_type: source.mediaType, data: source.base64 }
+  return { type: 'base64', media_type: source.mediaType, data: toBase64(source.base64, path) }
 }

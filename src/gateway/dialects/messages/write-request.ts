@@ -5,6 +5,7 @@ import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
 import { type OfferedTool, offerTools, describeWithheld, type ToolOffer } from '../offer-tools.ts'
+import { refuse } from '../refusal.ts'
 import { describeConstraints, toObjectSchema } from '../schemas.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
 import { makeMessagesReader } from './read-answer.ts'
@@ -18,6 +19,8 @@ const JSON_ONLY = 'Answer with one JSON object and nothing else.'
 /** Writes a request in the messages dialect. Throws a refusal for what the model does not support. */
 export function writeMessagesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
+  const { logprobs } = asked.sampling
+  if (logprobs) refuse(logprobs.path, 'This model reports no log probabilities: leave the member out.')
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
   const request = planCacheMarks(asked, caps, { generate: true, onTools: true })
   const offer = offerTools(request, caps)
@@ -106,13 +109,15 @@ function writeOutput(format: OutputFormat | null, effort: string | null): { outp
   return Object.keys(output).length === 0 ? {} : { output_config: output }
 }
 
-function writeTools({ tools, search, mode, named, parallel }: ToolOffer, names: ToolNames): Json {
+function writeTools({ tools, search, mode, allowed, parallel }: ToolOffer, names: ToolNames): Json {
   const written = tools.map((tool) => writeTool(tool, names.toName(tool)))
   if (search) {
     const domains = search.domains === null ? {} : { allowed_domains: search.domains }
-    written.push({ type: 'web_search_20250305', name: 'web_search', ...domains })
+    const location = search.location === null ? {} : { user_location: search.location }
+    written.push({ type: 'web_search_20250305', name: 'web_search', ...domains, ...location })
   }
   if (written.length === 0) return {}
+  const [named] = allowed ?? []
   return { tools: written, ...writeChoice(named ? names.toName(named) : null, mode, parallel) }
 }
 

@@ -1,3 +1,4 @@
+import { writeUrlCitation } from '../citations.ts'
 import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import { LOCAL_REASONING } from '../local-reasoning.ts'
@@ -10,14 +11,20 @@ export type ResponsesEvent = Json & { readonly type: string }
 /** Writes the events of one output item. */
 export type OpenItem = {
   open(): ResponsesEvent[]
-  delta(text: string): ResponsesEvent[]
+  delta(text: string, logprobs: readonly unknown[]): ResponsesEvent[]
   /** Returns the final item, and the events that end it. */
   close(event: CloseEvent): { readonly item: Json; readonly events: ResponsesEvent[] }
 }
 
 type CloseEvent = Extract<AnswerEvent, { type: 'close' }>
 
-type Needs = { readonly outputIndex: number; readonly hub: Hub; readonly wantsSeals: boolean }
+type Needs = {
+  readonly outputIndex: number
+  readonly hub: Hub
+  readonly wantsSeals: boolean
+  /** Whether the client shows a part of type `refusal`. Otherwise a refusal is a text. */
+  readonly showsRefusals: boolean
+}
 
 /** Opens the output item for a part of the answer. All its events have the same id and index. */
 export function openItem(part: OpenPart, needs: Needs): OpenItem {
@@ -25,7 +32,9 @@ export function openItem(part: OpenPart, needs: Needs): OpenItem {
     case 'text':
       return messageItem(TEXT_PART, needs)
     case 'refusal':
-      return messageItem(REFUSAL_PART, needs)
+      return messageItem(needs.showsRefusals ? REFUSAL_PART : TEXT_PART, needs)
+    case 'search':
+      return searchItem(needs)
     case 'reasoning':
       return reasoningItem(needs)
     case 'tool':
@@ -36,19 +45,20 @@ export function openItem(part: OpenPart, needs: Needs): OpenItem {
 // ---- messages
 
 type PartKind = {
-  readonly toPart: (text: string) => Json
+  readonly toPart: (text: string, annotations: readonly Json[], logprobs: readonly unknown[]) => Json
   readonly delta: string
   readonly done: string
   readonly member: string
-  readonly extra: Json
+  /** The members that the delta and the done event have besides. */
+  readonly extra: (logprobs: readonly unknown[]) => Json
 }
 
 const TEXT_PART: PartKind = {
-  toPart: (text) => ({ type: 'output_text', text, annotations: [], logprobs: [] }),
+  toPart: (text, annotations, logprobs) => ({ type: 'output_text', text, annotations, logprobs }),
   delta: 'response.output_text.delta',
   done: 'response.output_text.done',
   member: 'text',
-  extra: { logprobs: [] },
+  extra: (logprobs) => ({ logprobs }),
 }
 
 const REFUSAL_PART: PartKind = {
@@ -56,7 +66,7 @@ const REFUSAL_PART: PartKind = {
   delta: 'response.refusal.delta',
   done: 'response.refusal.done',
   member: 'refusal',
-  extra: {},
+  extra: () => ({}),
 }
 
 function messageItem(kind: PartKind, { outputIndex, hub }: Needs): OpenItem {
@@ -72,16 +82,21 @@ function messageItem(kind: PartKind, { outputIndex, hub }: Needs): OpenItem {
   return {
     open: () => [
       itemEvent('added', outputIndex, toItem('in_progress', [])),
-      { type: 'response.content_part.added', ...at, part: kind.toPart('') },
+      { type: 'response.content_part.added', ...at, part: kind.toPart('', [], []) },
     ],
-    delta: (delta) => [{ type: kind.delta, ...at, delta, ...kind.extra }],
-    close({ text, cut }) {
-      const item = toItem(statusOf(cut), [kind.toPart(text)])
+    delta: (delta, logprobs) => [{ type: kind.delta, ...at, delta, ...kind.extra(logprobs) }],
+    close({ text, cut, citations = [], logprobs = [] }) {
+      const annotations = citations.map((one): Json => ({ type: 'url_citation', ...writeUrlCitation(one, text) }))
+      const part = kind.toPart(text, annotations, logprobs)
+      const item = toItem(statusOf(cut), [part])
       return {
         item,
         events: [
-          { type: kind.done, ...at, [kind.member]: text, ...kind.extra },
-          { type: 'response.content_part.done', ...at, part: kind.toPart(text) },
+          ...annotations.map((annotation, annotation_index) => {
+            return { type: 'response.output_text.annotation.added', ...at, annotation_index, annotation }
+          }),
+          { type: kind.done, ...at, [kind.member]: text, ...kind.extra(logprobs) },
+          { type: 'response.content_part.done', ...at, part },
           itemEvent('done', outputIndex, item),
         ],
       }
@@ -119,6 +134,31 @@ function reasoningItem({ outputIndex, hub, wantsSeals }: Needs): OpenItem {
           { type: 'response.reasoning_summary_part.done', ...at, part: toPart(text) },
           itemEvent('done', outputIndex, item),
         ],
+      }
+    },
+  }
+}
+
+// ---- web searches
+
+/** Writes a search that the backend ran. Its query and the pages that it found are known when it is done. */
+function searchItem({ outputIndex, hub }: Needs): OpenItem {
+  const id = hub.newId('ws_')
+  const at = { item_id: id, output_index: outputIndex }
+  const toItem = (status: string, action: Json): Json => ({ id, type: 'web_search_call', status, action })
+  return {
+    open: () => [
+      itemEvent('added', outputIndex, toItem('in_progress', { type: 'search', query: '' })),
+      { type: 'response.web_search_call.in_progress', ...at },
+      { type: 'response.web_search_call.searching', ...at },
+    ],
+    delta: () => [],
+    close({ text: query, cut, found = [] }) {
+      const sources = found.map(({ url }) => ({ type: 'url', url }))
+      const item = toItem(statusOf(cut), { type: 'search', query, sources })
+      return {
+        item,
+        events: [{ type: 'response.web_search_call.completed', ...at }, itemEvent('done', outputIndex, item)],
       }
     },
   }

@@ -1,4 +1,4 @@
-import type { StreamState, StreamTranslator } from '../dialect.ts'
+import type { PassOptions, StreamState, StreamTranslator } from '../dialect.ts'
 import { type Failure, readFailure } from '../failure.ts'
 import { isObject, type Json, readCount, readText } from '../json/read-json.ts'
 import { passTypedEvents } from '../pass-stream.ts'
@@ -9,7 +9,7 @@ import type { SseEvent } from '../sse/decode.ts'
  * Passes a responses stream of an engine with the service's model id. A failure is always `response.failed`, because
  * agents ignore `error` events.
  */
-export function passResponsesStream({ model }: { readonly model: string }): StreamTranslator {
+export function passResponsesStream({ model }: PassOptions): StreamTranslator {
   let response: Json = {}
   let sequence = -1
 

@@ -1,4 +1,5 @@
 import { isResponse } from '../answer-shapes.ts'
+import { readUrlCitations } from '../citations.ts'
 import { backendFailed, type Failure, readFailure } from '../failure.ts'
 import type { AnswerReader } from '../hub.ts'
 import {
@@ -12,7 +13,7 @@ import {
   readText,
 } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, OpenPart, PartEvent } from '../neutral.ts'
-import { makePartQueue } from '../part-queue.ts'
+import { type GivenEnd, makePartQueue } from '../part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import type { ToolNames } from '../tool-names.ts'
 
@@ -107,7 +108,9 @@ class ResponsesReader implements AnswerReader {
       .flatMap((part, at) => {
         const key = `${index}.${String(at)}`
         const text = readText(part.text) + readText(part.refusal)
-        return [...this.#openContent(key, part), ...this.#parts.close(key, { cut, text })]
+        const citations = readUrlCitations(part.annotations)
+        const end = { cut, text, logprobs: readList(part.logprobs), ...(citations.length > 0 && { citations }) }
+        return [...this.#openContent(key, part), ...this.#parts.close(key, end)]
       })
   }
 
@@ -144,7 +147,10 @@ class ResponsesReader implements AnswerReader {
       case 'response.content_part.added':
         return this.#openContent(key, readObject(event.part))
       case 'response.output_text.delta':
-        return [...this.#openContent(key, { type: 'output_text' }), ...this.#parts.delta(key, readText(event.delta))]
+        return [
+          ...this.#openContent(key, { type: 'output_text' }),
+          ...this.#parts.delta(key, readText(event.delta), readList(event.logprobs)),
+        ]
       case 'response.refusal.delta':
         return [...this.#openContent(key, { type: 'refusal' }), ...this.#parts.delta(key, readText(event.delta))]
       case 'response.reasoning_summary_text.delta':
@@ -184,6 +190,8 @@ function toPart(item: Json, names: ToolNames): OpenPart | null {
   switch (item.type) {
     case 'reasoning':
       return { kind: 'reasoning' }
+    case 'web_search_call':
+      return { kind: 'search' }
     case 'function_call':
     case 'custom_tool_call':
       return { kind: 'tool', id: readText(item.call_id), tool: names.toTool(readText(item.name)) }
@@ -193,7 +201,8 @@ function toPart(item: Json, names: ToolNames): OpenPart | null {
 }
 
 /** Reads the whole text and the seal of an item that is done. */
-function toEnd(item: Json) {
+function toEnd(item: Json): GivenEnd {
+  if (item.type === 'web_search_call') return toSearchEnd(readObject(item.action))
   if (item.type !== 'reasoning') return { text: readText(item.arguments) + readText(item.input) }
   const data = readName(item.encrypted_content)
   const summary = readList(item.summary).length > 0 ? item.summary : item.content
@@ -201,6 +210,12 @@ function toEnd(item: Json) {
     .map((part) => readText(readObject(part).text))
     .join('\n\n')
   return { text, seal: data === null ? null : ({ kind: 'encrypted', data, before: null } as const) }
+}
+
+function toSearchEnd({ query, queries, url, sources }: Json): GivenEnd {
+  const found = readList(sources).flatMap((source) => readName(readObject(source).url) ?? [])
+  const text = readName(query) ?? readName(readList(queries)[0]) ?? readText(url)
+  return { text, found: found.map((page) => ({ url: page, title: null })) }
 }
 
 const CUT: ReadonlyMap<string, Finish> = new Map([

@@ -44,9 +44,15 @@ function readItem(item: Json, path: string, hub: Hub): Turn | null {
     case 'compaction':
     case 'compaction_summary':
     case 'compaction_trigger':
-      return refuse(path, `This model neither writes nor reads an encrypted summary (${String(item.type)}).`)
+      return refuse(
+        path,
+        `Only vendor C's own models read and write ${String(item.type)} items: send the conversation itself.`,
+      )
     default:
-      return refuse(path, `An item of type ${readName(item.type) ?? 'unknown'} cannot be sent to this model.`)
+      return refuse(
+        path,
+        `This model reads no items of type ${readName(item.type) ?? 'unknown'}: leave it out or send it as a message.`,
+      )
   }
 }
 
@@ -105,20 +111,24 @@ function readPart(part: Json, path: string): PartContent {
     case 'refusal':
       return { type: 'refusal', text: readText(part.refusal) }
     case 'input_image': {
-      const url = readName(part.image_url) ?? refuse(path, 'An image must be a URL: files are not kept here.')
+      const url =
+        readName(part.image_url) ?? refuse(path, 'Files are not kept here: send the image as a data URL or as a URL.')
       return { type: 'image', source: readUrl(url), detail: readName(part.detail) }
     }
     case 'input_file':
       return readFile(part, path)
     default:
-      return refuse(path, `Content of type ${readName(part.type) ?? 'unknown'} cannot be sent to this model.`)
+      return refuse(
+        path,
+        `This model reads no content of type ${readName(part.type) ?? 'unknown'}: leave it out or send it as text.`,
+      )
   }
 }
 
 function readFile(part: Json, path: string): PartContent {
   const url = readName(part.file_url)
   const data = readName(part.file_data)
-  if (url === null && data === null) refuse(path, 'A file must be data or a URL: files are not kept here.')
+  if (url === null && data === null) refuse(path, 'Files are not kept here: send the file as file_data or file_url.')
   const source = readUrl(data ?? url ?? '', 'application/pdf')
-  return { type: 'document', source, name: readName(part.filename), title: null }
+  return { type: 'document', source, name: readName(part.filename), title: null, context: null }
 }

@@ -1,5 +1,5 @@
 import type { ClientCall, Hub } from '../hub.ts'
-import { isObject, type Json, readCount, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { readInput } from './read-input.ts'
@@ -8,9 +8,9 @@ import { makeResponsesWriter } from './write-answer.ts'
 
 /**
  * Reads a request of the responses dialect (OpenAI Responses API). It reads these fields: input, instructions, tools,
- * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, text, reasoning, include, user or
- * safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that affect only cost or speed, are ignored.
- * Throws a refusal for a field that relies on stored state.
+ * tool_choice, parallel_tool_calls, max_output_tokens, temperature, top_p, top_logprobs, text, reasoning, include, user
+ * or safety_identifier, prompt_cache_key, stream. Unknown fields, and fields that affect only cost or speed, are
+ * ignored. Throws a refusal for a field that relies on stored state.
  */
 export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
   refuseState(body)
@@ -28,6 +28,7 @@ export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
       temperature: typeof body.temperature === 'number' ? body.temperature : null,
       topP: typeof body.top_p === 'number' ? body.top_p : null,
       topK: null,
+      logprobs: readLogprobs(body),
     },
     reasoning: {
       effort: readName(reasoning.effort),
@@ -45,7 +46,13 @@ export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
   return {
     request,
     argumentsAreObjects: false,
-    makeAnswerWriter: (withheld) => makeResponsesWriter({ hub, echo: toEcho(body, withheld), wantsSeals }),
+    makeAnswerWriter: (withheld) =>
+      makeResponsesWriter({
+        hub,
+        echo: toEcho(body, withheld),
+        wantsSeals,
+        showsRefusals: !hub.isCodex,
+      }),
   }
 }
 
@@ -53,8 +60,7 @@ function refuseState(body: Json): void {
   for (const [param, message] of Object.entries(NEEDS_STATE)) {
     if (body[param] !== undefined && body[param] !== null) refuse(param, message)
   }
-  if (body.background === true) refuse('background', 'This model answers at once or not at all.')
-  if ((readCount(body.top_logprobs) ?? 0) > 0) refuse('top_logprobs', 'This model reports no log probabilities.')
+  if (body.background === true) refuse('background', 'Responses are not stored here: leave background out.')
 }
 
 const NEEDS_STATE: Readonly<Record<string, string>> = {
@@ -71,6 +77,15 @@ function readLimit(value: unknown): number | null {
   }
   return limit
 }
+
+/** A client asks for log probabilities by `include`, for alternatives by `top_logprobs`, or by both. */
+function readLogprobs({ include, top_logprobs: count }: Json): NeutralRequest['sampling']['logprobs'] {
+  const top = readCount(count) ?? 0
+  const isAsked = top > 0 || readList(include).includes(LOGPROBS)
+  return isAsked ? { top, path: top > 0 ? 'top_logprobs' : 'include' } : null
+}
+
+const LOGPROBS = 'message.output_text.logprobs'
 
 function readFormat(format: unknown): OutputFormat | null {
   if (!isObject(format) || format.type === 'text') return null

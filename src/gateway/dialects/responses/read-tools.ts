@@ -63,6 +63,7 @@ function readHosted(tool: Json, namespace: string | null, path: string): Tool {
     dialect: 'responses',
     webSearch,
     domains: domains.length > 0 ? domains : null,
+    location: isObject(tool.user_location) ? tool.user_location : null,
     essential: false,
     path,
   }
@@ -82,11 +83,14 @@ function readChoice(choice: unknown, tools: readonly Tool[]): ToolChoice | null 
 function readChosen(choice: Json, tools: readonly Tool[]): ToolRef {
   const { type, name, namespace } = choice
   if (type !== 'function' && type !== 'custom') {
-    refuse('tool_choice', `The hosted tool ${readName(type) ?? 'without a type'} cannot be demanded here.`)
+    refuse(
+      'tool_choice',
+      `This model cannot be told to use ${readName(type) ?? 'a hosted tool'}: let tool_choice be auto.`,
+    )
   }
   const isChosen = (tool: Tool): tool is Tool & ClientTool =>
     tool.kind === type && tool.name === name && (namespace === undefined || tool.namespace === namespace)
   const chosen = tools.find(isChosen)
-  if (!chosen) refuse('tool_choice.name', `There is no tool named ${readText(name)}.`)
+  if (!chosen) refuse('tool_choice.name', `There is no tool named ${readText(name)}: name one of tools.`)
   return { kind: chosen.kind, name: chosen.name, namespace: chosen.namespace }
 }

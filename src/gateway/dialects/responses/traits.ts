@@ -27,6 +27,7 @@ export const RESPONSES: DialectTraits = {
   tokenLimits: ['max_output_tokens'],
   monitorStream: (options) => makeStreamMonitor(monitorResponse(), options),
   passStream: passResponsesStream,
+  streamUsage: null,
   keepAlive: () => KEEP_ALIVE_COMMENT,
   errorAnswer: openAiErrorAnswer,
   failureAnswer: openAiFailureAnswer,

@@ -3,6 +3,7 @@ import type { AnswerWriter, Hub } from '../hub.ts'
 import { type Json, readObject } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
+import { writtenTokens } from '../written-tokens.ts'
 import { writeResponsesError } from './errors.ts'
 import { type OpenItem, openItem, type ResponsesEvent } from './items.ts'
 
@@ -12,6 +13,8 @@ type Needs = {
   readonly echo: Json
   /** Whether the client asked for sealed reasoning, which it then sends back. */
   readonly wantsSeals: boolean
+  /** Whether the client shows a part of type `refusal`. Otherwise a refusal is a text. */
+  readonly showsRefusals: boolean
 }
 
 /**
@@ -34,7 +37,7 @@ export function makeResponsesWriter(needs: Needs): AnswerWriter {
 }
 
 /** Writes events without sequence numbers. */
-function makeEvents({ hub, echo, wantsSeals }: Needs): (event: AnswerEvent) => ResponsesEvent[] {
+function makeEvents({ hub, echo, wantsSeals, showsRefusals }: Needs): (event: AnswerEvent) => ResponsesEvent[] {
   const id = hub.newId('resp_')
   const output: Json[] = []
   let item: OpenItem | null = null
@@ -55,10 +58,10 @@ function makeEvents({ hub, echo, wantsSeals }: Needs): (event: AnswerEvent) => R
       case 'start':
         return start()
       case 'open':
-        item = openItem(event.part, { outputIndex: output.length, hub, wantsSeals })
+        item = openItem(event.part, { outputIndex: output.length, hub, wantsSeals, showsRefusals })
         return item.open()
       case 'delta':
-        return item?.delta(event.text) ?? []
+        return item?.delta(event.text, event.logprobs ?? []) ?? []
       case 'close': {
         if (!item) return []
         const closed = item.close(event)
@@ -113,10 +116,10 @@ function toFailed(failure: Failure, usage: AnswerUsage | null): ResponseEnd {
 
 /** Always writes both `details` members, because one agent retries an answer without them. */
 function toUsage(usage: AnswerUsage | null): Json {
-  const { input = 0, cached = 0, written = 0, output = 0, reasoning = 0 } = usage ?? {}
+  const { input = 0, cached = 0, output = 0, reasoning = 0 } = usage ?? {}
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) },
+    input_tokens_details: { cached_tokens: cached, ...writtenTokens(usage) },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: reasoning },
     total_tokens: input + output,

@@ -1,5 +1,6 @@
 import { toArguments } from '../custom-tools.ts'
 import { toUrl } from '../data-url.ts'
+import { toDocumentText } from '../documents.ts'
 import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type {
@@ -12,7 +13,7 @@ import type {
   ResultPart,
   Turn,
 } from '../neutral.ts'
-import { refuse } from '../refusal.ts'
+import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
 import { toCallId, type ToolNames } from '../tool-names.ts'
 
 type Needs = {
@@ -123,24 +124,25 @@ class Items {
       case 'toolsAdded':
         return part.names.map((name) => ({ type: 'input_text', text: `The tool ${name} is available.` }))
       case 'image':
-        if (!caps.images) refuse(part.path, 'This model reads no images.')
-        return [{ type: 'input_image', image_url: toUrl(part.source), detail: part.detail ?? 'auto', ...mark }]
+        if (!caps.images) refuse(part.path, NO_IMAGES)
+        return [
+          { type: 'input_image', image_url: toUrl(part.source, part.path), detail: part.detail ?? 'auto', ...mark },
+        ]
       case 'document':
         return [{ ...this.#document(part, part.path), ...mark }]
       case 'audio':
-        return refuse(part.path, 'This model hears no audio.')
+        return refuse(part.path, NO_AUDIO)
       default:
         return []
     }
   }
 
-  #document({ source, name, title }: DocumentPart, path: string): Json {
-    if (source.kind === 'text') {
-      return { type: 'input_text', text: title === null ? source.text : `${title}\n${source.text}` }
-    }
-    if (!this.#needs.hub.caps.pdf) refuse(path, 'This model reads no files.')
+  #document(document: DocumentPart, path: string): Json {
+    const { source, name, title } = document
+    if (source.kind === 'text') return { type: 'input_text', text: toDocumentText(document, source.text) }
+    if (!this.#needs.hub.caps.pdf) refuse(path, NO_FILES)
     if (source.kind === 'url') return { type: 'input_file', file_url: source.url }
-    return { type: 'input_file', filename: name ?? title ?? 'document.pdf', file_data: toUrl(source) }
+    return { type: 'input_file', filename: name ?? title ?? 'document.pdf', file_data: toUrl(source, path) }
   }
 }
 

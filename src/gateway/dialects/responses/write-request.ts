@@ -3,8 +3,9 @@ import { type ModelCaps, nearestEffort } from '../caps.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
-import type { NeutralRequest, OutputFormat } from '../neutral.ts'
+import type { NeutralRequest, OutputFormat, ToolRef } from '../neutral.ts'
 import { type OfferedTool, offerTools, describeWithheld, type ToolOffer } from '../offer-tools.ts'
+import { refuse } from '../refusal.ts'
 import { isStrictSchema, toObjectSchema } from '../schemas.ts'
 import { toKey } from '../short-key.ts'
 import { nameTools, type ToolNames } from '../tool-names.ts'
@@ -21,10 +22,15 @@ const MIN_OUTPUT_TOKENS = 16
 export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendCall {
   const { caps } = hub
   const names = nameTools(asked, MAX_NAME_CHARACTERS)
-  const offer = offerTools(asked, caps)
+  const offer = offerTools(asked, caps, { allowsSubsets: true })
   const request = planCacheMarks(asked, caps)
   const { maxOutput, sampling, hints } = request
-  const isSealed = hub.seals !== null && caps.reasoningReplay !== 'refused'
+  refuseStopWithLogprobs(request)
+  const include = [
+    ...(hub.seals !== null && caps.reasoningReplay !== 'refused' ? ['reasoning.encrypted_content'] : []),
+    ...(offer.search ? ['web_search_call.action.sources'] : []),
+    ...(sampling.logprobs ? ['message.output_text.logprobs'] : []),
+  ]
   const text = writeText(request)
   const body: Json = {
     model: hub.backendModel,
@@ -36,7 +42,8 @@ export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendC
     ...(sampling.topP !== null && caps.sampling && { top_p: sampling.topP }),
     ...writeTools(offer, names, caps),
     ...writeReasoning(request, caps),
-    ...(isSealed && { include: ['reasoning.encrypted_content'] }),
+    ...(include.length > 0 && { include }),
+    ...(sampling.logprobs && { top_logprobs: sampling.logprobs.top }),
     ...(Object.keys(text).length > 0 && { text }),
     ...(hints.user !== null && { safety_identifier: toKey(hints.user) }),
     ...(caps.vendorHints && hints.cacheKey !== null && { prompt_cache_key: toKey(hints.cacheKey) }),
@@ -47,6 +54,16 @@ export function writeResponsesRequest(asked: NeutralRequest, hub: Hub): BackendC
     stops: request.stop.filter((stop) => stop !== ''),
     withheld: offer.withheld,
     makeAnswerReader: () => makeResponsesReader({ names }),
+  }
+}
+
+/** This gateway cuts the text at a stop sequence, and cannot tell which tokens the rest of the text has. */
+function refuseStopWithLogprobs({ stop, sampling: { logprobs } }: NeutralRequest): void {
+  if (stop.length > 0 && logprobs) {
+    refuse(
+      logprobs.path,
+      'This model reports no log probabilities together with stop sequences: leave one of them out.',
+    )
   }
 }
 
@@ -77,20 +94,31 @@ function writeFormat(format: OutputFormat): Json {
   }
 }
 
-function writeTools({ tools, search, mode, named, parallel }: ToolOffer, names: ToolNames, caps: ModelCaps): Json {
+function writeTools(offer: ToolOffer, names: ToolNames, caps: ModelCaps): Json {
+  const { tools, search, mode, allowed, parallel } = offer
   const written = tools.map((tool) => writeTool(tool, names.toName(tool), caps))
   if (search) {
     const filters = search.domains === null ? {} : { filters: { allowed_domains: search.domains } }
-    written.push({ type: 'web_search', ...filters })
+    const location = search.location === null ? {} : { user_location: search.location }
+    written.push({ type: 'web_search', ...filters, ...location })
   }
   if (written.length === 0) return {}
-  const isCustom = named?.kind === 'custom' && caps.customTools
-  const choice = named ? { type: isCustom ? 'custom' : 'function', name: names.toName(named) } : mode
+  const choose = (tool: ToolRef): Json => ({
+    type: tool.kind === 'custom' && caps.customTools ? 'custom' : 'function',
+    name: names.toName(tool),
+  })
+  const choice = allowed ? writeAllowed(allowed.map(choose), mode) : mode
   return {
     tools: written,
     ...(choice !== null && { tool_choice: choice }),
     ...(parallel !== null && mode !== 'none' && { parallel_tool_calls: parallel }),
   }
+}
+
+/** Writes the choice of one tool, or of some of the tools. */
+function writeAllowed([first, ...others]: readonly Json[], mode: ToolOffer['mode']): Json {
+  if (first && others.length === 0 && mode === 'required') return first
+  return { type: 'allowed_tools', mode, tools: [first, ...others] }
 }
 
 function writeTool(tool: OfferedTool, name: string, caps: ModelCaps): Json {

@@ -1,0 +1,36 @@
+/**
+ * The settings of Claude Code for a team. Claude Code asks for models by names of its own, which are aliases where the
+ * directory says so. For the families of names that are no aliases, the settings name the team's model instead.
+ */
+import { createHash } from 'node:crypto'
+import { listEntries, pickModel } from '../models/rules.ts'
+import type { ModelTeam } from '../models/rules.ts'
+
+/** The families of Claude Code's models: their names begin with `prefix`, and the variable replaces them. */
+const FAMILIES = [
+  { family: 'opus', prefix: 'claude-opus-', variable: 'ANTHROPIC_DEFAULT_OPUS_MODEL' },
+  { family: 'sonnet', prefix: 'claude-sonnet-', variable: 'ANTHROPIC_DEFAULT_SONNET_MODEL' },
+  { family: 'haiku', prefix: 'claude-haiku-', variable: 'ANTHROPIC_DEFAULT_HAIKU_MODEL' },
+]
+
+/** The settings of a team; a team that may call no model gets an empty list. */
+export function toClaudeSettings(team: ModelTeam) {
+  const canCall = (name: string | undefined) => typeof pickModel(team, name) === 'object'
+  const entries = listEntries(team).filter(({ name }) => canCall(name))
+  const named = FAMILIES.filter(({ prefix }) => canCall(prefix)).map(({ family }) => family)
+  const model = canCall(undefined) ? team.defaultModel : entries.at(0)?.name
+  const replaced = model ? FAMILIES.filter(({ prefix }) => !canCall(prefix)) : []
+  return {
+    ...(model && replaced.length > 0 && { model }),
+    availableModels: [...entries.map(({ name }) => name), ...named],
+    modelPicker: { options: entries.map(({ name, model: { displayName } }) => ({ model: name, label: displayName })) },
+    ...(replaced.length > 0 && { env: Object.fromEntries(replaced.map(({ variable }) => [variable, model])) }),
+  }
+}
+
+/** The document that Claude Code reads: the settings with their version, which is a hash of them. */
+export function toManagedSettings(team: ModelTeam) {
+  const settings = toClaudeSettings(team)
+  const checksum = createHash('sha256').update(JSON.stringify(settings)).digest('base64url')
+  return { uuid: checksum, checksum, settings }
+}

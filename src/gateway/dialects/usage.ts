@@ -1,0 +1,92 @@
+/** The tokens of a call in classes that do not overlap, because each class has its own price. */
+
+/** Tokens of one answer; null where the answer did not report them. */
+export type Usage = {
+  /** Input that was neither read from a cache nor written to one. */
+  readonly inputTokens: number | null
+  /** Input that was read from a cache. */
+  readonly cacheReadTokens: number | null
+  /** Input that was written to a cache for a short time, such as 5 minutes. */
+  readonly cacheWriteTokens: number | null
+  /** Input that was written to a cache for an hour or longer. */
+  readonly cacheWriteLongTokens: number | null
+  /** All output, with the reasoning. */
+  readonly outputTokens: number | null
+  /** The part of the output that is reasoning. */
+  readonly reasoningTokens: number | null
+}
+
+/** The usage of an answer that reported none. */
+export const NO_USAGE: Usage = {
+  inputTokens: null,
+  cacheReadTokens: null,
+  cacheWriteTokens: null,
+  cacheWriteLongTokens: null,
+  outputTokens: null,
+  reasoningTokens: null,
+}
+
+/** The usage of a call that uses no tokens, such as one that counts them. */
+export const FREE_USAGE: Usage = { ...NO_USAGE, inputTokens: 0, outputTokens: 0 }
+
+/** Whether the answer reported its tokens. */
+export function isKnown({ inputTokens, outputTokens }: Usage): boolean {
+  return inputTokens !== null || outputTokens !== null
+}
+
+/** The numbers of a usage object by the names that the dialects give them; those of nested objects as `outer.inner`. */
+export type Counts = Record<string, number>
+
+/**
+ * Converts the counts of an answer of any dialect; their names show the dialect. Chat completions and responses include
+ * cached tokens in the input, and messages counts them beside it.
+ */
+export function toUsage(counts: Counts): Usage {
+  const pick = (...names: readonly string[]) => names.map((name) => counts[name]).find((count) => count !== undefined)
+  const cacheRead = pick(...CACHE_READ, 'cache_read_input_tokens')
+  const written = pick(...CACHE_WRITTEN, 'cache_creation_input_tokens')
+  const writtenLong = pick(...CACHE_WRITTEN_LONG)
+  const input = pick('prompt_tokens', 'input_tokens')
+  const isIncluded = counts['prompt_tokens'] !== undefined || pick(...CACHE_READ, ...CACHE_WRITTEN) !== undefined
+  const cached = isIncluded ? (cacheRead ?? 0) + (written ?? 0) : 0
+  return {
+    inputTokens: input === undefined ? null : Math.max(0, input - cached),
+    cacheReadTokens: cacheRead ?? null,
+    cacheWriteTokens: written === undefined ? null : Math.max(0, written - (writtenLong ?? 0)),
+    cacheWriteLongTokens: writtenLong ?? null,
+    ...toOutput(counts, pick('completion_tokens', 'output_tokens'), pick(...REASONING)),
+  }
+}
+
+/** Input that came from a cache, where the input includes it. The last two names are DeepSeek's and Moonshot's. */
+const CACHE_READ = [
+  'prompt_tokens_details.cached_tokens',
+  'input_tokens_details.cached_tokens',
+  'prompt_cache_hit_tokens',
+  'cached_tokens',
+] as const
+
+const CACHE_WRITTEN = ['prompt_tokens_details.cache_write_tokens', 'input_tokens_details.cache_write_tokens'] as const
+
+const CACHE_WRITTEN_LONG = [
+  'prompt_tokens_details.cache_write_tokens_details.ttl_12h_tokens',
+  'input_tokens_details.cache_write_tokens_details.ttl_12h_tokens',
+  'cache_creation.ephemeral_1h_input_tokens',
+] as const
+
+const REASONING = [
+  'completion_tokens_details.reasoning_tokens',
+  'output_tokens_details.reasoning_tokens',
+  'output_tokens_details.thinking_tokens',
+] as const
+
+/** Some chat servers, such as xAI, count the reasoning beside the completion. Their total shows that. */
+function toOutput(
+  { prompt_tokens: prompt, total_tokens: total }: Counts,
+  output: number | undefined,
+  reasoning: number | undefined,
+): Pick<Usage, 'outputTokens' | 'reasoningTokens'> {
+  if (output === undefined) return { outputTokens: null, reasoningTokens: reasoning ?? null }
+  const isBeside = reasoning !== undefined && prompt !== undefined && total === prompt + output + reasoning
+  return { outputTokens: isBeside ? output + reasoning : output, reasoningTokens: reasoning ?? null }
+}

@@ -1,0 +1,74 @@
+import type { GivenPrice, GivenUsd } from '../../directory/prices.ts'
+import { BACKEND_KINDS } from '../backends/kinds.ts'
+import type { BackendKind } from '../backends/table.ts'
+import type { Usage } from '../dialects/usage.ts'
+import { costOfUsage, toInteger, toPrice } from './price.ts'
+import type { GivenRates, Price } from './price.ts'
+import type { PriceList } from './read-prices.ts'
+
+/** From USD for a million tokens to 10^-15 USD for one. */
+const USD_DECIMALS = 9
+
+/** What the directory says of a model's price. */
+type PricedModel = {
+  readonly id: string
+  readonly owner: string
+  readonly price: GivenPrice | null
+  readonly serve: readonly { readonly backend: string; readonly price?: GivenPrice | undefined }[]
+}
+
+/** The backend that served a call, and the model's name there. */
+type Served = { readonly backend: string; readonly kind: BackendKind; readonly model: string }
+
+/** The cost of an answer in 10^-9 USD; null when its usage is unknown or the model has no price. */
+export type CostOf = (model: PricedModel, served: Served, usage: Usage) => number | null
+
+export type Prices = {
+  readonly costOf: CostOf
+  /** Replaces the price list, for the next call. */
+  replaceList(list: PriceList): void
+}
+
+/** The prices of a gateway: those of the directory, and those of a list, which is empty at first. */
+export function makePrices(): Prices {
+  let list: PriceList = new Map()
+  /** The prices of the directory in exact form, as long as the directory keeps them. */
+  const exact = new WeakMap<object, Price>()
+
+  function toExact(given: GivenUsd): Price {
+    const price = exact.get(given) ?? toPrice(toGivenRates(given))
+    exact.set(given, price)
+    return price
+  }
+
+  return {
+    costOf(model, served, usage) {
+      const given = givenPrice(model, served.backend)
+      const isListed = given === null || given.as !== undefined
+      const price = isListed ? findListed(list, given?.as ?? null, model, served) : toExact(given)
+      return price && costOfUsage(price, usage)
+    },
+    replaceList: (newList) => void (list = newList),
+  }
+}
+
+/** The price of the backend's entry in `serve`, else the model's. */
+function givenPrice({ price, serve }: PricedModel, backend: string): GivenPrice | null {
+  return serve.find((entry) => entry.backend === backend)?.price ?? price
+}
+
+/**
+ * The price of the list: by the name that the directory gives, else by the backend, by the owner, by the service's
+ * model id, and by the model's name at the backend alone. A list says nothing about an engine of the operator.
+ */
+function findListed(list: PriceList, name: string | null, { id, owner }: PricedModel, served: Served): Price | null {
+  if (name !== null) return list.get(name) ?? null
+  if (!BACKEND_KINDS[served.kind].hasListPrices) return null
+  const { backend, model } = served
+  return list.get(`${backend}/${model}`) ?? list.get(`${owner}/${model}`) ?? list.get(id) ?? list.get(model) ?? null
+}
+
+function toGivenRates(given: GivenUsd): GivenRates {
+  const rates = Object.entries(given).filter(([, value]) => typeof value === 'number')
+  return Object.fromEntries(rates.map(([name, value]) => [name, toInteger(value, USD_DECIMALS)]))
+}

@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, it } from 'vitest'
+import { openHttpServer } from '../../src/server/http-server.ts'
+import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
+import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
+
+const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: svc\r\n\r\n`
+
+/** Sends these requests in one packet; resolves with what was parsed, served and answered when the connection ends. */
+async function pipeline(paths: readonly string[]) {
+  const served: string[] = []
+  const { server } = openHttpServer((req, res) => {
+    served.push(String(req.url))
+    setImmediate(() => res.end(req.url === '/last' ? 'end' : 'ok'))
+  }, SERVER_TIMEOUTS)
+  let parsed = 0
+  server.on('request', () => parsed++)
+  const port = await listenOnLoopback(server)
+  try {
+    const socket = connect(port, '127.0.0.1')
+    let answers = ''
+    socket.setEncoding('utf8').on('data', (text: string) => {
+      answers += text
+      if (answers.endsWith('end')) socket.end()
+    })
+    socket.write(paths.map(request).join(''))
+    await once(socket, 'close')
+    return { parsed, served, answers: answers.split('HTTP/1.1 200').length - 1 }
+  } finally {
+    await closeHttpServer(server)
+  }
+}
+
+it('serves some requests that are sent before the first is answered, in their order', async () => {
+  const paths = [...Array.from({ length: 16 }, (_, index) => `/${index}`), '/last']
+  expect(await pipeline(paths)).toEqual({ parsed: 17, served: paths, answers: 17 })
+})
+
+it('closes a connection that sends too many such requests, and does not parse them', async () => {
+  // The one that is served, those that wait, and the one whose arrival closes the connection.
+  expect(await pipeline(Array.from({ length: 1400 }, () => '/'))).toEqual({ parsed: 18, served: ['/'], answers: 0 })
+})
