@@ -479,6 +479,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get own usage
+         * @description Returns what the caller's own calls in the team of its session used, as JSON or, with `Accept: text/csv`, as a table.
+         */
+        get: operations["getOwnUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage of a team
+         * @description Returns what the calls of a team used, as JSON or, with `Accept: text/csv`, as a table. Only for admins of the team.
+         */
+        get: operations["getTeamUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/.well-known/jwks.json": {
         parameters: {
             query?: never;
@@ -1880,6 +1920,12 @@ export interface components {
          * @example body { margin: 0; }
          */
         Css: string;
+        /**
+         * @description Comma-separated values (RFC 4180). A text that a spreadsheet would take for a formula begins with `'`.
+         * @example id,name,calls
+         *     svc/fast,,3
+         */
+        Csv: string;
         DeviceApproval: {
             /** @description `true`: the login was approved. `false`: it was denied. */
             approved: boolean;
@@ -3283,6 +3329,136 @@ export interface components {
                 message: string;
             };
         };
+        /** @enum {string} */
+        UsageGrouping: "day" | "model" | "member" | "key" | "backend" | "dialect";
+        UsageReport: {
+            /** @description `@organization/name`. */
+            team: string;
+            /**
+             * Format: date
+             * @description The first day, in UTC.
+             */
+            from: string;
+            /**
+             * Format: date
+             * @description The last day, in UTC.
+             */
+            to: string;
+            by: components["schemas"]["UsageGrouping"];
+            /** @description By day: in their order. Otherwise the most expensive first. Calls are in the report about a second after their end. */
+            rows: components["schemas"]["UsageRow"][];
+            /** @description Whether there are more than the 1,000 rows that are shown. `total` includes all of them. */
+            truncated: boolean;
+            total: components["schemas"]["UsageSums"];
+        };
+        UsageRow: {
+            /** Format: int64 */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Calls that did not end with a whole answer, or ended with an error.
+             */
+            failedCalls: number;
+            /**
+             * Format: int64
+             * @description Calls that a backend may have billed, but whose tokens it did not report.
+             */
+            unknownCalls: number;
+            /**
+             * Format: int64
+             * @description Calls whose answer was not complete. Their tokens are what the backend reported last.
+             */
+            estimatedCalls: number;
+            /**
+             * Format: int64
+             * @description Calls with known tokens of a model without a price.
+             */
+            unpricedCalls: number;
+            /**
+             * Format: int64
+             * @description Input that was neither read from a cache nor written to one.
+             */
+            inputTokens: number;
+            /** Format: int64 */
+            cacheReadTokens: number;
+            /**
+             * Format: int64
+             * @description Input that was written to a cache for a short time, such as 5 minutes.
+             */
+            cacheWriteTokens: number;
+            /**
+             * Format: int64
+             * @description Input that was written to a cache for an hour or longer.
+             */
+            cacheWriteLongTokens: number;
+            /**
+             * Format: int64
+             * @description With the reasoning.
+             */
+            outputTokens: number;
+            /** Format: int64 */
+            reasoningTokens: number;
+            /** @description The cost in 10^-9 USD, at the prices of the time of each call. Null when no call had a price. */
+            costNanoUsd: number | null;
+            /**
+             * @description What the row is about: a day, a model id, an account id or the id of a service account, the id of an API key, a
+             *     backend, or a dialect. Null for calls without an API key.
+             */
+            id: string | null;
+            /** @description The address of a member, `service:NAME` of a service account, or the name of an API key. Null where there is none. */
+            name: string | null;
+        };
+        /** @description What calls used. The classes of input do not overlap. */
+        UsageSums: {
+            /** Format: int64 */
+            calls: number;
+            /**
+             * Format: int64
+             * @description Calls that did not end with a whole answer, or ended with an error.
+             */
+            failedCalls: number;
+            /**
+             * Format: int64
+             * @description Calls that a backend may have billed, but whose tokens it did not report.
+             */
+            unknownCalls: number;
+            /**
+             * Format: int64
+             * @description Calls whose answer was not complete. Their tokens are what the backend reported last.
+             */
+            estimatedCalls: number;
+            /**
+             * Format: int64
+             * @description Calls with known tokens of a model without a price.
+             */
+            unpricedCalls: number;
+            /**
+             * Format: int64
+             * @description Input that was neither read from a cache nor written to one.
+             */
+            inputTokens: number;
+            /** Format: int64 */
+            cacheReadTokens: number;
+            /**
+             * Format: int64
+             * @description Input that was written to a cache for a short time, such as 5 minutes.
+             */
+            cacheWriteTokens: number;
+            /**
+             * Format: int64
+             * @description Input that was written to a cache for an hour or longer.
+             */
+            cacheWriteLongTokens: number;
+            /**
+             * Format: int64
+             * @description With the reasoning.
+             */
+            outputTokens: number;
+            /** Format: int64 */
+            reasoningTokens: number;
+            /** @description The cost in 10^-9 USD, at the prices of the time of each call. Null when no call had a price. */
+            costNanoUsd: number | null;
+        };
         /** @description A short code that a person compares or types. */
         UserCode: string;
         /** @description A worker and the models that it serves. */
@@ -3372,6 +3548,7 @@ export type CredentialDescriptor = components['schemas']['CredentialDescriptor']
 export type CredentialId = components['schemas']['CredentialId'];
 export type CredentialParameters = components['schemas']['CredentialParameters'];
 export type Css = components['schemas']['Css'];
+export type Csv = components['schemas']['Csv'];
 export type DeviceApproval = components['schemas']['DeviceApproval'];
 export type DeviceApprover = components['schemas']['DeviceApprover'];
 export type DeviceAuthorization = components['schemas']['DeviceAuthorization'];
@@ -3485,6 +3662,10 @@ export type UnsupportedMediaType = components['schemas']['UnsupportedMediaType']
 export type UpstreamFailed = components['schemas']['UpstreamFailed'];
 export type UpstreamRefusedCredential = components['schemas']['UpstreamRefusedCredential'];
 export type UpstreamTimeout = components['schemas']['UpstreamTimeout'];
+export type UsageGrouping = components['schemas']['UsageGrouping'];
+export type UsageReport = components['schemas']['UsageReport'];
+export type UsageRow = components['schemas']['UsageRow'];
+export type UsageSums = components['schemas']['UsageSums'];
 export type UserCode = components['schemas']['UserCode'];
 export type Worker = components['schemas']['Worker'];
 export type WorkerList = components['schemas']['WorkerList'];
@@ -6995,6 +7176,324 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getOwnUsage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first day, in UTC. Default: the first day of the month of `to`.
+                 * @example 2026-11-01
+                 */
+                from?: string;
+                /**
+                 * @description The last day, in UTC; at most a year after `from`. Default: today.
+                 * @example 2026-11-21
+                 */
+                to?: string;
+                /**
+                 * @description What the rows are about. Default: `day`.
+                 * @example model
+                 */
+                by?: components["schemas"]["UsageGrouping"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the calls used. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description For a program that saves it: a file name. */
+                    "content-disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "team": "@acme/core",
+                     *       "from": "2026-11-01",
+                     *       "to": "2026-11-21",
+                     *       "by": "model",
+                     *       "rows": [
+                     *         {
+                     *           "id": "vendora/large",
+                     *           "name": null,
+                     *           "calls": 3,
+                     *           "failedCalls": 0,
+                     *           "unknownCalls": 0,
+                     *           "estimatedCalls": 0,
+                     *           "unpricedCalls": 0,
+                     *           "inputTokens": 1200,
+                     *           "cacheReadTokens": 90000,
+                     *           "cacheWriteTokens": 4000,
+                     *           "cacheWriteLongTokens": 0,
+                     *           "outputTokens": 800,
+                     *           "reasoningTokens": 200,
+                     *           "costNanoUsd": 57600000
+                     *         }
+                     *       ],
+                     *       "truncated": false,
+                     *       "total": {
+                     *         "calls": 3,
+                     *         "failedCalls": 0,
+                     *         "unknownCalls": 0,
+                     *         "estimatedCalls": 0,
+                     *         "unpricedCalls": 0,
+                     *         "inputTokens": 1200,
+                     *         "cacheReadTokens": 90000,
+                     *         "cacheWriteTokens": 4000,
+                     *         "cacheWriteLongTokens": 0,
+                     *         "outputTokens": 800,
+                     *         "reasoningTokens": 200,
+                     *         "costNanoUsd": 57600000
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UsageReport"];
+                    "text/csv": components["schemas"]["Csv"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getTeamUsage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first day, in UTC. Default: the first day of the month of `to`.
+                 * @example 2026-11-01
+                 */
+                from?: string;
+                /**
+                 * @description The last day, in UTC; at most a year after `from`. Default: today.
+                 * @example 2026-11-21
+                 */
+                to?: string;
+                /**
+                 * @description What the rows are about. Default: `day`.
+                 * @example member
+                 */
+                by?: components["schemas"]["UsageGrouping"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the calls used. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description For a program that saves it: a file name. */
+                    "content-disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "team": "@acme/core",
+                     *       "from": "2026-11-01",
+                     *       "to": "2026-11-21",
+                     *       "by": "member",
+                     *       "rows": [
+                     *         {
+                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *           "name": "ada@example.com",
+                     *           "calls": 3,
+                     *           "failedCalls": 0,
+                     *           "unknownCalls": 0,
+                     *           "estimatedCalls": 0,
+                     *           "unpricedCalls": 0,
+                     *           "inputTokens": 1200,
+                     *           "cacheReadTokens": 90000,
+                     *           "cacheWriteTokens": 4000,
+                     *           "cacheWriteLongTokens": 0,
+                     *           "outputTokens": 800,
+                     *           "reasoningTokens": 200,
+                     *           "costNanoUsd": 57600000
+                     *         }
+                     *       ],
+                     *       "truncated": false,
+                     *       "total": {
+                     *         "calls": 3,
+                     *         "failedCalls": 0,
+                     *         "unknownCalls": 0,
+                     *         "estimatedCalls": 0,
+                     *         "unpricedCalls": 0,
+                     *         "inputTokens": 1200,
+                     *         "cacheReadTokens": 90000,
+                     *         "cacheWriteTokens": 4000,
+                     *         "cacheWriteLongTokens": 0,
+                     *         "outputTokens": 800,
+                     *         "reasoningTokens": 200,
+                     *         "costNanoUsd": 57600000
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UsageReport"];
+                    "text/csv": components["schemas"]["Csv"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */

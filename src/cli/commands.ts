@@ -11,6 +11,7 @@ export const peopleCommands: CommandTable = {
   models: async () => (await import('./commands/models.ts')).makeModels,
   chat: async () => (await import('./commands/chat.ts')).makeChat,
   doctor: async () => (await import('./commands/doctor.ts')).makeDoctor,
+  usage: async () => (await import('./commands/usage.ts')).makeUsage,
   devices: async () => (await import('./commands/devices.ts')).makeDevices,
   invite: async () => (await import('./commands/invite.ts')).makeInvite,
   uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,

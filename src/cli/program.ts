@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { ConfigError } from '../config.ts'
+import { BackupError } from '../database/backup.ts'
 import { DatabaseOpenError } from '../database/client.ts'
 import { DirectoryInUseError } from '../database/lock.ts'
 import { MigrationError } from '../database/migrations.ts'
@@ -7,6 +8,7 @@ import { DirectoryFileError } from '../server/directory-file.ts'
 import { PricesFileError } from '../server/prices-file.ts'
 import { AddressError } from '../server/listener.ts'
 import { ManagementError } from '../server/management.ts'
+import { backUp, restore } from './backup.ts'
 import type { MakeCommand } from './command-line.ts'
 import { runDemo } from './demo/demo.ts'
 import { TourError } from './demo/tour.ts'
@@ -23,6 +25,7 @@ const PLAIN_ERRORS = [
   PricesFileError,
   AddressError,
   DatabaseOpenError,
+  BackupError,
   DirectoryInUseError,
   MigrationError,
   ManagementError,
@@ -68,6 +71,20 @@ export const makeReload: MakeCommand = () =>
     )
     .option('--force', 'apply the directory file even when it withdraws most of the members', false)
     .action((options: { force: boolean }) => reloadService(options).catch(fail))
+
+export const makeBackup: MakeCommand = () =>
+  new Command('backup')
+    .helpGroup('For operators:')
+    .description('Copy the embedded database into a new directory. The service may run meanwhile.')
+    .argument('<dir>', 'the new directory')
+    .action((directory: string) => backUp(directory).catch(fail))
+
+export const makeRestore: MakeCommand = () =>
+  new Command('restore')
+    .helpGroup('For operators:')
+    .description('Replace the embedded database by a backup. The service must be stopped.')
+    .argument('<dir>', 'the directory of the backup')
+    .action((directory: string) => restore(directory).catch(fail))
 
 function print(text: string): void {
   process.stdout.write(text)

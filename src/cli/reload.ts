@@ -13,7 +13,7 @@ export async function reloadService({ force }: Options): Promise<void> {
 }
 
 /** The socket of the service with these settings; throws a `ManagementError` when it has none. */
-function requireSocket(): string {
+export function requireSocket(): string {
   const { managementSocket } = readConfig()
   if (managementSocket !== null) return managementSocket
   throw new ManagementError('The service has no management socket. Set SVC_MANAGEMENT_SOCKET for both, and restart it.')

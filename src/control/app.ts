@@ -16,6 +16,7 @@ import { makePageHandlers } from './pages/routes.ts'
 import { makeSignInFlows } from './sign-in.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
 import { makeUnknownCredentials } from './unknown-credentials.ts'
+import { makeUsageHandlers } from './usage/routes.ts'
 
 /** Builds the control plane: its flows, the callers that they accept, and what runs before them. */
 export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
@@ -98,6 +99,7 @@ function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => 
     ...oauth,
     ...makeInvitationHandlers({ db, findMembership, announce, onSessionEnd, clock, log }),
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
+    ...makeUsageHandlers({ db, findMembership, clock }),
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
     ...makePageHandlers({ baseUrl, gatewayUrl }),
   }

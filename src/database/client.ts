@@ -6,6 +6,8 @@ export type Database = {
   readonly prisma: PrismaClient
   /** Whether the database answers within 1.5 s. Never rejects. */
   ping(): Promise<boolean>
+  /** Copies an embedded database while it is in use, and resolves with where the copy is; null for all others. */
+  readonly copyFiles: (() => Promise<string>) | null
   /** Waits for running statements, for a second at most, and closes all connections. May be called again. */
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import type { ParserOptions } from '@electric-sql/pglite'
@@ -8,6 +8,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Logger } from '../log.ts'
 import { makePrivateDirectory } from '../private-files.ts'
+import { copyData, dataOf } from './backup.ts'
 import { DatabaseOpenError, makePing, once } from './client.ts'
 import type { Database } from './client.ts'
 import { lockDirectory } from './lock.ts'
@@ -20,11 +21,26 @@ export async function openEmbedded(path: string, log: Logger | null): Promise<Da
   await prepareDirectory(directory, log)
   const unlock = lockDirectory(directory)
   try {
-    return await openPGlite(await openDataDirectory(join(directory, 'data')), unlock)
+    const pglite = await openDataDirectory(dataOf(directory))
+    return { ...(await openPGlite(pglite, unlock)), copyFiles: () => copyAside(pglite, directory) }
   } catch (error) {
     unlock()
     throw error
   }
+}
+
+const COPY_PREFIX = 'backup-'
+
+/**
+ * Copies the database beside itself, because the service may be allowed to write nowhere else. No statement runs
+ * meanwhile, so the copy is what a crash at this moment would leave. Removes earlier copies that were not moved away.
+ */
+async function copyAside(pglite: PGlite, directory: string): Promise<string> {
+  const left = (await readdir(directory)).filter((name) => name.startsWith(COPY_PREFIX))
+  for (const name of left) await rm(join(directory, name), { recursive: true, force: true })
+  const copy = join(directory, `${COPY_PREFIX}${process.pid}`)
+  await pglite.transaction(() => copyData(dataOf(directory), copy))
+  return copy
 }
 
 /** The database contains the keys that sign tokens, so no other user may read its directory. */
@@ -86,6 +102,7 @@ export async function openPGlite(pglite: PGlite, onClosed: () => void = () => un
   return {
     prisma,
     ping: makePing(() => pglite.query('SELECT 1')),
+    copyFiles: null,
     close: once(async () => {
       await prisma.$disconnect()
       await pglite.close()

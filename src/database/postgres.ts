@@ -25,6 +25,7 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
   })
   return {
     prisma,
+    copyFiles: null,
     ping: makePing(() => connections.watch(() => connections.pool.query('SELECT 1'))),
     close: once(async () => {
       // Prisma waits for its statements; closing the connections ends those that get no answer.

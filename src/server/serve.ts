@@ -13,7 +13,7 @@ import { openHttpServer } from './http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { openManagement } from './management.ts'
-import type { Management } from './management.ts'
+import type { Management, ManagementActions } from './management.ts'
 import { applyPricesFile } from './prices-file.ts'
 import { serveMetrics } from './metrics.ts'
 import type { MetricsListener } from './metrics.ts'
@@ -124,7 +124,7 @@ async function start(
     await metrics?.close()
     throw error
   })
-  const management = await startManagement(config, reloads.reload, log)
+  const management = await startManagement(config, { reload: reloads.reload, database, log })
   const counts = await service.countDirectory()
   log.info({ host: config.host, port, ...describeService(config, counts) }, 'service.listening')
   for (const warning of findDirectoryWarnings(config, counts)) log.warn({ warning }, 'settings.warning')
@@ -155,9 +155,12 @@ async function startMetrics({ host, metricsPort }: Config, { metrics }: Service)
 /** The socket of operators' commands; null where none is configured. */
 async function startManagement(
   { managementSocket: socket }: Config,
-  reload: Running['reload'],
-  log: Logger,
+  { reload, database, log }: Pick<Resources, 'database' | 'log'> & Pick<Running, 'reload'>,
 ): Promise<Management | null> {
   if (socket === null) return null
-  return openManagement(socket, { reload: (options) => reload(options.has('force')) }, log)
+  const actions: ManagementActions = {
+    reload: (options) => reload(options.has('force')),
+    ...(database?.copyFiles && { backup: database.copyFiles }),
+  }
+  return openManagement(socket, actions, log)
 }

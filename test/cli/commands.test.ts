@@ -3,6 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { endedCall } from '../support/call-events.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import type { TestService } from '../support/service.ts'
@@ -49,6 +51,9 @@ describe('the exit status', () => {
     [['invite', 'a@example.com', '--role', 'owner'], 2],
     [['run', 'codex', '--model', 'no/such'], 2],
     [['chat', 'one', 'two', 'three'], 2],
+    [['usage', '--by', 'color'], 2],
+    [['usage', '--csv', '--json'], 2],
+    [['usage', '--from', 'yesterday'], 1],
     [['devices', 'revoke', 'ffffffff'], 1],
     [['uninvite', 'nobody@example.com'], 1],
     [['members', '--team', '@acme/unknown'], 1],
@@ -56,7 +61,7 @@ describe('the exit status', () => {
     expect((await machine.svc(args)).status).toBe(status)
   })
 
-  it.each(['status', 'token', 'models', 'devices', 'members', 'logout'])(
+  it.each(['status', 'token', 'models', 'devices', 'members', 'usage', 'logout'])(
     'of svc %s is 3 when not signed in',
     async (command) => {
       await using fresh = await newMachine()
@@ -105,6 +110,32 @@ describe('svc chat', () => {
     const ran = await machine.svc(['chat', 'no/such', 'hello'])
     expect([ran.status, ran.stdout]).toEqual([1, ''])
     expect(ran.stderr).toMatch(/no\/such|model/)
+  })
+})
+
+describe('svc usage', () => {
+  it('adds up own calls, or those of the whole team for its admins', async () => {
+    const { prisma } = service.database
+    const { id: ada } = await prisma.account.findUniqueOrThrow({ where: { email: 'ada@example.com' } })
+    const calls = [
+      endedCall({ accountId: ada, usage: { inputTokens: 12_000 }, result: { costNanoUsd: 12_500_000 } }),
+      endedCall({ usage: { inputTokens: 1, outputTokens: 2 } }),
+    ]
+    await callEventStore(prisma).save({ id: 'batch_1', events: calls })
+    const period = ['--from', '2026-11-21', '--to', '2026-11-21']
+    const own = await machine.svc(['usage', ...period, '--by', 'model'])
+    expect(own.stdout.split('\n')).toEqual([
+      'MODEL          CALLS  INPUT   CACHE READ  CACHE WRITE  OUTPUT  COST',
+      'vendora/large  1      12,000  0           0            0       $0.0125',
+      'total          1      12,000  0           0            0       $0.0125',
+      '',
+    ])
+    const team = await machine.svc(['usage', ...period, '--by', 'member', '--team'])
+    expect(team.stdout).toMatch(/^ada@example\.com +1 .*\$0\.0125$/m)
+    expect(team.stdout).toMatch(/^total +2 +12,001 /m)
+    expect(team.stderr).toContain('Calls without a price, not in the cost: 1')
+    expect(await jsonOf<object>(['usage', ...period])).toMatchObject({ by: 'day', total: { calls: 1 } })
+    expect((await machine.svc(['usage', ...period, '--csv'])).stdout).toMatch(/^day,name,calls,.*\r\n2026-11-21,,1,/)
   })
 })
 

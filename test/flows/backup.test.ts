@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { blocksOf, readPage } from '../support/documents.ts'
+import { blocksOf, readPage, ROOT } from '../support/documents.ts'
 import { newFolder, startProcess } from '../support/process.ts'
 import type { TestProcess } from '../support/process.ts'
 
@@ -26,20 +27,22 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]()
 })
 
-function start(): Promise<TestProcess> {
-  return startProcess({
-    SVC_DATABASE_URL: `embedded:${path.join(folder.path, 'db')}`,
-    SVC_DIRECTORY_FILE: path.join(folder.path, 'directory.yaml'),
-    SVC_MAIL_URL: `outbox:${path.join(folder.path, 'outbox')}`,
-  })
-}
+const settings = () => ({
+  SVC_DATABASE_URL: `embedded:${path.join(folder.path, 'db')}`,
+  SVC_DIRECTORY_FILE: path.join(folder.path, 'directory.yaml'),
+  SVC_MAIL_URL: `outbox:${path.join(folder.path, 'outbox')}`,
+})
 
-/** Runs a block of docs/operating.md in the test's folder. The test itself stops and starts the service. */
-function runBlock(name: string): void {
+/**
+ * Runs a block of docs/operating.md in the test's folder, with this svc and the settings of the test. The test itself
+ * stops and starts the service.
+ */
+function runBlock(name: string): string {
   const block = blocksOf(readPage('docs/operating.md')).find(({ info }) => info === `sh run=${name}`)
   if (!block) throw new Error(`docs/operating.md has no block "sh run=${name}".`)
-  const code = `set -eu\nsystemctl() { :; }\n${block.code.replaceAll('/var/lib/svc', folder.path)}`
-  execFileSync('sh', ['-c', code], { cwd: folder.path, stdio: 'pipe' })
+  const svc = `svc() { ${process.execPath} ${path.join(ROOT, 'src/main.ts')} "$@"; }`
+  const code = `set -eu\nsystemctl() { :; }\n${svc}\n${block.code.replaceAll('/var/backups', folder.path)}`
+  return execFileSync('sh', ['-c', code], { cwd: folder.path, env: settings(), stdio: 'pipe', encoding: 'utf8' })
 }
 
 async function post<Answer>(route: string, body: object): Promise<Answer> {
@@ -62,18 +65,24 @@ const refresh = ({ refreshToken }: Tokens) => post<Tokens>('/v1/auth/token/refre
 
 describe('a backup of an embedded database, by the commands of docs/operating.md', () => {
   it('brings back the sessions of the time when it was made, and no later ones', async () => {
-    running = await start()
+    running = await startProcess(settings())
     const before = await logIn('before-the-backup')
-    await running.stop()
-    runBlock('backup')
-
-    running = await start()
+    expect(runBlock('backup')).toContain('The database is backed up in')
     const after = await logIn('after-the-backup')
+    expect(() => runBlock('restore')).toThrow('is in use by process')
     await running.stop()
-    runBlock('restore')
+    expect(runBlock('restore')).toContain('data.before-restore-1')
 
-    running = await start()
+    running = await startProcess(settings())
     expect(await refresh(before)).toHaveProperty('accessToken')
     await expect(refresh(after)).rejects.toThrow('401')
+    await running.stop()
   }, 120_000)
+
+  it('is refused where there is a backup already, and works while the service is stopped', () => {
+    expect(() => runBlock('backup')).toThrow('is not empty. Name a new directory.')
+    rmSync(path.join(folder.path, 'svc-2026-11-22'), { recursive: true })
+    expect(() => runBlock('restore')).toThrow('is not a backup')
+    expect(runBlock('backup')).toContain('The database is backed up in')
+  })
 })

@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Caller } from '../../kernel/caller.ts'
+import { COUNTERS, KEYS, sumByDay } from './days.ts'
 import { writeAttempts } from './events.ts'
 import type { CallEvent, EventBatch } from './events.ts'
 
@@ -40,30 +41,63 @@ const COLUMNS: readonly Column[] = [
   { name: 'cost_nano_usd', type: 'bigint', of: ({ result }) => result?.costNanoUsd },
 ]
 
-const NAMES = Prisma.raw(COLUMNS.map(({ name }) => name).join(', '))
+const NAMES = listNames(COLUMNS)
 
-/** Stores call events. */
+const DAY_NAMES = listNames([...KEYS, ...COUNTERS])
+
+const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
+
+/** Stores call events, and what they used. */
 export function callEventStore(db: PrismaClient) {
   return {
-    /** Saves all events of a batch in their order, or none. Does nothing when the batch was saved before. */
+    /**
+     * Saves all events of a batch in their order and adds them to the sums of their days, or does neither. Does nothing
+     * when the batch was saved before.
+     */
     async save({ id, events }: EventBatch): Promise<void> {
       // One statement with one parameter for each column. A query with one row per event, as Prisma builds it, costs
       // several times as much.
-      const columns = COLUMNS.map(({ type, of }) => Prisma.sql`${arrayOf(events.map(of))}::text::${Prisma.raw(type)}[]`)
+      const columns = COLUMNS.map(({ type, of }) => toColumn(type, events.map(of)))
+      const days = sumByDay(events)
+      const dayColumns = [
+        ...KEYS.map(({ type }, at) =>
+          toColumn(
+            type,
+            days.map(({ keys }) => keys[at]),
+          ),
+        ),
+        ...COUNTERS.map(({ type }, at) =>
+          toColumn(
+            type,
+            days.map(({ counts }) => counts[at]),
+          ),
+        ),
+      ]
       // Gateways write one after the other, so that ids become visible in ascending order. Otherwise a reader of the
       // events after some id could miss an event with a smaller id that is committed later. The join makes the database
-      // take the lock before it assigns ids.
+      // take the lock before it assigns ids. It also keeps two batches from updating sums in opposite orders.
       await db.$executeRaw`
         WITH batch AS (
           INSERT INTO call_event_batches (id, saved_at) VALUES (${id}, now()) ON CONFLICT DO NOTHING RETURNING id
+        ), locked AS MATERIALIZED (
+          SELECT pg_advisory_xact_lock(${WRITERS_LOCK}::bigint) FROM batch
+        ), days AS (
+          INSERT INTO usage_days (${DAY_NAMES})
+          SELECT day.* FROM locked, unnest(${Prisma.join(dayColumns)}) AS day
+          ON CONFLICT (${listNames(KEYS)}) DO UPDATE SET ${ADDED}
         )
         INSERT INTO call_events (${NAMES})
-        SELECT event.*
-        FROM
-          (SELECT pg_advisory_xact_lock(${WRITERS_LOCK}::bigint) FROM batch OFFSET 0) AS locked,
-          unnest(${Prisma.join(columns)}) AS event`
+        SELECT event.* FROM locked, unnest(${Prisma.join(columns)}) AS event`
     },
   }
+}
+
+function listNames(columns: readonly { readonly name: string }[]): Prisma.Sql {
+  return Prisma.raw(columns.map(({ name }) => name).join(', '))
+}
+
+function toColumn(type: string, values: readonly Value[]): Prisma.Sql {
+  return Prisma.sql`${arrayOf(values)}::text::${Prisma.raw(type)}[]`
 }
 
 function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {

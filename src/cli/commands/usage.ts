@@ -1,0 +1,79 @@
+import { Command, Option } from 'commander'
+import { unwrap } from '../../sdk/index.ts'
+import type { components, SvcClient } from '../../sdk/index.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment.ts'
+import type { Output } from '../output.ts'
+
+type Report = components['schemas']['UsageReport']
+type Sums = components['schemas']['UsageSums']
+
+const GROUPINGS = ['day', 'model', 'member', 'key', 'backend', 'dialect'] as const
+
+type Options = GlobalOptions & {
+  readonly by: (typeof GROUPINGS)[number]
+  readonly from?: string
+  readonly to?: string
+  /** True: the person's own team. */
+  readonly team?: string | true
+  readonly csv?: boolean
+  readonly json?: boolean
+}
+
+export const makeUsage: MakeCommand = (cli) =>
+  new Command('usage')
+    .description('Show what your model calls used and cost, this month unless given.')
+    .addOption(new Option('--by <what>', 'what each row is about').choices(GROUPINGS).default('day'))
+    .option('--from <day>', 'the first day (UTC), such as 2026-11-01')
+    .option('--to <day>', 'the last day (UTC)')
+    .option('--team [team]', 'the calls of the whole team, for its admins: @organization/name, or your own team')
+    .addOption(new Option('--csv', 'print a table for spreadsheets').conflicts('json'))
+    .option('--json', 'print JSON')
+    .action((_options: object, command: Command) => showUsage(cli, command.optsWithGlobals<Options>()))
+
+async function showUsage({ environment, output }: Cli, options: Options): Promise<void> {
+  const { control, profile } = await openDeployment(environment.folder, options.url)
+  const team = options.team === true ? profile.team : options.team
+  if (options.csv) return output.write(await unwrap(askFor(control, options, team).asCsv()))
+  const report = await unwrap(askFor(control, options, team).asJson())
+  if (options.json) return output.json(report)
+  printReport(output, report)
+}
+
+/** The request of a report: of the team, or else of the person. */
+function askFor(control: SvcClient, { by, from, to }: Options, team: string | undefined) {
+  const query = { by, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+  const csv = { headers: { accept: 'text/csv' }, parseAs: 'text' } as const
+  if (team === undefined) {
+    return {
+      asJson: () => control.GET('/v1/usage', { params: { query } }),
+      asCsv: () => control.GET('/v1/usage', { params: { query }, ...csv }),
+    }
+  }
+  const params = { path: { team }, query }
+  return {
+    asJson: () => control.GET('/v1/teams/{team}/usage', { params }),
+    asCsv: () => control.GET('/v1/teams/{team}/usage', { params, ...csv }),
+  }
+}
+
+function printReport(output: Output, { by, from, to, team, rows, total, truncated }: Report): void {
+  output.note(`${team}, ${from} to ${to} (UTC)`)
+  output.table(
+    [by.toUpperCase(), 'CALLS', 'INPUT', 'CACHE READ', 'CACHE WRITE', 'OUTPUT', 'COST'],
+    [...rows.map((row) => [row.name ?? row.id ?? 'none', ...toCells(row)]), ['total', ...toCells(total)]],
+  )
+  if (truncated) output.note('The most expensive 1,000 rows are shown. The total includes all of them.')
+  if (total.unknownCalls > 0) output.note(`Calls with unknown tokens, not in the cost: ${total.unknownCalls}`)
+  if (total.unpricedCalls > 0) output.note(`Calls without a price, not in the cost: ${total.unpricedCalls}`)
+}
+
+function toCells(sums: Sums): string[] {
+  const { calls, inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens } = sums
+  const counts = [calls, inputTokens, cacheReadTokens, cacheWriteTokens + cacheWriteLongTokens, outputTokens]
+  return [...counts.map((count) => count.toLocaleString('en-US')), toUsd(sums.costNanoUsd)]
+}
+
+function toUsd(nano: number | null): string {
+  return nano === null ? 'unknown' : `$${(nano / 1e9).toFixed(nano < 1e9 ? 4 : 2)}`
+}

@@ -1,0 +1,59 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { FindMembership } from '../../directory/members.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { formatTeamName, parseTeamName } from '../../kernel/team-name.ts'
+import { toFileName, writeCsv } from './csv.ts'
+import type { UsageGrouping, UsageReport } from './report.ts'
+import { choosePeriod } from './rules.ts'
+import type { Period } from './rules.ts'
+import { makeUsageStore } from './store.ts'
+import type { Subject } from './store.ts'
+
+type Needs = { readonly db: PrismaClient; readonly findMembership: FindMembership; readonly clock: Clock }
+
+type Query = Partial<Period> & { readonly by?: UsageGrouping }
+
+/** Reports on what calls used: one's own, and those of a team for its admins. */
+export function makeUsageHandlers({ db, findMembership, clock }: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
+  const usage = makeUsageStore(db)
+
+  async function report(subject: Subject, { by = 'day', ...given }: Query): Promise<UsageReport> {
+    const period = choosePeriod(given, clock.now())
+    if ('mistake' in period) throw new ApiError('invalid_request', { message: period.mistake })
+    const { rows, isTruncated, total } = await usage.findSums(subject, period, by)
+    return { team: subject.team, ...period, by, rows, truncated: isTruncated, total }
+  }
+
+  return {
+    async getOwnUsage(req, res) {
+      const { team, accountId } = callerOf(req)
+      send(req, res, await report({ team, accountId }, req.query))
+    },
+
+    async getTeamUsage(req, res) {
+      const team = parseTeamName(req.params.team)
+      const membership = team && (await findMembership(team, callerOf(req).accountId))
+      if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
+      if (membership.role !== 'admin')
+        throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
+      send(req, res, await report({ team: formatTeamName(team), accountId: null }, req.query))
+    },
+  }
+}
+
+type Answering = Handlers<'getOwnUsage'>['getOwnUsage']
+
+/** As a table where the caller prefers one, as JSON otherwise. */
+function send(
+  req: Pick<Parameters<Answering>[0], 'accepts'>,
+  res: Parameters<Answering>[1],
+  report: UsageReport,
+): void {
+  res.set('Cache-Control', 'no-store')
+  res.vary('Accept')
+  if (req.accepts(['application/json', 'text/csv']) !== 'text/csv') return res.status(200).json(report)
+  res.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
+}

@@ -1,0 +1,112 @@
+import { Prisma } from '../../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
+import type { Period } from './rules.ts'
+
+/** Whose calls a report is about. */
+export type Subject = {
+  /** `@organization/name`. */
+  readonly team: string
+  /** Null: everyone in the team. */
+  readonly accountId: string | null
+}
+
+/** More rows than this are left out of a report. */
+const MAX_ROWS = 1000
+
+/** What a row is about, and where its name is. */
+const GROUPINGS: Readonly<Record<UsageGrouping, { readonly id: Prisma.Sql; readonly name: Prisma.Sql | null }>> = {
+  day: { id: Prisma.sql`day::text`, name: null },
+  model: { id: Prisma.sql`model`, name: null },
+  member: {
+    id: Prisma.sql`account_id::text`,
+    name: Prisma.sql`coalesce(
+      (SELECT email FROM accounts WHERE accounts.id = sums.id::uuid),
+      (SELECT 'service:' || name FROM service_accounts WHERE service_accounts.id = sums.id::uuid))`,
+  },
+  key: {
+    // Calls without a key have the nil UUID.
+    id: Prisma.sql`nullif(key_id, '00000000-0000-0000-0000-000000000000')::text`,
+    name: Prisma.sql`(SELECT name FROM api_keys WHERE api_keys.id = sums.id::uuid)`,
+  },
+  backend: { id: Prisma.sql`backend`, name: null },
+  dialect: { id: Prisma.sql`dialect::text`, name: null },
+}
+
+/** The counters of `usage_days` by the names of a report. */
+const COUNTERS = {
+  calls: 'calls',
+  failedCalls: 'failed_calls',
+  unknownCalls: 'unknown_calls',
+  estimatedCalls: 'estimated_calls',
+  unpricedCalls: 'unpriced_calls',
+  pricedCalls: 'priced_calls',
+  inputTokens: 'input_tokens',
+  cacheReadTokens: 'cache_read_tokens',
+  cacheWriteTokens: 'cache_write_tokens',
+  cacheWriteLongTokens: 'cache_write_long_tokens',
+  outputTokens: 'output_tokens',
+  reasoningTokens: 'reasoning_tokens',
+  costNanoUsd: 'cost_nano_usd',
+} as const
+
+type Counts = Record<keyof typeof COUNTERS, bigint>
+
+type SumRow = Counts & { readonly id: string | null; readonly name: string | null; readonly isTotal: boolean }
+
+const ADDED = Prisma.raw(
+  Object.entries(COUNTERS)
+    .map(([name, column]) => `coalesce(sum(${column}), 0)::bigint AS "${name}"`)
+    .join(', '),
+)
+
+/** Finds sums of usage. */
+export function makeUsageStore(db: PrismaClient) {
+  return {
+    /** The sums of a period by a grouping, in the order of a report, and the sum of all of them. */
+    async findSums({ team, accountId }: Subject, { from, to }: Period, by: UsageGrouping): Promise<FoundSums> {
+      const { id, name } = GROUPINGS[by]
+      const order = by === 'day' ? Prisma.sql`id` : Prisma.sql`"costNanoUsd" DESC, calls DESC, id`
+      const found = await db.$queryRaw<SumRow[]>`
+        WITH sums AS (
+          SELECT ${id} AS id, GROUPING(${id}) = 1 AS "isTotal", ${ADDED}
+          FROM usage_days
+          WHERE team = ${team} AND day BETWEEN ${from}::date AND ${to}::date
+            AND (${accountId}::uuid IS NULL OR account_id = ${accountId}::uuid)
+          GROUP BY GROUPING SETS ((${id}), ())
+          ORDER BY "isTotal" DESC, ${order}
+          LIMIT ${MAX_ROWS + 2}
+        )
+        SELECT *, ${name ?? Prisma.sql`NULL`} AS name FROM sums`
+      // The sum of all is there for a period without calls too.
+      const total = found.find(({ isTotal }) => isTotal)
+      if (!total) throw new Error('The sum of all rows is missing.')
+      const rows = found.filter(({ isTotal }) => !isTotal)
+      return {
+        rows: rows.slice(0, MAX_ROWS).map((row) => ({ id: row.id, name: row.name, ...toSums(row) })),
+        isTruncated: rows.length > MAX_ROWS,
+        total: toSums(total),
+      }
+    },
+  }
+}
+
+export type FoundSums = { readonly rows: UsageRow[]; readonly isTruncated: boolean; readonly total: UsageSums }
+
+/** Sums stay far below 2^53: so many 10^-9 USD are 9 million USD. */
+function toSums({ pricedCalls, costNanoUsd, ...counts }: Counts): UsageSums {
+  const sums = {
+    calls: Number(counts.calls),
+    failedCalls: Number(counts.failedCalls),
+    unknownCalls: Number(counts.unknownCalls),
+    estimatedCalls: Number(counts.estimatedCalls),
+    unpricedCalls: Number(counts.unpricedCalls),
+    inputTokens: Number(counts.inputTokens),
+    cacheReadTokens: Number(counts.cacheReadTokens),
+    cacheWriteTokens: Number(counts.cacheWriteTokens),
+    cacheWriteLongTokens: Number(counts.cacheWriteLongTokens),
+    outputTokens: Number(counts.outputTokens),
+    reasoningTokens: Number(counts.reasoningTokens),
+  }
+  return { ...sums, costNanoUsd: pricedCalls === 0n ? null : Number(costNanoUsd) }
+}

@@ -1,0 +1,67 @@
+/** What calls used, summed by day. The sums are saved with the events, and outlive them. */
+import { isKnown } from '../dialects/usage.ts'
+import type { CallEvent, CallResult } from './events.ts'
+
+type Ended = Extract<CallEvent, { readonly result: CallResult }>
+
+type Key = { readonly name: string; readonly type: string; readonly of: (event: Ended) => string }
+
+type Counter = { readonly name: string; readonly type: 'int' | 'bigint'; readonly of: (event: Ended) => number | null }
+
+/** A primary key has no nulls, so calls without an API key have this id. */
+const NO_KEY = '00000000-0000-0000-0000-000000000000'
+
+/** The columns that identify a sum. */
+export const KEYS = [
+  { name: 'team', type: 'text', of: ({ call }) => call.caller.team },
+  { name: 'day', type: 'date', of: ({ at }) => at.toISOString().slice(0, 10) },
+  { name: 'account_id', type: 'uuid', of: ({ call }) => call.caller.accountId },
+  { name: 'key_id', type: 'uuid', of: ({ call }) => call.caller.key?.id ?? NO_KEY },
+  { name: 'model', type: 'text', of: ({ call }) => call.model },
+  { name: 'backend', type: 'text', of: ({ call }) => call.servedBy },
+  { name: 'dialect', type: '"Dialect"', of: ({ call }) => call.dialect },
+] as const satisfies readonly Key[]
+
+/** The columns that are added up. */
+export const COUNTERS = [
+  { name: 'calls', type: 'int', of: ({ kind }) => Number(kind !== 'retried') },
+  { name: 'failed_calls', type: 'int', of: ({ kind }) => Number(kind === 'failed') },
+  { name: 'unknown_calls', type: 'int', of: ({ result }) => Number(isUnknown(result)) },
+  { name: 'estimated_calls', type: 'int', of: ({ result }) => Number(result.isEstimated) },
+  { name: 'priced_calls', type: 'int', of: ({ result }) => Number(result.costNanoUsd !== null) },
+  {
+    name: 'unpriced_calls',
+    type: 'int',
+    of: ({ result }) => Number(isKnown(result.usage) && result.costNanoUsd === null),
+  },
+  { name: 'input_tokens', type: 'bigint', of: ({ result }) => result.usage.inputTokens },
+  { name: 'cache_read_tokens', type: 'bigint', of: ({ result }) => result.usage.cacheReadTokens },
+  { name: 'cache_write_tokens', type: 'bigint', of: ({ result }) => result.usage.cacheWriteTokens },
+  { name: 'cache_write_long_tokens', type: 'bigint', of: ({ result }) => result.usage.cacheWriteLongTokens },
+  { name: 'output_tokens', type: 'bigint', of: ({ result }) => result.usage.outputTokens },
+  { name: 'reasoning_tokens', type: 'bigint', of: ({ result }) => result.usage.reasoningTokens },
+  { name: 'cost_nano_usd', type: 'bigint', of: ({ result }) => result.costNanoUsd },
+] as const satisfies readonly Counter[]
+
+/** One sum: the values of `KEYS` and of `COUNTERS`, in their order. */
+export type DaySum = { readonly keys: readonly string[]; readonly counts: readonly number[] }
+
+/** Sums events by their keys. */
+export function sumByDay(events: readonly CallEvent[]): DaySum[] {
+  const sums = new Map<string, { keys: string[]; counts: number[] }>()
+  for (const event of events) {
+    if (event.result === null) continue
+    const keys = KEYS.map(({ of }) => of(event))
+    const id = keys.join('\n')
+    const counts = sums.get(id)?.counts ?? COUNTERS.map(() => 0)
+    for (const [at, { of }] of COUNTERS.entries()) counts[at] = (counts[at] ?? 0) + (of(event) ?? 0)
+    sums.set(id, { keys, counts })
+  }
+  return [...sums.values()]
+}
+
+/** Whether a backend may have billed tokens that it has not reported: it was reached and did not refuse. */
+function isUnknown({ usage, outcome, status }: CallResult): boolean {
+  if (isKnown(usage)) return false
+  return status === null ? outcome !== 'unreachable' : status < 400
+}

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { toFileName, writeCsv } from '../../src/control/usage/csv.ts'
+import type { UsageReport, UsageRow } from '../../src/control/usage/report.ts'
+import { choosePeriod } from '../../src/control/usage/rules.ts'
+
+const NOW = new Date('2026-11-21T10:00:00Z')
+
+describe('the period of a report', () => {
+  it.each([
+    ['of nothing: this month until today', {}, { from: '2026-11-01', to: '2026-11-21' }],
+    ['of a first day: until today', { from: '2026-10-05' }, { from: '2026-10-05', to: '2026-11-21' }],
+    ['of a last day: its month', { to: '2026-02-28' }, { from: '2026-02-01', to: '2026-02-28' }],
+    ['of one day', { from: '2026-11-03', to: '2026-11-03' }, { from: '2026-11-03', to: '2026-11-03' }],
+    ['of a leap year', { from: '2024-01-01', to: '2024-12-31' }, { from: '2024-01-01', to: '2024-12-31' }],
+    ['in reverse', { from: '2026-11-03', to: '2026-11-02' }, { mistake: 'from must not be after to.' }],
+    ['of too many days', { from: '2025-11-20' }, { mistake: 'A report covers at most 366 days.' }],
+    ['of a day that no month has', { from: '2026-02-31' }, { mistake: 'from must be a day, such as 2026-11-01.' }],
+    ['of a time', { to: '2026-11-03T00:00:00Z' }, { mistake: 'to must be a day, such as 2026-11-30.' }],
+  ])('%s', (_, given, expected) => {
+    expect(choosePeriod(given, NOW)).toEqual(expected)
+  })
+})
+
+const SUMS = {
+  calls: 3,
+  failedCalls: 1,
+  unknownCalls: 0,
+  estimatedCalls: 0,
+  unpricedCalls: 0,
+  inputTokens: 1200,
+  cacheReadTokens: 5,
+  cacheWriteTokens: 6,
+  cacheWriteLongTokens: 7,
+  outputTokens: 800,
+  reasoningTokens: 200,
+  costNanoUsd: 57_600_001,
+}
+
+function reportOf(...rows: readonly Partial<UsageRow>[]): UsageReport {
+  return {
+    team: '@acme/core',
+    from: '2026-11-01',
+    to: '2026-11-21',
+    by: 'member',
+    rows: rows.map((row) => ({ id: 'a', name: null, ...SUMS, ...row })),
+    truncated: false,
+    total: SUMS,
+  }
+}
+
+describe('a report as CSV', () => {
+  it('has a heading, and a line for each row', () => {
+    expect(writeCsv(reportOf({ id: 'vendora/large', name: 'Large' }))).toBe(
+      'member,name,calls,failed_calls,unknown_calls,estimated_calls,unpriced_calls,input_tokens,cache_read_tokens,' +
+        'cache_write_tokens,cache_write_long_tokens,output_tokens,reasoning_tokens,cost_usd\r\n' +
+        'vendora/large,Large,3,1,0,0,0,1200,5,6,7,800,200,0.057600001\r\n',
+    )
+    expect(writeCsv(reportOf()).split('\r\n')).toHaveLength(2)
+  })
+
+  it.each([
+    ['a formula', '=HYPERLINK("http://x")', `"'=HYPERLINK(""http://x"")"`],
+    ['a plus', '+1', "'+1"],
+    ['a minus', '-1', "'-1"],
+    ['an at sign', '@SUM(1)', "'@SUM(1)"],
+    ['a tab', '\t=1', "'\t=1"],
+    ['a line break', 'a\r\nb', '"a\r\nb"'],
+    ['a comma', 'Doe, Ada', '"Doe, Ada"'],
+    ['a quote', 'the "best"', '"the ""best"""'],
+    ['nothing', null, ''],
+  ])('writes a name with %s as text', (_, name, cell) => {
+    expect(writeCsv(reportOf({ id: 'x', name })).split('cost_usd\r\n')[1]).toBe(
+      `x,${cell},3,1,0,0,0,1200,5,6,7,800,200,0.057600001\r\n`,
+    )
+  })
+
+  it.each([
+    [0, '0.000000000'],
+    [1, '0.000000001'],
+    [12_345_678_901, '12.345678901'],
+    [null, ''],
+  ])('writes %s of 10^-9 USD as %j', (costNanoUsd, cell) => {
+    expect(writeCsv(reportOf({ costNanoUsd }))).toMatch(new RegExp(`,200,${cell.replace('.', '\\.')}\r\n$`))
+  })
+
+  it('is saved under the name of the team and the days', () => {
+    expect(toFileName(reportOf())).toBe('usage-acme-core-2026-11-01-2026-11-21.csv')
+  })
+})
