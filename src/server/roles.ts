@@ -1,13 +1,10 @@
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { openKeyring } from '../access/keyring.ts'
-import { openLastSeen } from '../access/last-seen.ts'
 import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { makeControlPlane } from '../control/app.ts'
-import { startHousekeeping } from '../control/housekeeping/start.ts'
-import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
 import { openGateway } from '../gateway/app.ts'
@@ -16,13 +13,12 @@ import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/dep
 import type { Deployment } from '../gateway/deployment.ts'
 import type { CostOf } from '../gateway/prices/cost.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import type { OnCaller } from '../http/authenticate.ts'
 import type { Contract } from '../http/contract.ts'
 import { rateLimits } from '../http/rate-limit.ts'
-import { ipOf } from '../http/request.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
+import { startBackgroundWork } from './background.ts'
 
 /** What the service needs of the outside world and what tests replace. */
 export type Resources = {
@@ -84,16 +80,15 @@ async function openWithDatabase(
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
   const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
-  const store = makeHousekeepingStore(database.prisma, { auditDays: config.auditDays })
-  const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
+  const { auditDays } = config
+  const background = startBackgroundWork({ database, access, rotateKeys: keys.rotate, auditDays, clock, log })
   const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
   const control = config.role === 'gateway' ? [] : [makeControlPlane(needs)]
-  const lastSeen = openLastSeen({ save: access.saveUses, clock, log })
-  const onCaller: OnCaller = ({ sessionKind, sessionId }, req) => {
-    if (sessionKind === 'device') lastSeen.note(sessionId, () => ipOf(req))
-  }
   return {
-    routes: [...(gateway ? [gateway.routes] : []), ...control].map((routes) => ({ ...routes, onCaller })),
+    routes: [...(gateway ? [gateway.routes] : []), ...control].map((routes) => ({
+      ...routes,
+      onCaller: background.onCaller,
+    })),
     applyDirectory: deployment.applyDirectory,
     countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
@@ -101,9 +96,8 @@ async function openWithDatabase(
       // Ends all calls first, so that their events are recorded.
       await gateway?.close()
       live.close()
-      await stopHousekeeping()
+      await background.stop()
       await notify.settled()
-      await lastSeen.close()
       await deployment.close()
     },
   }

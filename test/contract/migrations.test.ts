@@ -83,7 +83,7 @@ async function migrationsTable() {
     indexes: await connection.query(`SELECT indexdef FROM pg_indexes WHERE tablename = '_prisma_migrations'`),
     rows: await connection.query(
       `SELECT migration_name, checksum, applied_steps_count, logs, rolled_back_at, finished_at >= started_at AS finished
-         FROM "_prisma_migrations"`,
+         FROM "_prisma_migrations" ORDER BY migration_name`,
     ),
   }
 }
