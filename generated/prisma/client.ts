@@ -146,6 +146,12 @@ export type CallEvent = Prisma.CallEventModel
  */
 export type CallEventBatch = Prisma.CallEventBatchModel
 /**
+ * Model AgentSession
+ * One run of an agent: what the events of its calls add up to. It is written with the events, so that listing the
+ * sessions of a team reads no events.
+ */
+export type AgentSession = Prisma.AgentSessionModel
+/**
  * Model UsageDay
  * What the calls of one day used, summed in the statement that saves their events, so that it outlives them. Names and
  * not references, as in the events.

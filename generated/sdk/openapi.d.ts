@@ -433,6 +433,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/teams/{team}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List agent sessions
+         * @description Lists the sessions of a team, the most recently active first. For members of the team.
+         *
+         *     A session exists from the first model call that names it: with the header `X-Svc-Session-Id`, or with the one that
+         *     coding agents send by themselves. It is deleted 90 days after its last call.
+         */
+        get: operations["listAgentSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{sessionId}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream an agent session
+         * @description Streams the events of a session: first the stored ones, then each new one as it happens. For members of the team. The
+         *     events tell about calls and never contain their content.
+         *
+         *     With `text/event-stream` in `Accept` the answer is a stream of server-sent events, otherwise one JSON object per
+         *     line. When all stored events were sent, and after 15 seconds without an event, the stream sends a `heartbeat`; as
+         *     server-sent events, a comment. A session without events is an empty stream that waits for the first one.
+         *
+         *     The stream ends after an hour, and earlier when the access of the caller ends, when the service stops, or when the
+         *     caller does not read. To continue, send the id of the last event as `after` or as `Last-Event-ID`: no event is
+         *     missed or repeated.
+         */
+        get: operations["streamAgentSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/teams/{team}/invitations": {
         parameters: {
             query?: never;
@@ -704,6 +756,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/assets/session.js": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Session script
+         * @description Returns the script of the session page.
+         */
+        get: operations["getSessionScript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/assets/simplewebauthn-browser.js": {
         parameters: {
             query?: never;
@@ -794,8 +866,9 @@ export interface paths {
         };
         /**
          * Session page
-         * @description Shows the page of a session. The page is the same for every session: the session's id is in the fragment of the URL,
-         *     which browsers do not send to servers.
+         * @description Shows the page that follows an agent's session, or lists the sessions of the team. The page is the same for everybody:
+         *     its script reads the session's id from the fragment of the URL, as in `/session#id=RUN`, which browsers do not send to
+         *     servers, and asks `listAgentSessions` and `streamAgentSession`.
          */
         get: operations["showSessionShell"];
         put?: never;
@@ -1474,6 +1547,44 @@ export interface components {
                 message: string;
             };
         };
+        /** @description One run of an agent: the model calls of one account in one team that carry the same session id. */
+        AgentSession: {
+            /** @description The id that the client chose. Two accounts may use the same id. */
+            id: string;
+            /** @description The email address of the account, or `service:NAME` for a service account. */
+            account: string;
+            /** @description The model that was called last. */
+            model: string;
+            /**
+             * Format: int32
+             * @description The number of calls that have ended.
+             */
+            calls: number;
+            /**
+             * Format: int32
+             * @description How many of them failed.
+             */
+            failedCalls: number;
+            /**
+             * Format: int32
+             * @description The number of calls that began within the last hour and have not ended.
+             */
+            runningCalls: number;
+            tokens: components["schemas"]["SessionTokens"];
+            /** Format: date-time */
+            startedAt: string;
+            /**
+             * Format: date-time
+             * @description When a call last started or ended, to the minute.
+             */
+            lastActiveAt: string;
+        };
+        AgentSessionList: {
+            /** @description The most recently active first. */
+            sessions: components["schemas"]["AgentSession"][];
+            /** @description Send it as `before` to get the next page. Null: this page is the last. */
+            next: string | null;
+        };
         ApproveDevice: {
             /** @description The code that the device shows. Upper and lower case are the same, and dashes may be left out. */
             userCode: components["schemas"]["UserCode"];
@@ -1607,6 +1718,29 @@ export interface components {
         };
         /** @description Bytes as base64url (RFC 4648, section 5). */
         Base64Url: string;
+        /** @description The tokens of one call, as the backend reported them. A number that it did not report is left out. */
+        CallTokens: {
+            /**
+             * Format: int32
+             * @description All tokens of the prompt.
+             */
+            input?: number;
+            /**
+             * Format: int32
+             * @description The tokens of the prompt that were read from the prompt cache.
+             */
+            cached?: number;
+            /**
+             * Format: int32
+             * @description All tokens of the answer.
+             */
+            output?: number;
+            /**
+             * Format: int32
+             * @description The tokens of the answer that are reasoning.
+             */
+            reasoning?: number;
+        };
         /** @description A whole chat completion. */
         ChatCompletion: {
             id: string;
@@ -3059,6 +3193,80 @@ export interface components {
                 message: string;
             };
         };
+        /**
+         * @description The start or the end of a model call, without its content. Every event of a call has the same `requestId`. A call
+         *     begins with `call.started`, and has one more for each further backend that it is sent to. `call.retried`: a backend
+         *     counted tokens, but the call goes on to the next one. A call ends with `call.finished` or `call.failed`. A call whose
+         *     gateway was killed has no end.
+         */
+        SessionEvent: {
+            /**
+             * @description The position in the stream. Send it as `after` to continue behind this event. A `heartbeat` has the id of the event
+             *     before it, or else the position that the request named, or `0`.
+             */
+            id: string;
+            /**
+             * @description `heartbeat`: there is nothing new, and the connection works.
+             * @enum {string}
+             */
+            type: "call.started" | "call.retried" | "call.finished" | "call.failed" | "heartbeat";
+            /** Format: date-time */
+            at: string;
+            /** @description The id of the call in the service's log. Left out in a `heartbeat`, like all fields below. */
+            requestId?: string;
+            /** @description The model that was called. */
+            model?: string;
+            /** @description The dialect of the caller: `chat`, `responses` or `messages`. */
+            dialect?: string;
+            /** @description The backend that serves the call. */
+            servedBy?: string;
+            /** @description The backends that were tried, as in the header `x-svc-attempts`. From here on only in events with a result. */
+            attempts?: string;
+            /**
+             * Format: int32
+             * @description The HTTP status of the backend's answer. Left out when there was no answer.
+             */
+            status?: number;
+            /**
+             * @description How the call ended: `whole`, `cut`, `left` (the caller left), `ended` (the access was ended), or why there was no
+             *     answer.
+             */
+            outcome?: string;
+            /**
+             * Format: int32
+             * @description The time until the first byte of the answer, in milliseconds.
+             */
+            firstByteMs?: number;
+            /**
+             * Format: int32
+             * @description The duration of the call in milliseconds.
+             */
+            durationMs?: number;
+            tokens?: components["schemas"]["CallTokens"];
+        };
+        /**
+         * @description One `SessionEvent` per line, as JSON.
+         * @example {"id":"41","type":"call.started","at":"2026-11-21T09:00:00.000Z","requestId":"req_1","model":"svc/fast","dialect":"chat","servedBy":"local-engine"}
+         */
+        SessionEventLines: string;
+        /**
+         * @description Server-sent events. The data of each is a `SessionEvent`, its `id` is the event's id, and its `type` is the event's
+         *     name.
+         * @example id: 41
+         *     event: call.started
+         *     data: {"id":"41","type":"call.started","at":"2026-11-21T09:00:00.000Z","requestId":"req_1","model":"svc/fast","dialect":"chat","servedBy":"local-engine"}
+         */
+        SessionEventStream: string;
+        /** @description The sum of the tokens that the backends reported. */
+        SessionTokens: {
+            /**
+             * Format: int64
+             * @description All tokens of the prompts.
+             */
+            input: number;
+            /** Format: int64 */
+            output: number;
+        };
         /** @description The form of the sign-in page. */
         SignInForm: {
             /** @description The email address of an invited account. */
@@ -3501,6 +3709,8 @@ export interface components {
     pathItems: never;
 }
 export type AccessDenied = components['schemas']['AccessDenied'];
+export type AgentSession = components['schemas']['AgentSession'];
+export type AgentSessionList = components['schemas']['AgentSessionList'];
 export type ApproveDevice = components['schemas']['ApproveDevice'];
 export type ApprovedDevice = components['schemas']['ApprovedDevice'];
 export type ApprovingUser = components['schemas']['ApprovingUser'];
@@ -3514,6 +3724,7 @@ export type AuthenticatorTransport = components['schemas']['AuthenticatorTranspo
 export type AuthorizationPending = components['schemas']['AuthorizationPending'];
 export type AuthorizationServer = components['schemas']['AuthorizationServer'];
 export type Base64Url = components['schemas']['Base64Url'];
+export type CallTokens = components['schemas']['CallTokens'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatCompletionChoice = components['schemas']['ChatCompletionChoice'];
 export type ChatCompletionChunk = components['schemas']['ChatCompletionChunk'];
@@ -3643,6 +3854,10 @@ export type Role = components['schemas']['Role'];
 export type SecretText = components['schemas']['SecretText'];
 export type ServedBy = components['schemas']['ServedBy'];
 export type ServiceUnavailable = components['schemas']['ServiceUnavailable'];
+export type SessionEvent = components['schemas']['SessionEvent'];
+export type SessionEventLines = components['schemas']['SessionEventLines'];
+export type SessionEventStream = components['schemas']['SessionEventStream'];
+export type SessionTokens = components['schemas']['SessionTokens'];
 export type SignInForm = components['schemas']['SignInForm'];
 export type SignInLinkForm = components['schemas']['SignInLinkForm'];
 export type SignedInUser = components['schemas']['SignedInUser'];
@@ -6779,6 +6994,253 @@ export interface operations {
             };
         };
     };
+    listAgentSessions: {
+        parameters: {
+            query?: {
+                /** @description Only sessions of this account: an email address, or `service:NAME`. */
+                account?: string;
+                /**
+                 * @description The number of sessions on a page. Default: 50.
+                 * @example 1
+                 */
+                limit?: number;
+                /** @description The `next` of the page before. */
+                before?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions of the team, one page at a time. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "sessions": [
+                     *         {
+                     *           "id": "0199c1e6-a5b7",
+                     *           "account": "ada@example.com",
+                     *           "model": "svc/fast",
+                     *           "calls": 12,
+                     *           "failedCalls": 0,
+                     *           "runningCalls": 1,
+                     *           "tokens": {
+                     *             "input": 48210,
+                     *             "output": 3512
+                     *           },
+                     *           "startedAt": "2026-11-21T08:40:00Z",
+                     *           "lastActiveAt": "2026-11-21T09:00:00Z"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AgentSessionList"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    streamAgentSession: {
+        parameters: {
+            query: {
+                /**
+                 * @description The team of the session: `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: components["schemas"]["TeamName"];
+                /** @description The account whose session it is: an email address, or `service:NAME`. Default: the account of the caller. */
+                account?: string;
+                /** @description Only events behind the event with this id. */
+                after?: string;
+            };
+            header?: {
+                /** @description The same as `after`. Browsers send it when they reconnect. Of the two, the greater one counts. */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description The id of the session, percent-encoded.
+                 * @example 0199c1e6-a5b7
+                 */
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events of the session, as they happen. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["SessionEventLines"];
+                    "text/event-stream": components["schemas"]["SessionEventStream"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
     listInvitations: {
         parameters: {
             query?: never;
@@ -8121,6 +8583,49 @@ export interface operations {
         };
     };
     getPasskeyScript: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The script. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/javascript": components["schemas"]["AssetText"];
+                };
+            };
+            /** @description The file has not changed since the version in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to cache the file. */
+                    "cache-control": string;
+                    /** @description The version of the file. Send it back as `If-None-Match`. */
+                    etag: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    getSessionScript: {
         parameters: {
             query?: never;
             header?: never;

@@ -1,6 +1,8 @@
 import { makeMemberStore } from '../directory/members.ts'
+import type { MemberStore } from '../directory/members.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import { contractOf } from '../http/contract.ts'
+import { openAgentSessionsFlow } from './agent-sessions/flow.ts'
 import { makeControlSchemes } from './callers.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
 import { makeDevicesFlow } from './devices/flow.ts'
@@ -18,16 +20,26 @@ import { makeTeamHandlers } from './teams/routes.ts'
 import { makeUnknownCredentials } from './unknown-credentials.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
-/** Builds the control plane: its flows, the callers that they accept, and what runs before them. */
-export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
+export type ControlPlane = {
+  /** Its operations, for the app. */
+  readonly routes: RoleRoutes
+  /** Ends the streams that would not end by themselves. */
+  endStreams(): void
+  close(): void
+}
+
+/** Opens the control plane: its flows, the callers that they accept, and what runs before them. */
+export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const { settings, database, access, keys, clock } = needs
   const { baseUrl, allowedOrigins } = settings
   const contract = contractOf(needs.contract, 'control-plane')
   const unknownCredentials = makeUnknownCredentials({ perMinute: settings.limits.startsPerIp })
   const onUnknownCredential = unknownCredentials.count
-  return {
+  const members = makeMemberStore(database.prisma)
+  const agentSessions = openAgentSessionsFlow({ ...needs, members })
+  const routes = {
     contract,
-    handlers: makeHandlers(needs, onUnknownCredential),
+    handlers: { ...makeHandlers(needs, members, onUnknownCredential), ...agentSessions.handlers },
     schemes: makeControlSchemes({
       db: database.prisma,
       findDeviceCaller: access.findDeviceCaller,
@@ -39,16 +51,16 @@ export function makeControlPlane(needs: ControlNeeds): RoleRoutes {
     nameAllMistakes: true,
     ...makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }),
   }
+  return { routes, endStreams: agentSessions.endStreams, close: agentSessions.close }
 }
 
-/** The handlers of every flow. */
-function makeHandlers(needs: ControlNeeds, onUnknownCredential: (ip: string) => void) {
+/** The handlers of the flows that hold nothing open. */
+function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCredential: (ip: string) => void) {
   const { settings, database, keys, onSessionEnd, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId, limits: rates, mail } = settings
   const db = database.prisma
   const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({ limits: rates, sendsMail: mail?.kind === 'smtp', redis: needs.redis })
-  const members = makeMemberStore(db)
   const { findMembership, findEmail } = members
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {

@@ -25,7 +25,7 @@ export type ControlNeeds = {
   readonly mailer: Mailer | null
   /** Null: each process counts limits for itself. */
   readonly redis: Redis | null
-  readonly access: Pick<AccessStore, 'findDeviceCaller'>
+  readonly access: Pick<AccessStore, 'findDeviceCaller' | 'findAlive'>
   readonly keys: Keyring
   readonly notify: Notify
   /** Tells this process that a device session has ended, so that its gateway refuses the session at once. */

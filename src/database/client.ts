@@ -6,10 +6,23 @@ export type Database = {
   readonly prisma: PrismaClient
   /** Whether the database answers within 1.5 s. Never rejects. */
   ping(): Promise<boolean>
+  /** Calls `onNotice` for each notification on a channel (PostgreSQL, NOTIFY) until the database or this is closed. */
+  listen(channel: string, onNotice: OnNotice): Listening
   /** Copies an embedded database while it is in use, and resolves with where the copy is; null for all others. */
   readonly copyFiles: (() => Promise<string>) | null
   /** Waits for running statements, for a second at most, and closes all connections. May be called again. */
   close(): Promise<void>
+}
+
+/**
+ * Takes the payload of a notification; null: from now on notifications arrive, and earlier ones may have been missed.
+ */
+export type OnNotice = (payload: string | null) => void
+
+export type Listening = {
+  /** Whether notifications arrive now, as far as is known. */
+  isConnected(): boolean
+  close(): void
 }
 
 /** The database cannot be opened. The message names the database and the reason, without the password. */

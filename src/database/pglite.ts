@@ -10,7 +10,7 @@ import type { Logger } from '../log.ts'
 import { makePrivateDirectory } from '../private-files.ts'
 import { copyData, dataOf } from './backup.ts'
 import { DatabaseOpenError, makePing, once } from './client.ts'
-import type { Database } from './client.ts'
+import type { Database, Listening, OnNotice } from './client.ts'
 import { lockDirectory } from './lock.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import type { MigrationConnection } from './migrations.ts'
@@ -99,15 +99,38 @@ export async function openPGlite(pglite: PGlite, onClosed: () => void = () => un
     // All requests share one connection, so waiting for it does not mean that the database is in trouble.
     transactionOptions: { maxWait: 10_000, timeout: 10_000 },
   })
+  const listenings: Listening[] = []
   return {
     prisma,
     ping: makePing(() => pglite.query('SELECT 1')),
+    listen(channel, onNotice) {
+      const listening = listenOnPGlite(pglite, channel, onNotice)
+      listenings.push(listening)
+      return listening
+    },
     copyFiles: null,
     close: once(async () => {
+      for (const listening of listenings) listening.close()
       await prisma.$disconnect()
       await pglite.close()
       onClosed()
     }),
+  }
+}
+
+function listenOnPGlite(pglite: PGlite, channel: string, onNotice: OnNotice): Listening {
+  let isClosed = false
+  const started = pglite.listen(channel, (payload) => {
+    if (!isClosed) onNotice(payload)
+  })
+  // When the database is closed meanwhile, there is nothing to listen to.
+  started.catch(() => undefined)
+  return {
+    isConnected: () => !isClosed,
+    close() {
+      isClosed = true
+      void started.then((stop) => stop()).catch(() => undefined)
+    },
   }
 }
 

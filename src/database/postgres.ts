@@ -6,10 +6,11 @@ import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
 import { DatabaseOpenError, makePing, once } from './client.ts'
-import type { Database } from './client.ts'
+import type { Database, Listening } from './client.ts'
 import { CONNECT_TIMEOUT_MS, openConnections } from './connections.ts'
 import type { Connections } from './connections.ts'
 import { isDatabaseUnavailable } from './errors.ts'
+import { listenOnPostgres } from './listening.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import type { MigrationConnection } from './migrations.ts'
 import { MAX_WAITS_FOR_CONNECTION } from './silence.ts'
@@ -23,11 +24,18 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
     errorFormat: 'minimal',
     transactionOptions: { maxWait: CONNECT_TIMEOUT_MS * MAX_WAITS_FOR_CONNECTION + 500, timeout: 10_000 },
   })
+  const listenings: Listening[] = []
   return {
     prisma,
     copyFiles: null,
     ping: makePing(() => connections.watch(() => connections.pool.query('SELECT 1'))),
+    listen(channel, onNotice) {
+      const listening = listenOnPostgres(connectionOptions(url), channel, onNotice)
+      listenings.push(listening)
+      return listening
+    },
     close: once(async () => {
+      for (const listening of listenings) listening.close()
       // Prisma waits for its statements; closing the connections ends those that get no answer.
       await Promise.all([prisma.$disconnect(), connections.close()])
     }),

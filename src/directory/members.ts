@@ -49,6 +49,17 @@ export function makeMemberStore(db: PrismaClient) {
       return row && { teamId: row.team.id, role: row.role, defaultModel: row.team.defaultModel }
     },
 
+    /** The teams that these accounts are members of, as pairs of the account and `@organization/name`. */
+    async findTeamsOf(accountIds: readonly string[]): Promise<(readonly [accountId: string, team: string])[]> {
+      const rows = await db.invitation.findMany({
+        where: { accountId: { in: [...accountIds] }, revokedAt: null },
+        select: { accountId: true, team: { select: { name: true, organization: { select: { name: true } } } } },
+      })
+      return rows.map(({ accountId, team: { name, organization } }) => {
+        return [accountId, formatTeamName({ organization: organization.name, name })]
+      })
+    },
+
     /** The address of an account that exists. */
     async findEmail(accountId: string): Promise<string> {
       const { email } = await db.account.findUniqueOrThrow({ where: { id: accountId }, select: { email: true } })

@@ -62,7 +62,10 @@ export async function createApp(needs: Needs): Promise<Express> {
 
 /** HEAD works wherever GET does; Node sends no body for it. */
 const headAsGet: RequestHandler = (req, _res, next) => {
-  if (req.method === 'HEAD') req.method = 'GET'
+  if (req.method === 'HEAD') {
+    req.isHead = true
+    req.method = 'GET'
+  }
   next()
 }
 

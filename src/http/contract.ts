@@ -14,6 +14,7 @@ const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   OAuth: ['control-plane'],
   Pages: ['control-plane'],
   Teams: ['control-plane'],
+  'Agent sessions': ['control-plane'],
   Usage: ['control-plane'],
   Keys: ['control-plane'],
   Models: ['gateway'],

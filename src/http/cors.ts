@@ -15,7 +15,7 @@ export type PageAccess = {
 /** The control plane, which also authenticates browsers by cookie. */
 export const CONTROL_ACCESS: PageAccess = {
   credentials: true,
-  requestHeaders: ['authorization', 'content-type', 'x-svc-use-cookies'],
+  requestHeaders: ['authorization', 'content-type', 'last-event-id', 'x-svc-use-cookies'],
   answerHeaders: ['x-request-id', 'retry-after'],
 }
 

@@ -9,6 +9,8 @@ declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace
   namespace Express {
     interface Request {
+      /** Whether the client sent HEAD, which is served as GET. */
+      isHead?: boolean
       /** The id of the request, which answers and the log carry. */
       id: string
       /** The authenticated caller; set when the operation takes credentials and the request has a valid one. */

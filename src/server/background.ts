@@ -14,7 +14,7 @@ type Needs = {
   readonly access: Pick<AccessStore, 'saveUses'>
   /** Publishes the next signing key when it is due, and reads the keys that other processes published. */
   readonly rotateKeys: () => Promise<void>
-  /** For how many days audit events are kept. */
+  /** For how many days audit events are kept; null keeps all. */
   readonly auditDays: Config['auditDays']
   readonly clock: Clock
   readonly log: Logger

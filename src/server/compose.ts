@@ -21,6 +21,8 @@ export type Service = {
   readonly app: Express
   /** Makes `/readyz` say that the process is about to stop. */
   drain(): void
+  /** Ends the streams that would not end by themselves. */
+  endStreams(): void
   /** Ends all running calls. Callers whose answer has begun are told in their dialect. */
   endCalls(): Promise<void>
   /** Null when metrics are off. */
@@ -70,6 +72,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
     app,
     metrics,
     drain: () => void (state.isDraining = true),
+    endStreams: roles.endStreams,
     endCalls: roles.endCalls,
     applyDirectory: roles.applyDirectory,
     applyPrices: prices.replaceList,

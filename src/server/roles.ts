@@ -4,7 +4,7 @@ import { openKeyring } from '../access/keyring.ts'
 import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
-import { makeControlPlane } from '../control/app.ts'
+import { openControlPlane } from '../control/app.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
 import { openGateway } from '../gateway/app.ts'
@@ -44,6 +44,8 @@ export type Roles = {
   readonly routes: readonly RoleRoutes[]
   /** Replaces the directory, as a whole or not at all. */
   readonly applyDirectory: Deployment['applyDirectory']
+  /** Ends the streams that would not end by themselves. Their clients connect again, to another process. */
+  endStreams(): void
   readonly countDirectory: Deployment['countDirectory']
   /** Breaks off the model calls that are still open. */
   endCalls(): Promise<void>
@@ -59,6 +61,7 @@ export async function openRoles(config: Config, resources: Resources, given: Giv
   return {
     routes: gateway ? [gateway.routes] : [],
     applyDirectory: deployment.applyDirectory,
+    endStreams: () => undefined,
     countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
     async close() {
@@ -83,18 +86,17 @@ async function openWithDatabase(
   const { auditDays } = config
   const background = startBackgroundWork({ database, access, rotateKeys: keys.rotate, auditDays, clock, log })
   const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
-  const control = config.role === 'gateway' ? [] : [makeControlPlane(needs)]
+  const control = config.role === 'gateway' ? null : openControlPlane(needs)
   return {
-    routes: [...(gateway ? [gateway.routes] : []), ...control].map((routes) => ({
-      ...routes,
-      onCaller: background.onCaller,
-    })),
+    routes: [gateway, control].flatMap((role) => (role ? [{ ...role.routes, onCaller: background.onCaller }] : [])),
     applyDirectory: deployment.applyDirectory,
+    endStreams: () => control?.endStreams(),
     countDirectory: deployment.countDirectory,
     endCalls: async () => gateway?.close(),
     async close() {
       // Ends all calls first, so that their events are recorded.
       await gateway?.close()
+      control?.close()
       live.close()
       await background.stop()
       await notify.settled()

@@ -138,6 +138,7 @@ async function start(
       http.drain()
       if (drainSeconds > 0) log.info({ seconds: drainSeconds }, 'service.draining')
       await sleep(drainSeconds * 1000)
+      service.endStreams()
       await http.stop(stopSeconds * 1000, service.endCalls)
       await metrics?.close()
       await service.close()

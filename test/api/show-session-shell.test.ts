@@ -3,7 +3,7 @@ import { startService } from '../support/service.ts'
 
 describe('showSessionShell', () => {
   describe('200', () => {
-    it('is the same page with and without a trailing slash, for every caller, and runs no script', async () => {
+    it('is the same page with and without a trailing slash, for every caller, and runs only scripts of this host', async () => {
       await using service = await startService()
       const { accessToken } = await service.signIn('ada@example.com')
       const plain = await service.fetch('/session')
@@ -13,7 +13,9 @@ describe('showSessionShell', () => {
       const page = await plain.text()
       expect(await slash.text()).toBe(page)
       expect(await signedIn.text()).toBe(page)
-      expect(plain.headers.get('content-security-policy')).not.toContain('script-src')
+      const policy = plain.headers.get('content-security-policy')
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toContain("script-src 'self'; connect-src 'self'")
     })
 
     it('does not show values of the URL', async () => {

@@ -145,7 +145,7 @@ describe('CORS with SVC_ALLOWED_ORIGINS', () => {
     expect(corsOf(response.headers)).toEqual({
       ...READABLE,
       'access-control-allow-methods': methods,
-      'access-control-allow-headers': 'authorization, content-type, x-svc-use-cookies',
+      'access-control-allow-headers': 'authorization, content-type, last-event-id, x-svc-use-cookies',
       'access-control-max-age': '600',
     })
     expect(response.headers.get('vary')).toBe('Origin')

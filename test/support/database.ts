@@ -38,11 +38,12 @@ function lend(pglite: PGlite): PGlite {
   const check = () => {
     if (ended) throw new Error('PGlite is closed')
   }
-  const loan: Pick<PGlite, 'query' | 'exec' | 'transaction' | 'close' | 'parsers'> = {
+  const loan: Pick<PGlite, 'query' | 'exec' | 'transaction' | 'listen' | 'close' | 'parsers'> = {
     parsers: pglite.parsers,
     query: async (...given) => (check(), pglite.query(...given)) as never,
     exec: async (...given) => (check(), pglite.exec(...given)),
     transaction: async (run) => (check(), pglite.transaction(run)),
+    listen: async (...given) => (check(), pglite.listen(...given)),
     close: async () => {
       // Waits for the queries that were sent before.
       await pglite.query('SELECT 1')

@@ -3,32 +3,12 @@
  * -u`; review the change.
  */
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_CAPS, type ModelCaps } from '../../src/gateway/dialects/caps.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
 import { CONVERSATIONS } from './conversations.ts'
 import { pair, PAIRS } from './pairs.ts'
-
-/** A model of each vendor that can all that its dialect can. */
-const VENDOR_CAPS: Readonly<Record<Dialect, ModelCaps>> = {
-  chat: {
-    ...DEFAULT_CAPS.chat,
-    midSystem: true,
-    limitName: 'max_completion_tokens',
-    strictTools: true,
-    pdf: true,
-    audio: true,
-    cacheMarks: 'explicit',
-    customTools: true,
-    namedChoice: true,
-    effortHints: true,
-    reasoningReplay: 'accepted',
-    vendorHints: true,
-  },
-  responses: { ...DEFAULT_CAPS.responses, cacheMarks: 'explicit', hostedSearch: true },
-  messages: { ...DEFAULT_CAPS.messages, midSystem: true, thinking: 'adaptive', hostedSearch: true, blockBinding: true },
-}
+import { VENDOR_CAPS } from './vendor-caps.ts'
 
 const ANSWERS: Readonly<Record<Dialect, Json>> = {
   chat: {

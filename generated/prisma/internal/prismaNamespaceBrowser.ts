@@ -71,6 +71,7 @@ export const ModelName = {
   AuditEvent: 'AuditEvent',
   CallEvent: 'CallEvent',
   CallEventBatch: 'CallEventBatch',
+  AgentSession: 'AgentSession',
   UsageDay: 'UsageDay'
 } as const
 
@@ -395,6 +396,23 @@ export const CallEventBatchScalarFieldEnum = {
 } as const
 
 export type CallEventBatchScalarFieldEnum = (typeof CallEventBatchScalarFieldEnum)[keyof typeof CallEventBatchScalarFieldEnum]
+
+
+export const AgentSessionScalarFieldEnum = {
+  team: 'team',
+  accountId: 'accountId',
+  sessionId: 'sessionId',
+  serviceAccount: 'serviceAccount',
+  startedAt: 'startedAt',
+  lastActiveAt: 'lastActiveAt',
+  model: 'model',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  inputTokens: 'inputTokens',
+  outputTokens: 'outputTokens'
+} as const
+
+export type AgentSessionScalarFieldEnum = (typeof AgentSessionScalarFieldEnum)[keyof typeof AgentSessionScalarFieldEnum]
 
 
 export const UsageDayScalarFieldEnum = {

@@ -55,6 +55,15 @@ export function makeBrowserSessionStore(db: PrismaClient) {
       })
     },
 
+    /** Which of these sessions were not revoked. */
+    async findAlive(sessionIds: readonly string[]): Promise<Set<string>> {
+      const rows = await db.browserSession.findMany({
+        where: { id: { in: [...sessionIds] }, ...ALIVE },
+        select: { id: true },
+      })
+      return new Set(rows.map(({ id }) => id))
+    },
+
     /** Saves a use of a session. */
     async touch(sessionId: string, times: { lastSeenAt: Date; idleExpiresAt: Date }): Promise<void> {
       await db.browserSession.updateMany({ where: { id: sessionId, revokedAt: null }, data: times })

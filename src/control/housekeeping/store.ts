@@ -105,6 +105,8 @@ function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] 
     makeLoginSweeper(db, 1),
     // Kept for a quarter of a year.
     makeEventSweeper(db, 'call_events', 90),
+    // As long as its events.
+    makeTimeSweeper(db, 'agent_sessions', 'last_active_at', 90),
     // No gateway retries a batch for a week.
     makeTimeSweeper(db, 'call_event_batches', 'saved_at', 7),
     ...(auditDays === null ? [] : [makeEventSweeper(db, 'audit_events', auditDays)]),

@@ -9,6 +9,7 @@ export type Asset = { readonly type: string; readonly bytes: Buffer; readonly et
 export type Assets = {
   readonly stylesheet: Asset
   readonly passkeyScript: Asset
+  readonly sessionScript: Asset
   readonly webauthnLibrary: Asset
   readonly favicon: Asset
 }
@@ -18,6 +19,7 @@ export function readAssets(): Assets {
   return {
     stylesheet: readAsset(new URL('assets/auth.css', import.meta.url), 'text/css; charset=utf-8'),
     passkeyScript: readAsset(new URL('assets/passkeys.js', import.meta.url), 'text/javascript; charset=utf-8'),
+    sessionScript: readAsset(new URL('assets/session.js', import.meta.url), 'text/javascript; charset=utf-8'),
     webauthnLibrary: readAsset(libraryFile(), 'text/javascript; charset=utf-8'),
     favicon: readAsset(new URL('assets/favicon.svg', import.meta.url), 'image/svg+xml'),
   }

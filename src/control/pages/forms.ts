@@ -42,6 +42,7 @@ export const PATHS = {
   favicon: '/assets/favicon.svg',
   stylesheet: '/assets/auth.css',
   passkeyScript: '/assets/passkeys.js',
+  sessionScript: '/assets/session.js',
 } as const
 
 /** The `action` of the forms that go to `PATHS.device`. */

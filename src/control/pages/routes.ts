@@ -15,6 +15,7 @@ type Operations =
   | 'showHome'
   | 'getStylesheet'
   | 'getPasskeyScript'
+  | 'getSessionScript'
   | 'getWebauthnLibrary'
   | 'showSessionShell'
 
@@ -34,6 +35,7 @@ export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Opera
   return {
     getStylesheet: asset(assets.stylesheet),
     getPasskeyScript: asset(assets.passkeyScript),
+    getSessionScript: asset(assets.sessionScript),
     getWebauthnLibrary: asset(assets.webauthnLibrary),
     getFavicon: asset(assets.favicon),
     getRootFavicon: asset(assets.favicon),
@@ -51,7 +53,7 @@ export function makePageHandlers({ baseUrl, gatewayUrl }: Needs): Handlers<Opera
     },
 
     async showSessionShell(_req, res) {
-      sendPage(res as unknown as Response, 200, SESSION_SHELL)
+      sendPage(res as unknown as Response, 200, SESSION_SHELL, { scripts: true })
     },
   }
 }

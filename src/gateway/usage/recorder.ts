@@ -20,16 +20,17 @@ export type EventRecorder = {
   close(): Promise<void>
 }
 
-const FLUSH_MS = 1000
+/** Short, because people who follow a session wait for it. */
+const FLUSH_MS = 500
 const MAX_BATCH = 500
 /** About 20 MB. A busy gateway produces as many events in some minutes. */
 const MAX_WAITING = 50_000
 
 /**
- * Saves events in batches, outside of the calls: every second, or as soon as a batch is full. While the database cannot
- * be reached, events wait in the spool, or in memory where there is none or it is full. When too many wait in memory,
- * the oldest that are in no batch yet are dropped, and the log says how many. What an earlier process left in the spool
- * is saved first.
+ * Saves events in batches, outside of the calls: twice a second, or as soon as a batch is full. While the database
+ * cannot be reached, events wait in the spool, or in memory where there is none or it is full. When too many wait in
+ * memory, the oldest that are in no batch yet are dropped, and the log says how many. What an earlier process left in
+ * the spool is saved first.
  */
 export function openRecorder(
   { save, isDatabaseUnavailable, spool, log }: Needs,

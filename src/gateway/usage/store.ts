@@ -1,19 +1,23 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { SESSIONS_CHANNEL, writeNotice } from '../../kernel/agent-session.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { COUNTERS, KEYS, sumByDay } from './days.ts'
+import type { DaySum } from './days.ts'
 import { writeAttempts } from './events.ts'
 import type { CallEvent, EventBatch } from './events.ts'
+import { sumBySession } from './session-sums.ts'
+import type { SessionSum } from './session-sums.ts'
 
 /** The key of the advisory lock that makes gateways write one after the other. */
 const WRITERS_LOCK = 5_273_081_114
 
 type Value = string | number | boolean | null | undefined
 
-type Column = { readonly name: string; readonly type: string; readonly of: (event: CallEvent) => Value }
+type Column<Row> = { readonly name: string; readonly type: string; readonly of: (row: Row) => Value }
 
 /** The columns of an event. Columns of the result are null while the call runs. */
-const COLUMNS: readonly Column[] = [
+const EVENT_COLUMNS: readonly Column<CallEvent>[] = [
   { name: 'kind', type: '"CallEventKind"', of: ({ kind }) => kind },
   { name: 'at', type: 'timestamptz', of: ({ at }) => at.toISOString() },
   { name: 'request_id', type: 'text', of: ({ call }) => call.requestId },
@@ -41,9 +45,26 @@ const COLUMNS: readonly Column[] = [
   { name: 'cost_nano_usd', type: 'bigint', of: ({ result }) => result?.costNanoUsd },
 ]
 
-const NAMES = listNames(COLUMNS)
+/** The columns of what a batch adds to a session. */
+const SUM_COLUMNS: readonly Column<SessionSum>[] = [
+  { name: 'team', type: 'text', of: ({ team }) => team },
+  { name: 'account_id', type: 'uuid', of: ({ accountId }) => accountId },
+  { name: 'session_id', type: 'text', of: ({ sessionId }) => sessionId },
+  { name: 'service_account', type: 'text', of: ({ serviceAccount }) => serviceAccount },
+  { name: 'started_at', type: 'timestamptz', of: ({ startedAt }) => startedAt.toISOString() },
+  { name: 'last_active_at', type: 'timestamptz', of: ({ lastActiveAt }) => lastActiveAt.toISOString() },
+  { name: 'model', type: 'text', of: ({ model }) => model },
+  { name: 'calls', type: 'int', of: ({ calls }) => calls },
+  { name: 'failed_calls', type: 'int', of: ({ failedCalls }) => failedCalls },
+  { name: 'input_tokens', type: 'bigint', of: ({ inputTokens }) => inputTokens },
+  { name: 'output_tokens', type: 'bigint', of: ({ outputTokens }) => outputTokens },
+]
 
-const DAY_NAMES = listNames([...KEYS, ...COUNTERS])
+/** The columns of what a batch adds to the sums of a day. */
+const DAY_COLUMNS: readonly Column<DaySum>[] = [
+  ...KEYS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ keys }) => keys[at] })),
+  ...COUNTERS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ counts }) => counts[at] })),
+]
 
 const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
 
@@ -51,57 +72,59 @@ const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name
 export function callEventStore(db: PrismaClient) {
   return {
     /**
-     * Saves all events of a batch in their order and adds them to the sums of their days, or does neither. Does nothing
-     * when the batch was saved before.
+     * Saves all events of a batch in their order, adds them to the sums of their days and sessions, and announces these
+     * sessions; or does nothing of it. Does nothing when the batch was saved before.
      */
     async save({ id, events }: EventBatch): Promise<void> {
-      // One statement with one parameter for each column. A query with one row per event, as Prisma builds it, costs
-      // several times as much.
-      const columns = COLUMNS.map(({ type, of }) => toColumn(type, events.map(of)))
       const days = sumByDay(events)
-      const dayColumns = [
-        ...KEYS.map(({ type }, at) =>
-          toColumn(
-            type,
-            days.map(({ keys }) => keys[at]),
-          ),
-        ),
-        ...COUNTERS.map(({ type }, at) =>
-          toColumn(
-            type,
-            days.map(({ counts }) => counts[at]),
-          ),
-        ),
-      ]
+      const sums = sumBySession(events)
+      const notice = writeNotice(sums.map(({ key }) => key))
       // Gateways write one after the other, so that ids become visible in ascending order. Otherwise a reader of the
-      // events after some id could miss an event with a smaller id that is committed later. The join makes the database
-      // take the lock before it assigns ids. It also keeps two batches from updating sums in opposite orders.
+      // events after some id could miss an event with a smaller id that is committed later. The joins make the database
+      // take the lock before it assigns ids. The lock also keeps two batches from updating sums in opposite orders.
       await db.$executeRaw`
         WITH batch AS (
           INSERT INTO call_event_batches (id, saved_at) VALUES (${id}, now()) ON CONFLICT DO NOTHING RETURNING id
-        ), locked AS MATERIALIZED (
-          SELECT pg_advisory_xact_lock(${WRITERS_LOCK}::bigint) FROM batch
-        ), days AS (
-          INSERT INTO usage_days (${DAY_NAMES})
-          SELECT day.* FROM locked, unnest(${Prisma.join(dayColumns)}) AS day
-          ON CONFLICT (${listNames(KEYS)}) DO UPDATE SET ${ADDED}
+        ),
+        locked AS MATERIALIZED (
+          SELECT pg_advisory_xact_lock(${WRITERS_LOCK}::bigint), pg_notify(${SESSIONS_CHANNEL}, ${notice}) FROM batch
+        ),
+        days AS (
+          INSERT INTO usage_days (${namesOf(DAY_COLUMNS)})
+          SELECT day.* FROM locked, unnest(${arraysOf(DAY_COLUMNS, days)}) AS day
+          ON CONFLICT (${namesOf(KEYS)}) DO UPDATE SET ${ADDED}
+        ),
+        sessions AS (
+          INSERT INTO agent_sessions AS session (${namesOf(SUM_COLUMNS)})
+          SELECT added.* FROM locked, unnest(${arraysOf(SUM_COLUMNS, sums)}) AS added
+          ON CONFLICT (team, account_id, session_id) DO UPDATE SET
+            last_active_at = greatest(session.last_active_at, excluded.last_active_at),
+            model = excluded.model,
+            calls = session.calls + excluded.calls,
+            failed_calls = session.failed_calls + excluded.failed_calls,
+            input_tokens = session.input_tokens + excluded.input_tokens,
+            output_tokens = session.output_tokens + excluded.output_tokens
         )
-        INSERT INTO call_events (${NAMES})
-        SELECT event.* FROM locked, unnest(${Prisma.join(columns)}) AS event`
+        INSERT INTO call_events (${namesOf(EVENT_COLUMNS)})
+        SELECT event.* FROM locked, unnest(${arraysOf(EVENT_COLUMNS, events)}) AS event`
     },
   }
 }
 
-function listNames(columns: readonly { readonly name: string }[]): Prisma.Sql {
+function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {
+  return sessionKind === 'device' ? sessionId : null
+}
+
+function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {
   return Prisma.raw(columns.map(({ name }) => name).join(', '))
 }
 
-function toColumn(type: string, values: readonly Value[]): Prisma.Sql {
-  return Prisma.sql`${arrayOf(values)}::text::${Prisma.raw(type)}[]`
-}
-
-function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {
-  return sessionKind === 'device' ? sessionId : null
+/**
+ * One array for each column, for `unnest`. A query with one row of parameters for each event, as Prisma builds it,
+ * costs several times as much.
+ */
+function arraysOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Prisma.Sql {
+  return Prisma.join(columns.map(({ type, of }) => Prisma.sql`${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[]`))
 }
 
 /** Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. */

@@ -1,0 +1,50 @@
+import type { AccessStore } from '../../access/store.ts'
+import type { Database } from '../../database/client.ts'
+import type { MemberStore } from '../../directory/members.ts'
+import { SESSIONS_CHANNEL } from '../../kernel/agent-session.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import { makeBrowserSessionStore } from '../browser-session/store.ts'
+import { makeAccessWatch } from './access.ts'
+import { openSessionReader } from './reader.ts'
+import { makeAgentSessionHandlers } from './routes.ts'
+import { makeAgentSessionStore } from './store.ts'
+import { makeSessionStreams } from './streams.ts'
+
+type Needs = {
+  readonly database: Database
+  readonly access: Pick<AccessStore, 'findAlive'>
+  readonly members: Pick<MemberStore, 'findMembership' | 'findTeamsOf'>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** The sessions of agents: their list, and the streams of their events. */
+export function openAgentSessionsFlow({ database, access, members, clock, log }: Needs) {
+  const sessions = makeAgentSessionStore(database.prisma)
+  const reader = openSessionReader({
+    ...sessions,
+    listen: (onNotice) => database.listen(SESSIONS_CHANNEL, onNotice),
+    onFailure: (err) => log.warn({ err }, 'agent_sessions.read_failed'),
+  })
+  const watch = makeAccessWatch({
+    findAlive: {
+      device: access.findAlive,
+      browser: makeBrowserSessionStore(database.prisma).findAlive,
+      // No operation of the control plane accepts an API key.
+      api_key: () => Promise.resolve(new Set()),
+    },
+    findTeamsOf: members.findTeamsOf,
+  })
+  const streams = makeSessionStreams({ reader, access: watch, clock })
+  return {
+    handlers: makeAgentSessionHandlers({ sessions, streams, findMembership: members.findMembership, clock }),
+    /** Ends all streams, so that their clients connect to another process. */
+    endStreams: streams.endAll,
+    close(): void {
+      streams.endAll()
+      reader.close()
+      watch.close()
+    },
+  }
+}

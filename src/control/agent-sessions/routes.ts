@@ -1,0 +1,111 @@
+import type { Request, Response } from 'express'
+import type { FindMembership } from '../../directory/members.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { toEmail } from '../../kernel/email.ts'
+import { formatTeamName, parseTeamName } from '../../kernel/team-name.ts'
+import type { TeamName } from '../../kernel/team-name.ts'
+import { choosePosition, EVENT_STREAM, LINES, readPlace, writePlace } from './rules.ts'
+import type { Form } from './rules.ts'
+import type { ListedSession, makeAgentSessionStore } from './store.ts'
+import type { SessionStreams } from './streams.ts'
+
+type Needs = {
+  readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list' | 'findPerson' | 'findServiceAccount'>
+  readonly streams: Pick<SessionStreams, 'open'>
+  readonly findMembership: FindMembership
+  readonly clock: Clock
+}
+
+type Operations = 'listAgentSessions' | 'streamAgentSession'
+
+const DEFAULT_LIMIT = 50
+
+/** What the names of service accounts begin with; email addresses contain no colon. */
+const SERVICE = 'service:'
+
+/** Sessions of agents, for the members of their team. */
+export function makeAgentSessionHandlers({ sessions, streams, findMembership, clock }: Needs): Handlers<Operations> {
+  async function findTeamOf(accountId: string, name: string): Promise<TeamName> {
+    const team = parseTeamName(name)
+    const membership = team && (await findMembership(team, accountId))
+    if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
+    return team
+  }
+
+  async function findOwner(team: TeamName, account: string, sessionId: string): Promise<string> {
+    const name = readAccount(account)
+    const accountId = name.startsWith(SERVICE)
+      ? await sessions.findServiceAccount(formatTeamName(team), name, sessionId)
+      : await sessions.findPerson(team, name)
+    if (accountId === null)
+      throw new ApiError('not_found', { message: 'This account has no such session in the team.' })
+    return accountId
+  }
+
+  return {
+    async listAgentSessions(req, res) {
+      const { account, limit = DEFAULT_LIMIT, before } = req.query
+      const team = formatTeamName(await findTeamOf(callerOf(req).accountId, req.params.team))
+      const ofAccount = account === undefined ? null : readAccount(account)
+      const place = before === undefined ? null : readPlace(before)
+      if (before !== undefined && !place) {
+        throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
+      }
+      // One more than asked, to see whether there is another page.
+      const found = await sessions.list({ team, account: ofAccount, before: place, limit: limit + 1 }, clock.now())
+      const shown = found.slice(0, limit)
+      const last = found.length > shown.length ? shown.at(-1) : undefined
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({ sessions: shown.map(toAgentSession), next: last ? writePlace(last) : null })
+    },
+
+    async streamAgentSession(req, res) {
+      const { accountId, sessionId, sessionKind } = callerOf(req)
+      const teamName = await findTeamOf(accountId, req.query.team)
+      const { account, after } = req.query
+      const owner = account === undefined ? accountId : await findOwner(teamName, account, req.params.sessionId)
+      const team = formatTeamName(teamName)
+      // The answer is not JSON, so it needs Express's own types.
+      const request = req as unknown as Request
+      const response = res as unknown as Response
+      const form = chooseForm(request)
+      if (request.isHead) return void response.status(200).type(form.mediaType).end()
+      streams.open(response, {
+        session: { team, accountId: owner, sessionId: req.params.sessionId },
+        after: choosePosition(after, request.get('Last-Event-ID')),
+        form,
+        access: { accountId, sessionId, sessionKind, team },
+      })
+    },
+  }
+}
+
+function chooseForm(req: Request): Form {
+  return req.accepts([LINES.mediaType, EVENT_STREAM.mediaType]) === EVENT_STREAM.mediaType ? EVENT_STREAM : LINES
+}
+
+/** An email address in the form in which it is stored, or `service:NAME` as it is. */
+function readAccount(text: string): string {
+  if (/^service:[\x21-\x7e]+$/.test(text)) return text
+  const email = toEmail(text)
+  if (email !== null) return email
+  throw new ApiError('invalid_request', { message: '"account" is neither an email address nor service:NAME.' })
+}
+
+function toAgentSession(session: ListedSession) {
+  const { sessionId, account, model, calls, failedCalls, runningCalls, inputTokens, outputTokens } = session
+  return {
+    id: sessionId,
+    account,
+    model,
+    calls,
+    failedCalls,
+    runningCalls,
+    tokens: { input: Number(inputTokens), output: Number(outputTokens) },
+    startedAt: session.startedAt.toISOString(),
+    lastActiveAt: session.lastActiveAt.toISOString(),
+  }
+}

@@ -1,0 +1,124 @@
+import { Prisma } from '../../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { AgentSession } from '../../kernel/agent-session.ts'
+import type { TeamName } from '../../kernel/team-name.ts'
+import type { ListPlace, StoredEvent } from './rules.ts'
+
+/** A session in the list of its team. */
+export type ListedSession = {
+  readonly accountId: string
+  readonly sessionId: string
+  /** An email address, or `service:NAME`. */
+  readonly account: string
+  readonly model: string
+  readonly calls: number
+  readonly failedCalls: number
+  readonly runningCalls: number
+  readonly inputTokens: bigint
+  readonly outputTokens: bigint
+  readonly startedAt: Date
+  readonly lastActiveAt: Date
+}
+
+/** A place in the events of a session. */
+export type Place = AgentSession & { readonly after: bigint }
+
+type Query = {
+  readonly team: string
+  /** An email address or `service:NAME`; null: of all accounts. */
+  readonly account: string | null
+  /** Null: from the most recent one. */
+  readonly before: ListPlace | null
+  readonly limit: number
+}
+
+/** Running calls are looked for among so many of the latest events of a session. */
+const MAX_EVENTS_OF_RUNNING = 100
+
+const HOUR_MS = 3_600_000
+
+/** The sessions and events that gateways have written (src/gateway/usage/store.ts). */
+export function makeAgentSessionStore(db: PrismaClient) {
+  return {
+    /** The sessions of a team, the most recently active first. */
+    async list({ team, account, before, limit }: Query, now: Date): Promise<ListedSession[]> {
+      const ofAccount =
+        account === null ? Prisma.empty : Prisma.sql`AND coalesce(session.service_account, person.email) = ${account}`
+      const behind =
+        before === null
+          ? Prisma.empty
+          : Prisma.sql`AND (session.last_active_at, session.account_id, session.session_id)
+              < (${before.lastActiveAt}, ${before.accountId}::uuid, ${before.sessionId})`
+      const hourAgo = new Date(now.getTime() - HOUR_MS)
+      return db.$queryRaw<ListedSession[]>`
+        SELECT session.account_id::text AS "accountId", session.session_id AS "sessionId",
+          coalesce(session.service_account, person.email, '') AS account, session.model, session.calls,
+          session.failed_calls AS "failedCalls", session.input_tokens AS "inputTokens",
+          session.output_tokens AS "outputTokens", session.started_at AS "startedAt",
+          session.last_active_at AS "lastActiveAt",
+          CASE WHEN session.last_active_at < ${hourAgo} THEN 0 ELSE (
+            SELECT count(*)::int FROM (
+              SELECT 1 FROM (
+                SELECT request_id, kind, at FROM call_events
+                WHERE team = session.team AND session_id = session.session_id AND account_id = session.account_id
+                ORDER BY id DESC LIMIT ${MAX_EVENTS_OF_RUNNING}::int
+              ) AS latest
+              GROUP BY request_id HAVING bool_and(kind IN ('started', 'retried')) AND max(at) > ${hourAgo}
+            ) AS running
+          ) END AS "runningCalls"
+        FROM agent_sessions AS session LEFT JOIN accounts AS person ON person.id = session.account_id
+        WHERE session.team = ${team} ${ofAccount} ${behind}
+        ORDER BY session.last_active_at DESC, session.account_id DESC, session.session_id DESC
+        LIMIT ${limit}::int`
+    },
+
+    /** The account of an address that is or was a member of the team; null when there is none. */
+    async findPerson({ organization, name }: TeamName, email: string): Promise<string | null> {
+      const row = await db.invitation.findFirst({
+        where: { account: { email }, team: { name, organization: { name: organization } } },
+        select: { accountId: true },
+      })
+      return row && row.accountId
+    },
+
+    /** The service account `service:NAME` of the team whose calls have this session id; null when there is none. */
+    async findServiceAccount(team: string, serviceAccount: string, sessionId: string): Promise<string | null> {
+      const row = await db.agentSession.findFirst({
+        where: { team, serviceAccount, sessionId },
+        orderBy: { lastActiveAt: 'desc' },
+        select: { accountId: true },
+      })
+      return row && row.accountId
+    },
+
+    /** For each place, the next events behind it in their order, at most `limit`. One statement for all places. */
+    async findEvents(places: readonly Place[], limit: number): Promise<StoredEvent[][]> {
+      const asked = places.map(({ after, ...place }, index) => ({ index, ...place, after: String(after) }))
+      const rows = await db.$queryRaw<(StoredEvent & { index: number })[]>`
+        SELECT place.index, event.*
+        FROM jsonb_to_recordset(${JSON.stringify(asked)}::jsonb)
+            AS place(index int, team text, "accountId" uuid, "sessionId" text, after bigint),
+          LATERAL (
+            SELECT id, kind::text, at, request_id AS "requestId", style, model, served_by AS "servedBy", attempts,
+              outcome, status, first_byte_ms AS "firstByteMs", duration_ms AS "durationMs",
+              coalesce(input_tokens, uncached_tokens + coalesce(cached_tokens, 0) + coalesce(cache_write_tokens, 0)
+                + coalesce(cache_write_long_tokens, 0)) AS "inputTokens",
+              cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens"
+            FROM call_events
+            WHERE team = place.team AND session_id = place."sessionId" AND account_id = place."accountId"
+              AND id > place.after
+            ORDER BY id LIMIT ${limit}::int
+          ) AS event
+        ORDER BY place.index, event.id`
+      const found = places.map((): StoredEvent[] => [])
+      for (const { index, ...event } of rows) found[index]?.push(event)
+      return found
+    },
+
+    /** The id of the newest event of all; 0 when there is none. */
+    async findNewestId(): Promise<bigint> {
+      const newest = await db.callEvent.findFirst({ orderBy: { id: 'desc' }, select: { id: true } })
+      return newest?.id ?? 0n
+    },
+  }
+}

@@ -1,0 +1,3 @@
+import { describeAsset } from '../support/assets.ts'
+
+describeAsset('getSessionScript', '/assets/session.js', /^text\/javascript/, /data-part/)
