@@ -50,11 +50,16 @@ export type Route = {
   readonly operation: OperationObject
 }
 
-/** Reads the published document from `generated/`. */
+let published: Contract | undefined
+
+/** Reads the published document from `generated/`, once. */
 export function readContract(): Contract {
-  const text = readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8')
-  // A test checks this document against the specification of OpenAPI.
-  return JSON.parse(text) as Contract
+  if (!published) {
+    const text = readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8')
+    // A test checks this document against the specification of OpenAPI.
+    published = JSON.parse(text) as Contract
+  }
+  return published
 }
 
 /**
