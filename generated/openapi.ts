@@ -3404,7 +3404,10 @@ export interface components {
              */
             expiresAt: string;
         };
-        /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+        /**
+         * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+         *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+         */
         Unauthorized: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -4074,7 +4077,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4356,7 +4362,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4485,7 +4494,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -4950,7 +4962,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5327,7 +5342,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5436,7 +5454,10 @@ export interface operations {
                     "text/html": components["schemas"]["Html"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5622,7 +5643,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -5789,7 +5813,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6083,7 +6110,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6206,7 +6236,10 @@ export interface operations {
                     "application/json": components["schemas"]["PasskeyList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6299,7 +6332,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6433,7 +6469,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6577,7 +6616,10 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6670,7 +6712,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6796,7 +6841,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6934,7 +6982,10 @@ export interface operations {
                     "application/json": components["schemas"]["Team"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7066,7 +7117,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7181,7 +7235,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7282,7 +7339,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7417,7 +7477,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7582,7 +7645,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7765,7 +7831,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -7913,7 +7982,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -8909,7 +8981,10 @@ export interface operations {
                     "application/json": components["schemas"]["ModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9007,7 +9082,10 @@ export interface operations {
                     "application/json": components["schemas"]["ListedModel"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9096,7 +9174,10 @@ export interface operations {
                     "application/json": components["schemas"]["CodexModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9186,7 +9267,10 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesModelList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9275,7 +9359,10 @@ export interface operations {
                     "application/json": components["schemas"]["MessagesModel"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9416,7 +9503,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9611,7 +9701,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -9825,7 +9918,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10038,7 +10134,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10236,7 +10335,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10424,7 +10526,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10643,7 +10748,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -10847,7 +10955,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11038,7 +11149,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11244,7 +11358,10 @@ export interface operations {
                     "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11434,7 +11551,10 @@ export interface operations {
                     "application/json": components["schemas"]["WorkerList"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11525,7 +11645,10 @@ export interface operations {
                     "application/json": components["schemas"]["Worker"];
                 };
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11646,7 +11769,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11754,7 +11880,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The credential is missing, unknown, already used, revoked or not valid for this operation. */
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
             401: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto'
-import type { Caller } from '../kernel/caller.ts'
+import type { Caller, ExplainToken } from '../kernel/caller.ts'
 import { answerOrLastKnown } from '../database/last-known.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { verifyAccessToken } from './access-token.ts'
 import type { FindPublicKey, VerifiedToken } from './access-token.ts'
 import { putNewest } from './bounded-map.ts'
+import { makeExplainToken } from './explain-token.ts'
 
 type Needs = {
   readonly issuer: string
@@ -28,6 +29,7 @@ type Needs = {
 export type LiveSessions = {
   /** Finds the caller of a bearer token; null when it is not valid. Rejects when that cannot be determined. */
   identify(token: Secret): Promise<Caller | null> | Caller | null
+  readonly explainToken: ExplainToken
   /** Marks a session as ended that this process has just ended, without waiting for the next query. */
   end(sessionId: string): void
   /** Calls `onEnd` once when the session ends. Returns a function that stops watching. */
@@ -127,6 +129,7 @@ export function liveSessions(needs: Needs): LiveSessions {
       tokens.delete(key)
       return null
     },
+    explainToken: makeExplainToken(needs),
     end,
     watch(sessionId, onEnd) {
       const own = watchers.get(sessionId) ?? new Set()

@@ -5,6 +5,7 @@ import type { Secret } from '../kernel/secret.ts'
 import { verifyAccessToken } from './access-token.ts'
 import type { AccessClaims, FindPublicKey } from './access-token.ts'
 import { putNewest } from './bounded-map.ts'
+import { makeExplainToken } from './explain-token.ts'
 
 type Needs = { readonly issuer: string; readonly findPublicKey: FindPublicKey; readonly clock: Clock }
 
@@ -28,6 +29,7 @@ export function tokenCallers({ issuer, findPublicKey, clock }: Needs) {
   }
 
   return {
+    explainToken: makeExplainToken({ issuer, findPublicKey, clock }),
     /**
      * Finds the caller of a bearer token; null when it is not valid. Rejects with what `findPublicKey` rejects with.
      */

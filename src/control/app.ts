@@ -48,6 +48,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
       onUnknownCookie: onUnknownCredential,
       clock,
     }),
+    explainToken: needs.explainToken,
     nameAllMistakes: true,
     ...makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }),
   }

@@ -3,6 +3,7 @@ import type { Keyring } from '../access/keyring.ts'
 import type { AccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
+import type { ExplainToken } from '../kernel/caller.ts'
 import type { Contract } from '../http/contract.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
@@ -27,6 +28,7 @@ export type ControlNeeds = {
   readonly redis: Redis | null
   readonly access: Pick<AccessStore, 'findDeviceCaller' | 'findAlive'>
   readonly keys: Keyring
+  readonly explainToken: ExplainToken
   readonly notify: Notify
   /** Tells this process that a device session has ended, so that its gateway refuses the session at once. */
   readonly onSessionEnd: (sessionId: string) => void

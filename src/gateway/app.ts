@@ -97,7 +97,7 @@ export function openGateway(needs: Needs): Gateway {
       log,
     }),
   }
-  const edge = makeEdge({ settings, contract, identify: deployment.identify, openRateLimit })
+  const edge = makeEdge({ settings, contract, ...deployment, openRateLimit })
   return {
     routes: { ...edge, handlers },
     async close() {

@@ -26,6 +26,7 @@ import { callEventStore } from './usage/store.ts'
 
 export type Deployment = {
   readonly identify: Identify
+  readonly explainToken: LiveSessions['explainToken']
   /** Calls back when the session ends; returns a function that stops watching. */
   readonly watchSession: LiveSessions['watch']
   /** A team by its `@organization/name`; null when there is none. */
@@ -50,7 +51,7 @@ const MAX_DIRECTORY_AGE_MS = 5000
 
 type DatabaseNeeds = {
   readonly database: Database
-  readonly live: Pick<LiveSessions, 'identify' | 'watch'>
+  readonly live: Pick<LiveSessions, 'identify' | 'explainToken' | 'watch'>
   /** Where events wait while the database cannot be reached; null: in memory. */
   readonly spoolDirectory: string | null
   readonly clock: Clock
@@ -73,6 +74,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
   const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, spool, log })
   return {
     identify: live.identify,
+    explainToken: live.explainToken,
     watchSession: live.watch,
     findTeam: teams.team,
     watchDirectory: (onDirectory) => void watchers.push(onDirectory),
@@ -111,6 +113,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
   let counts: DirectoryCounts = { teams: 0, members: 0, backends: [] }
   return {
     identify: callers.identify,
+    explainToken: callers.explainToken,
     // The end of a session is not known here. Its tokens end by themselves.
     watchSession: () => () => undefined,
     findTeam: (name) => snapshot.teams.get(name) ?? null,

@@ -2,6 +2,7 @@ import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import { securitySchemes } from '../http/authenticate.ts'
 import type { Identify } from '../http/authenticate.ts'
+import type { ExplainToken } from '../kernel/caller.ts'
 import { callBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
@@ -14,6 +15,7 @@ export type EdgeNeeds = {
   /** The published document. */
   readonly contract: Contract
   readonly identify: Identify
+  readonly explainToken: ExplainToken
   readonly openRateLimit: OpenRateLimit
 }
 
@@ -21,7 +23,13 @@ export type EdgeNeeds = {
  * How requests reach the gateway's handlers: which operations there are, who may call, how often, and with which
  * bodies.
  */
-export function makeEdge({ settings, contract, identify, openRateLimit }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
+export function makeEdge({
+  settings,
+  contract,
+  identify,
+  explainToken,
+  openRateLimit,
+}: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
   const own = contractOf(contract, 'gateway')
   const { requestsPerMinute, accountRequestsPerMinute } = settings.callLimits
   const addresses = openRateLimit('calls', { points: requestsPerMinute, seconds: 60 })
@@ -31,6 +39,7 @@ export function makeEdge({ settings, contract, identify, openRateLimit }: EdgeNe
     ...(requestsPerMinute > 0 && { limit: limitAddresses(addresses) }),
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
     schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null }),
+    explainToken,
     parseBody: callBody(settings.maxBodyBytes),
     nameAllMistakes: false,
     before: cors(own, settings.allowedOrigins, GATEWAY_ACCESS),

@@ -1,6 +1,7 @@
 import express from 'express'
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from '../log.ts'
+import type { ExplainToken } from '../kernel/caller.ts'
 import type { OnCaller, Schemes } from './authenticate.ts'
 import { composeMiddleware } from './composed-middleware.ts'
 import type { Contract } from './contract.ts'
@@ -20,6 +21,7 @@ export type RoleRoutes = {
   readonly contract: Contract
   readonly handlers: Partial<Handlers<OperationId>>
   readonly schemes: Schemes
+  readonly explainToken: ExplainToken
   readonly parseBody: RequestHandler
   /** Report every mistake of a request instead of the first one, which is for small bodies. */
   readonly nameAllMistakes: boolean

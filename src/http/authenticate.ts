@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express'
-import type { Caller } from '../kernel/caller.ts'
+import type { Caller, ExplainToken, TokenProblem } from '../kernel/caller.ts'
 import { Secret } from '../kernel/secret.ts'
 import { routesOf, signInFirstIn } from './contract.ts'
 import type { Contract, Route } from './contract.ts'
@@ -78,6 +78,7 @@ export type OnCaller = (caller: Caller, req: Request) => void
 
 /** What is called besides. */
 export type AuthenticationHooks = {
+  readonly explainToken: ExplainToken
   /** Called with the error when a credential could not be checked. */
   readonly onFailure: (error: unknown) => void
   readonly onCaller?: OnCaller | undefined
@@ -90,7 +91,7 @@ export type AuthenticationHooks = {
 export function authenticate(
   contract: Contract,
   access: ReadonlyMap<OperationId, Access>,
-  { onFailure, onCaller }: AuthenticationHooks,
+  { explainToken, onFailure, onCaller }: AuthenticationHooks,
 ): RequestHandler {
   const signInFirst = new Set(signInFirstIn(contract))
   return async (req, _res, next) => {
@@ -100,9 +101,24 @@ export function authenticate(
     if (caller) {
       req.caller = caller
       onCaller?.(caller, req)
-    } else if (!isOpen) throw new ApiError(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized')
+    } else if (!isOpen)
+      throw await refuse(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized', req, explainToken)
     next()
   }
+}
+
+/** The refusal of a request without a good credential: it says what is wrong with the token that was sent. */
+async function refuse(code: 'authenticate_first' | 'unauthorized', req: Request, explainToken: ExplainToken) {
+  const token = bearerOf(req) ?? req.get('x-api-key')
+  if (!token) return new ApiError(code)
+  return new ApiError(code, { message: TOKEN_PROBLEMS[await explainToken(new Secret(token))], isInvalidToken: true })
+}
+
+/** Without quotes and backslashes, because they are in a header too (RFC 6750, section 3). */
+const TOKEN_PROBLEMS: Readonly<Record<TokenProblem, string>> = {
+  expired: 'The access token has expired. Refresh it (svc token prints a fresh one), or sign in again.',
+  revoked: 'The access token was revoked: its device was signed out, or the invitation was withdrawn. Sign in again.',
+  unknown: 'This token is not known here. Check the address of the service, or sign in again (svc login).',
 }
 
 const NO_ACCESS: Access = { schemes: [], isOpen: false }

@@ -56,9 +56,14 @@ const SOLVED_BY_SIGN_IN: ReadonlySet<string> = new Set(['authenticate_first', 'r
 function writeHeaders(res: Response, error: ApiError): void {
   const { status, permanent } = ERRORS[error.code]
   res.set('Cache-Control', 'no-store')
-  if (status === 401) res.set('WWW-Authenticate', 'Bearer')
+  if (status === 401) res.set('WWW-Authenticate', toChallenge(error))
   if (permanent) res.set('x-should-retry', 'false')
   if (error.retryAfterSeconds !== undefined)
     res.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfterSeconds))))
   if (error.allow !== undefined) res.set('Allow', error.allow)
+}
+
+/** What to authenticate with. Where a token was sent, also what is wrong with it (RFC 6750, section 3). */
+function toChallenge({ isInvalidToken, message }: ApiError): string {
+  return isInvalidToken ? `Bearer error="invalid_token", error_description="${message}"` : 'Bearer'
 }

@@ -38,7 +38,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   unauthorized: {
     status: 401,
     type: 'authentication_error',
-    message: 'The credential is missing or not valid.',
+    message: 'The credential is missing or not valid. Send an access token as Authorization: Bearer (svc login).',
     permanent: true,
   },
   authenticate_first: { status: 401, type: 'authentication_error', message: 'Sign in first.', permanent: true },
@@ -137,15 +137,24 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | undefined
   /** Methods for the `Allow` header. */
   readonly allow: string | undefined
+  /** A token was sent, and the message says what is wrong with it. */
+  readonly isInvalidToken: boolean
 
   constructor(
     code: ErrorCode,
-    options: { message?: string; retryAfterSeconds?: number; allow?: string; cause?: unknown } = {},
+    options: {
+      message?: string
+      retryAfterSeconds?: number
+      allow?: string
+      isInvalidToken?: boolean
+      cause?: unknown
+    } = {},
   ) {
     super(options.message ?? ERRORS[code].message, { cause: options.cause })
     this.name = 'ApiError'
     this.code = code
     this.retryAfterSeconds = options.retryAfterSeconds
     this.allow = options.allow
+    this.isInvalidToken = options.isInvalidToken ?? false
   }
 }

@@ -1,3 +1,5 @@
+import type { Secret } from './secret.ts'
+
 /** A person's role in a team: an admin may also manage its invitations. */
 export type Role = 'member' | 'admin'
 
@@ -28,3 +30,9 @@ export type Caller = {
   /** When the person last authenticated in this session; null when another session approved this one. */
   readonly authenticatedAt: Date | null
 }
+
+/** Why an access token is refused. `revoked`: its session has ended. `unknown`: this service did not sign it. */
+export type TokenProblem = 'expired' | 'revoked' | 'unknown'
+
+/** Says why a token that identifies no caller is refused. Rejects when it cannot be checked. */
+export type ExplainToken = (token: Secret) => Promise<TokenProblem>

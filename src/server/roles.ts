@@ -85,7 +85,16 @@ async function openWithDatabase(
   const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
   const { auditDays } = config
   const background = startBackgroundWork({ database, access, rotateKeys: keys.rotate, auditDays, clock, log })
-  const needs = { settings: config, ...resources, ...given, access, keys, notify, onSessionEnd: live.end }
+  const needs = {
+    settings: config,
+    ...resources,
+    ...given,
+    access,
+    keys,
+    notify,
+    explainToken: live.explainToken,
+    onSessionEnd: live.end,
+  }
   const control = config.role === 'gateway' ? null : openControlPlane(needs)
   return {
     routes: [gateway, control].flatMap((role) => (role ? [{ ...role.routes, onCaller: background.onCaller }] : [])),

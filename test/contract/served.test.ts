@@ -94,6 +94,7 @@ describe('the guard', () => {
           parseBody: smallBody(1024),
           nameAllMistakes: true,
           before: [],
+          explainToken: async () => 'unknown',
         },
       ],
       log: { debug() {}, info() {}, warn() {}, error() {} },
