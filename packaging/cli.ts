@@ -1,7 +1,8 @@
-import { chmodSync, cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { rolldown } from 'rolldown'
-import { project, readJson, root, writeJson } from './project.ts'
+import { licensesOf } from './licenses.ts'
+import { project, root, writeJson } from './project.ts'
 
 /** `@svc/cli`: the people's commands as one file that needs nothing but Node.js 20. */
 export async function buildCli(folder: string): Promise<void> {
@@ -14,7 +15,7 @@ export async function buildCli(folder: string): Promise<void> {
   const file = path.join(folder, 'svc.js')
   const { output } = await bundle.write({ file, format: 'esm', codeSplitting: false, comments: { legal: true } })
   chmodSync(file, 0o755)
-  writeFileSync(path.join(folder, 'LICENSES.txt'), licensesOf(output[0].moduleIds))
+  writeFileSync(path.join(folder, 'LICENSES.txt'), licensesOf(packagesOf(output[0].moduleIds)))
   cpSync(path.join(import.meta.dirname, 'cli-readme.md'), path.join(folder, 'README.md'))
   writeJson(path.join(folder, 'package.json'), {
     name: '@svc/cli',
@@ -28,15 +29,8 @@ export async function buildCli(folder: string): Promise<void> {
   })
 }
 
-/** The licenses of the packages whose code is in the bundle, which they ask to be kept with it. */
-function licensesOf(moduleIds: readonly string[]): string {
+/** The folders of the packages whose code is in the bundle. */
+function packagesOf(moduleIds: readonly string[]): string[] {
   const folders = moduleIds.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0])
-  return [...new Set(folders)]
-    .filter((folder) => folder !== undefined && existsSync(path.join(folder, 'package.json')))
-    .map((folder = '') => {
-      const { name, version, license } = readJson(path.join(folder, 'package.json')) as Record<string, string>
-      const [file] = globSync(path.join(folder, 'LICEN[CS]E*'))
-      return `${name} ${version} (${license})\n\n${file ? readFileSync(file, 'utf8') : ''}`
-    })
-    .join(`\n${'-'.repeat(80)}\n\n`)
+  return folders.filter((folder) => folder !== undefined)
 }

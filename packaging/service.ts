@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, globSync, mkdirSync } from 'node:fs'
+import { chmodSync, cpSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { licensesOf } from './licenses.ts'
 import { project, readJson, root, writeJson } from './project.ts'
 
 /** `svc`: the service and all commands, file by file as in the repository, with its migrations, assets and contract. */
@@ -19,7 +20,18 @@ export function buildService(folder: string): void {
   cpSync(path.join(import.meta.dirname, 'launcher.js'), launcher)
   chmodSync(launcher, 0o755)
   writeJson(path.join(folder, 'package.json'), packageJson())
-  writeJson(path.join(folder, 'npm-shrinkwrap.json'), shrinkwrap())
+  const locked = shrinkwrap()
+  writeJson(path.join(folder, 'npm-shrinkwrap.json'), locked)
+  const installed = Object.keys(locked.packages).filter((name) => name !== '')
+  writeFileSync(path.join(folder, 'LICENSES.txt'), licensesOf(installed.map((name) => path.join(root, name))))
+  writeFileSync(path.join(folder, 'sbom.json'), billOfMaterials())
+}
+
+/** The packages that the service needs, in the CycloneDX format. */
+function billOfMaterials(): string {
+  const omitted = ['dev', 'optional', 'peer'].flatMap((kind) => ['--omit', kind])
+  const options = ['--sbom-format', 'cyclonedx', ...omitted, '--package-lock-only']
+  return execFileSync('npm', ['sbom', ...options], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 }
 
 /** What the service reads from its package besides its code. */
@@ -53,7 +65,10 @@ function packageJson() {
   }
 }
 
-type Lock = { readonly packages: Readonly<Record<string, { readonly dev?: boolean }>> }
+/** `devOptional`: needed by development, and optional for something else, such as Prisma's command for its client. */
+type Locked = { readonly dev?: boolean; readonly devOptional?: boolean }
+
+type Lock = { readonly packages: Readonly<Record<string, Locked>> }
 
 /**
  * The dependencies as they were tested: the repository's lock file without what only its development needs. npm obeys
@@ -61,7 +76,9 @@ type Lock = { readonly packages: Readonly<Record<string, { readonly dev?: boolea
  */
 function shrinkwrap() {
   const { packages, ...rest } = readJson(path.join(root, 'package-lock.json')) as Lock
-  const needed = Object.entries(packages).filter(([name, { dev }]) => name !== '' && !dev && !isRuntime(name))
+  const needed = Object.entries(packages).filter(
+    ([name, { dev, devOptional }]) => name !== '' && !dev && !devOptional && !isRuntime(name),
+  )
   const runtimes = Object.entries(RUNTIMES).map(([name, version]): [string, object] => [
     `node_modules/${name}`,
     { version, optional: true, bin: { node: 'bin/node' }, ...platformOf(name) },

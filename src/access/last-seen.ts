@@ -1,6 +1,6 @@
+import { putNewest } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
-import { putNewest } from './bounded-map.ts'
 
 /** When a session was last used, and from which address. */
 export type Use = { readonly id: string; readonly at: Date; readonly ip: string }

@@ -44,7 +44,7 @@ describe('streamAgentSession', () => {
         ...{ id: expect.stringMatching(/^\d+$/) as string, at: '2026-11-21T09:00:30.000Z', requestId: 'req_1' },
         ...{ model: 'svc/fast', dialect: 'chat', servedBy: 'local-engine' },
       }
-      const ended = { attempts: 'local-engine=200', status: 200, outcome: 'whole', firstByteMs: 12, durationMs: 250 }
+      const ended = { status: 200, outcome: 'whole', firstByteMs: 12, durationMs: 250 }
       expect(await followed.next()).toEqual({ ...started, type: 'call.started' })
       const tokens = { input: 100, cached: 40, output: 20 }
       expect(await followed.next()).toEqual({ ...started, ...ended, type: 'call.finished', tokens })

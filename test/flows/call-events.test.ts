@@ -185,7 +185,7 @@ describe('call events in the database', () => {
     expect(rows.map(({ kind }) => kind)).toEqual(['started', 'finished'])
     expect(rows[0]).toMatchObject({ model: 'vendora/large', servedBy: 'vendora', outcome: null, durationMs: null })
     expect(rows[1]).toMatchObject({
-      attempts: 'vendora=200',
+      attempts: null,
       outcome: 'whole',
       status: 200,
       durationMs: 0,

@@ -1080,7 +1080,7 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
     servedBy: string
     /**
      * This and the following columns are null while the call runs. The backends that were tried, with the answer of
-     * each: `vendorb=529,vendorb-eu=200`.
+     * each: `vendorb=529,vendorb-eu=200`. Null when it was only `servedBy`.
      */
     attempts: string | null
     outcome: string | null

@@ -14,24 +14,23 @@ export type Subject = {
 /** More rows than this are left out of a report. */
 const MAX_ROWS = 1000
 
-/** What a row is about, and where its name is. */
-const GROUPINGS: Readonly<Record<UsageGrouping, { readonly id: Prisma.Sql; readonly name: Prisma.Sql | null }>> = {
-  day: { id: Prisma.sql`day::text`, name: null },
-  model: { id: Prisma.sql`model`, name: null },
+/** The column that a row is about, and where its name is. */
+const GROUPINGS: Readonly<Record<UsageGrouping, { readonly column: string; readonly name: string }>> = {
+  day: { column: 'day', name: 'NULL' },
+  model: { column: 'model', name: 'NULL' },
   member: {
-    id: Prisma.sql`account_id::text`,
-    name: Prisma.sql`coalesce(
-      (SELECT email FROM accounts WHERE accounts.id = sums.id::uuid),
-      (SELECT 'service:' || name FROM service_accounts WHERE service_accounts.id = sums.id::uuid))`,
+    column: 'account_id',
+    name: `coalesce(
+      (SELECT email FROM accounts WHERE accounts.id = sums.id),
+      (SELECT 'service:' || name FROM service_accounts WHERE service_accounts.id = sums.id))`,
   },
-  key: {
-    // Calls without a key have the nil UUID.
-    id: Prisma.sql`nullif(key_id, '00000000-0000-0000-0000-000000000000')::text`,
-    name: Prisma.sql`(SELECT name FROM api_keys WHERE api_keys.id = sums.id::uuid)`,
-  },
-  backend: { id: Prisma.sql`backend`, name: null },
-  dialect: { id: Prisma.sql`dialect::text`, name: null },
+  key: { column: 'key_id', name: '(SELECT name FROM api_keys WHERE api_keys.id = sums.id)' },
+  backend: { column: 'backend', name: 'NULL' },
+  dialect: { column: 'dialect', name: 'NULL' },
 }
+
+/** Calls without an API key have this id of a key. */
+const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 /** The counters of `usage_days` by the names of a report. */
 const COUNTERS = {
@@ -54,32 +53,37 @@ type Counts = Record<keyof typeof COUNTERS, bigint>
 
 type SumRow = Counts & { readonly id: string | null; readonly name: string | null; readonly isTotal: boolean }
 
-const ADDED = Prisma.raw(
+const NAMES = Object.keys(COUNTERS).map((name) => `"${name}"`)
+
+const SUMS = Prisma.raw(
   Object.entries(COUNTERS)
-    .map(([name, column]) => `coalesce(sum(${column}), 0)::bigint AS "${name}"`)
+    .map(([name, column]) => `sum(${column})::bigint AS "${name}"`)
     .join(', '),
 )
+
+const TOTALS = Prisma.raw(NAMES.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(', '))
 
 /** Finds sums of usage. */
 export function makeUsageStore(db: PrismaClient) {
   return {
     /** The sums of a period by a grouping, in the order of a report, and the sum of all of them. */
     async findSums({ team, accountId }: Subject, { from, to }: Period, by: UsageGrouping): Promise<FoundSums> {
-      const { id, name } = GROUPINGS[by]
+      const column = Prisma.raw(GROUPINGS[by].column)
+      const isWhose = accountId === null ? Prisma.sql`true` : Prisma.sql`account_id = ${accountId}::uuid`
       const order = by === 'day' ? Prisma.sql`id` : Prisma.sql`"costNanoUsd" DESC, calls DESC, id`
+      // The total is the sum of the rows, of which there are far fewer than sums of days.
       const found = await db.$queryRaw<SumRow[]>`
-        WITH sums AS (
-          SELECT ${id} AS id, GROUPING(${id}) = 1 AS "isTotal", ${ADDED}
-          FROM usage_days
-          WHERE team = ${team} AND day BETWEEN ${from}::date AND ${to}::date
-            AND (${accountId}::uuid IS NULL OR account_id = ${accountId}::uuid)
-          GROUP BY GROUPING SETS ((${id}), ())
-          ORDER BY "isTotal" DESC, ${order}
-          LIMIT ${MAX_ROWS + 2}
-        )
-        SELECT *, ${name ?? Prisma.sql`NULL`} AS name FROM sums`
-      // The sum of all is there for a period without calls too.
+        WITH sums AS MATERIALIZED (
+          SELECT ${column} AS id, ${SUMS} FROM usage_days
+          WHERE team = ${team} AND day BETWEEN ${from}::date AND ${to}::date AND ${isWhose}
+          GROUP BY ${column}
+        ), shown AS (SELECT * FROM sums ORDER BY ${order} LIMIT ${MAX_ROWS + 1})
+        SELECT true AS "isTotal", NULL AS id, NULL AS name, ${TOTALS} FROM sums
+        UNION ALL
+        SELECT false, nullif(id::text, ${NO_KEY}), ${Prisma.raw(GROUPINGS[by].name)}, ${Prisma.raw(NAMES.join(', '))}
+        FROM shown AS sums`
       const total = found.find(({ isTotal }) => isTotal)
+      // The sum of all is there for a period without calls too.
       if (!total) throw new Error('The sum of all rows is missing.')
       const rows = found.filter(({ isTotal }) => !isTotal)
       return {

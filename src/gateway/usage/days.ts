@@ -46,18 +46,31 @@ export const COUNTERS = [
 /** One sum: the values of `KEYS` and of `COUNTERS`, in their order. */
 export type DaySum = { readonly keys: readonly string[]; readonly counts: readonly number[] }
 
+const DAY_MS = 86_400_000
+
 /** Sums events by their keys. */
 export function sumByDay(events: readonly CallEvent[]): DaySum[] {
   const sums = new Map<string, { keys: string[]; counts: number[] }>()
   for (const event of events) {
     if (event.result === null) continue
-    const keys = KEYS.map(({ of }) => of(event))
-    const id = keys.join('\n')
-    const counts = sums.get(id)?.counts ?? COUNTERS.map(() => 0)
-    for (const [at, { of }] of COUNTERS.entries()) counts[at] = (counts[at] ?? 0) + (of(event) ?? 0)
-    sums.set(id, { keys, counts })
+    const id = identify(event)
+    const sum = sums.get(id) ?? { keys: KEYS.map(({ of }) => of(event)), counts: COUNTERS.map(() => 0) }
+    sums.set(id, sum)
+    add(sum.counts, event)
   }
   return [...sums.values()]
+}
+
+/** One text for all keys. It is made for each call, so the day is a number: writing a date costs more than the rest. */
+function identify({ at, call: { caller, model, servedBy, dialect } }: Ended): string {
+  const day = Math.floor(at.getTime() / DAY_MS)
+  return [day, caller.team, caller.accountId, caller.key?.id, model, servedBy, dialect].join('\n')
+}
+
+function add(counts: number[], event: Ended): void {
+  COUNTERS.forEach(({ of }, at) => {
+    counts[at] = (counts[at] ?? 0) + (of(event) ?? 0)
+  })
 }
 
 /** Whether a backend may have billed tokens that it has not reported: it was reached and did not refuse. */

@@ -5,7 +5,7 @@ import type { Caller } from '../../kernel/caller.ts'
 import { COUNTERS, KEYS, sumByDay } from './days.ts'
 import type { DaySum } from './days.ts'
 import { writeAttempts } from './events.ts'
-import type { CallEvent, EventBatch } from './events.ts'
+import type { CallEvent, CallResult, EventBatch } from './events.ts'
 import { sumBySession } from './session-sums.ts'
 import type { SessionSum } from './session-sums.ts'
 
@@ -30,7 +30,7 @@ const EVENT_COLUMNS: readonly Column<CallEvent>[] = [
   { name: 'style', type: 'text', of: ({ call }) => call.dialect },
   { name: 'model', type: 'text', of: ({ call }) => call.model },
   { name: 'served_by', type: 'text', of: ({ call }) => call.servedBy },
-  { name: 'attempts', type: 'text', of: ({ result }) => result && writeAttempts(result.attempts) },
+  { name: 'attempts', type: 'text', of: ({ result }) => attemptsOf(result) },
   { name: 'outcome', type: 'text', of: ({ result }) => result?.outcome },
   { name: 'status', type: 'int', of: ({ result }) => result?.status },
   { name: 'first_byte_ms', type: 'int', of: ({ result }) => result?.firstByteMs },
@@ -111,6 +111,11 @@ export function callEventStore(db: PrismaClient) {
   }
 }
 
+/** Null where one backend was tried: its name and its status are columns of their own. */
+function attemptsOf(result: CallResult | null): string | null {
+  return result && result.attempts.length > 1 ? writeAttempts(result.attempts) : null
+}
+
 function deviceSessionOf({ sessionKind, sessionId }: Caller): string | null {
   return sessionKind === 'device' ? sessionId : null
 }
@@ -127,11 +132,17 @@ function arraysOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): P
   return Prisma.join(columns.map(({ type, of }) => Prisma.sql`${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[]`))
 }
 
-/** Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. */
+/**
+ * Writes an array in the syntax of Postgres (manual, section 8.15.6). Texts are quoted, so none is read as syntax. An
+ * array of nulls only is empty, because `unnest` fills shorter arrays with nulls.
+ */
 function arrayOf(values: readonly Value[]): string {
+  if (values.every((value) => value === null || value === undefined)) return '{}'
   return `{${values.map((value) => (typeof value === 'string' ? quote(value) : (value ?? 'NULL'))).join(',')}}`
 }
 
+const NEEDS_ESCAPE = /["\\]/
+
 function quote(text: string): string {
-  return `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+  return NEEDS_ESCAPE.test(text) ? `"${text.replaceAll(/["\\]/g, '\\$&')}"` : `"${text}"`
 }
