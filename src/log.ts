@@ -16,7 +16,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 /**
  * This service's secrets and JWTs, which are removed from every line: a driver's message or a stack could contain one.
  */
-const SECRET_PATTERN = /svc[dimrs]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
+const SECRET_PATTERN = /svc[a-z]_[A-Za-z0-9_-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g
 
 /**
  * Lines are written together, because a write for each costs as much as a tenth of a model call. When the reader of

@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { verifyAccessToken } from './access-token.ts'
 import type { AccessClaims, FindPublicKey } from './access-token.ts'
-import { putNewest } from './bounded-map.ts'
+import { putNewest } from '../kernel/bounded-map.ts'
 import { makeExplainToken } from './explain-token.ts'
 
 type Needs = { readonly issuer: string; readonly findPublicKey: FindPublicKey; readonly clock: Clock }

@@ -7,8 +7,7 @@ import { makeControlSchemes } from './callers.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
 import { makeDevicesFlow } from './devices/flow.ts'
 import { makeControlEdge } from './edge.ts'
-import { makeAnnounceInvitation } from './invitations/announce.ts'
-import { makeInvitationHandlers } from './invitations/routes.ts'
+import { makeKeyFlows } from './key-flows.ts'
 import { makeKeyHandlers } from './keys/routes.ts'
 import { makeControlLimits } from './limits.ts'
 import { makeMagicLinkHandlers } from './magic-link/routes.ts'
@@ -16,9 +15,8 @@ import type { ControlNeeds } from './needs.ts'
 import { makeOAuthHandlers } from './oauth/routes.ts'
 import { makePageHandlers } from './pages/routes.ts'
 import { makeSignInFlows } from './sign-in.ts'
-import { makeTeamHandlers } from './teams/routes.ts'
+import { makeTeamFlows } from './team-flows.ts'
 import { makeUnknownCredentials } from './unknown-credentials.ts'
-import { makeUsageHandlers } from './usage/routes.ts'
 
 export type ControlPlane = {
   /** Its operations, for the app. */
@@ -57,7 +55,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
 
 /** The handlers of the flows that hold nothing open. */
 function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCredential: (ip: string) => void) {
-  const { settings, database, keys, onSessionEnd, clock, log } = needs
+  const { settings, database, keys, notify, onSessionEnd, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId, limits: rates, mail } = settings
   const db = database.prisma
   const secure = baseUrl.startsWith('https://')
@@ -71,7 +69,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     onUnknownCredential,
   })
   const { refreshSession, issueTokens, signOut } = tokens
-  const devices = makeDevicesFlow({ db, signOut, findEmail, notify: needs.notify, secure, onSessionEnd, clock, log })
+  const devices = makeDevicesFlow({ db, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     db,
     findEmail,
@@ -88,7 +86,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { hasEmail } = signInLinks.signInLinks
   const { mails } = limits.signInLinks
-  const announce = makeAnnounceInvitation({ notify: needs.notify, hasEmail, mails, findEmail })
+  const apiKeys = makeKeyFlows({ db, findMembership, onKeyEnd: onSessionEnd, clock, log })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,
@@ -110,9 +108,8 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,
-    ...makeInvitationHandlers({ db, findMembership, announce, onSessionEnd, clock, log }),
-    ...makeTeamHandlers({ findMembership, gatewayUrl }),
-    ...makeUsageHandlers({ db, findMembership, clock }),
+    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }),
+    ...apiKeys.handlers,
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
     ...makePageHandlers({ baseUrl, gatewayUrl }),
   }

@@ -34,7 +34,7 @@ export function makeControlSchemes(needs: Needs): Schemes {
   }
   const identifyBrowser = makeIdentifyBrowser({ sessions: makeBrowserSessionStore(db), clock })
   return {
-    ...securitySchemes({ identifyBearer, identifyBrowser }),
+    ...securitySchemes({ identifyBearer, identifyBrowser, identifyKey: null }),
     async SessionCookie(req) {
       const cookie = cookieOf(req, 'svc_session')
       if (!cookie) return null

@@ -30,8 +30,8 @@ export type ControlNeeds = {
   readonly keys: Keyring
   readonly explainToken: ExplainToken
   readonly notify: Notify
-  /** Tells this process that a device session has ended, so that its gateway refuses the session at once. */
-  readonly onSessionEnd: (sessionId: string) => void
+  /** Tells this process that a device session or an API key has ended, so that its gateway refuses it at once. */
+  readonly onSessionEnd: (id: string) => void
   readonly clock: Clock
   readonly log: Logger
 }

@@ -31,8 +31,8 @@ export type Inviter =
   { readonly by: 'directory' } | { readonly by: 'admin'; readonly accountId: string; readonly ip: string }
 
 /**
- * Withdraws invitations and ends everything that depends on them: sessions, and logins that could still become
- * sessions. Resolves with the ids of the device sessions that ended.
+ * Withdraws invitations and ends everything that depends on them: sessions, API keys, and logins that could still
+ * become sessions. Resolves with the ids of the device sessions and the API keys that ended.
  */
 export async function withdrawInvitations(
   tx: Transaction,
@@ -60,10 +60,15 @@ export async function withdrawInvitations(
     select: { id: true },
   })
   await tx.browserSession.updateMany({ where: { invitationId: ids, revokedAt: null }, data: ended })
+  const keys = await tx.apiKey.updateManyAndReturn({
+    where: { invitationId: ids, revokedAt: null },
+    data: ended,
+    select: { id: true },
+  })
   await tx.auditEvent.createMany({
     data: invitations.map((row) => invitationEvent('invitation.withdrawn', row, inviter, now)),
   })
-  return devices.map(({ id }) => id)
+  return [...devices, ...keys].map(({ id }) => id)
 }
 
 /** The audit event for a change of an invitation. */

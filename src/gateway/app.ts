@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { openBackends } from './backends/backends.ts'
@@ -14,6 +13,7 @@ import type { EdgeNeeds } from './edge.ts'
 import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
 import { openStreamLeases } from './limits/stream-leases.ts'
 import { makeStreamLimit } from './limits/streams.ts'
+import { makeFindTeam } from './models/find-team.ts'
 import { modelHandlers } from './models/routes.ts'
 import type { CostOf } from './prices/cost.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
@@ -73,7 +73,7 @@ export function openGateway(needs: Needs): Gateway {
   const { streams, accountStreams } = settings.callLimits
   const streamLimit = makeStreamLimit({ perCaller: accountStreams, perAddress: streams, leases })
   const countCall = metrics && makeCallMetrics(metrics, streamLimit.open)
-  const findTeam = ({ team }: Caller) => deployment.findTeam(team)
+  const findTeam = makeFindTeam(deployment.findTeam)
   const handlers = {
     ...modelHandlers({ findTeam }),
     ...workerHandlers({ findTeam, worker: backends.worker }),

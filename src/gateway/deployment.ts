@@ -2,7 +2,7 @@
  * What a gateway knows of the deployment around it: who its callers are, which models teams may call, and where the
  * events of calls go.
  */
-import type { LiveSessions } from '../access/live-sessions.ts'
+import type { LiveCallers } from '../access/live-callers.ts'
 import { openPublishedKeys } from '../access/published-keys.ts'
 import { tokenCallers } from '../access/token-callers.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
@@ -14,7 +14,8 @@ import type { Directory } from '../directory/rules.ts'
 import { snapshotCache, toSnapshot, withTeams } from '../directory/snapshot.ts'
 import type { DirectorySnapshot } from '../directory/snapshot.ts'
 import { directoryStore } from '../directory/store.ts'
-import type { Identify } from '../http/authenticate.ts'
+import type { Identify, IdentifyKey } from '../http/authenticate.ts'
+import { ApiError } from '../http/errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { ModelTeam } from './models/rules.ts'
@@ -26,9 +27,10 @@ import { callEventStore } from './usage/store.ts'
 
 export type Deployment = {
   readonly identify: Identify
-  readonly explainToken: LiveSessions['explainToken']
-  /** Calls back when the session ends; returns a function that stops watching. */
-  readonly watchSession: LiveSessions['watch']
+  readonly identifyKey: IdentifyKey
+  /** Calls back when the session or API key ends; returns a function that stops watching. */
+  readonly watchSession: LiveCallers['watch']
+  readonly explainToken: LiveCallers['explainToken']
   /** A team by its `@organization/name`; null when there is none. */
   readonly findTeam: (name: string) => ModelTeam | null | Promise<ModelTeam | null>
   /** Calls back with each directory that is loaded or applied from now on, before a team of it is found. */
@@ -51,7 +53,7 @@ const MAX_DIRECTORY_AGE_MS = 5000
 
 type DatabaseNeeds = {
   readonly database: Database
-  readonly live: Pick<LiveSessions, 'identify' | 'explainToken' | 'watch'>
+  readonly live: Pick<LiveCallers, 'identify' | 'identifyKey' | 'explainToken' | 'watch'>
   /** Where events wait while the database cannot be reached; null: in memory. */
   readonly spoolDirectory: string | null
   readonly clock: Clock
@@ -74,6 +76,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
   const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, spool, log })
   return {
     identify: live.identify,
+    identifyKey: live.identifyKey,
     explainToken: live.explainToken,
     watchSession: live.watch,
     findTeam: teams.team,
@@ -113,6 +116,9 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
   let counts: DirectoryCounts = { teams: 0, members: 0, backends: [] }
   return {
     identify: callers.identify,
+    identifyKey() {
+      throw new ApiError('unauthorized', { message: KEYS_NEED_DATABASE })
+    },
     explainToken: callers.explainToken,
     // The end of a session is not known here. Its tokens end by themselves.
     watchSession: () => () => undefined,
@@ -129,3 +135,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
     close: keys.close,
   }
 }
+
+const KEYS_NEED_DATABASE =
+  'This gateway has no database, so it cannot check API keys. Send an access token (svc token), or call a gateway ' +
+  'with a database.'

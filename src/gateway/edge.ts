@@ -1,7 +1,7 @@
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import { securitySchemes } from '../http/authenticate.ts'
-import type { Identify } from '../http/authenticate.ts'
+import type { Identify, IdentifyKey } from '../http/authenticate.ts'
 import type { ExplainToken } from '../kernel/caller.ts'
 import { callBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'
@@ -15,6 +15,7 @@ export type EdgeNeeds = {
   /** The published document. */
   readonly contract: Contract
   readonly identify: Identify
+  readonly identifyKey: IdentifyKey
   readonly explainToken: ExplainToken
   readonly openRateLimit: OpenRateLimit
 }
@@ -27,6 +28,7 @@ export function makeEdge({
   settings,
   contract,
   identify,
+  identifyKey,
   explainToken,
   openRateLimit,
 }: EdgeNeeds): Omit<RoleRoutes, 'handlers'> {
@@ -38,7 +40,7 @@ export function makeEdge({
     contract: own,
     ...(requestsPerMinute > 0 && { limit: limitAddresses(addresses) }),
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
-    schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null }),
+    schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null, identifyKey }),
     explainToken,
     parseBody: callBody(settings.maxBodyBytes),
     nameAllMistakes: false,

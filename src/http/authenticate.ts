@@ -1,4 +1,5 @@
 import type { Request, RequestHandler } from 'express'
+import { looksLikeApiKey } from '../kernel/api-key.ts'
 import type { Caller, ExplainToken, TokenProblem } from '../kernel/caller.ts'
 import { Secret } from '../kernel/secret.ts'
 import { routesOf, signInFirstIn } from './contract.ts'
@@ -6,13 +7,19 @@ import type { Contract, Route } from './contract.ts'
 import { cookieOf } from './cookies.ts'
 import { ApiError } from './errors.ts'
 import type { OperationId } from './operation.ts'
-import { operationOf } from './request.ts'
+import { ipOf, operationOf } from './request.ts'
 
 /**
  * Finds the caller of a credential; null when it is not valid. Throws when it cannot be checked, for example without a
  * database.
  */
 export type Identify = (credential: Secret) => Promise<Caller | null> | Caller | null
+
+/**
+ * Finds the caller of an API key that came from an IP address; null when it is not valid. Throws when it cannot be
+ * checked.
+ */
+export type IdentifyKey = (key: Secret, ip: string) => Promise<Caller | null> | Caller | null
 
 /**
  * Finds the caller of a request by one security scheme of the contract; null when the request has no valid credential
@@ -26,28 +33,58 @@ type Needs = {
   readonly identifyBearer: Identify
   /** Null where cookies are not accepted. */
   readonly identifyBrowser: Identify | null
+  /** Null where API keys are not accepted. */
+  readonly identifyKey: IdentifyKey | null
 }
 
 /** The security schemes of the contract, with the checks of one role. */
-export function securitySchemes({ identifyBearer, identifyBrowser }: Needs): Schemes {
+export function securitySchemes({ identifyBearer, identifyBrowser, identifyKey }: Needs): Schemes {
   const by =
     (credentialOf: (req: Request) => string | undefined, identify: Identify | null): Scheme =>
     (req) => {
       const credential = credentialOf(req)
       return credential && identify ? identify(new Secret(credential)) : null
     }
+  const byKey =
+    (credentialOf: (req: Request) => string | undefined): Scheme =>
+    (req) => {
+      const credential = credentialOf(req)
+      if (credential === undefined || !looksLikeApiKey(credential)) return null
+      return identifyKey ? identifyKey(new Secret(credential), ipOf(req)) : null
+    }
+  const bearerKey = byKey(bearerOf)
+  const headerToken = by(tokenIn(xApiKeyOf), identifyBearer)
+  const headerKey = byKey(xApiKeyOf)
   return {
-    AccessToken: by(bearerOf, identifyBearer),
-    ApiKey: by((req) => req.get('x-api-key'), identifyBearer),
+    AccessToken: by(tokenIn(bearerOf), identifyBearer),
+    BearerKey: bearerKey,
+    ApiKey: (req) => (looksLikeApiKey(xApiKeyOf(req)) ? headerKey(req) : headerToken(req)),
     SessionCookie: by((req) => cookieOf(req, 'svc_session'), identifyBrowser),
     AccessCookie: by((req) => cookieOf(req, 'svc_access'), identifyBrowser && identifyBearer),
   }
 }
 
+/** Reads a credential that is not an API key. */
+function tokenIn(credentialOf: (req: Request) => string | undefined): (req: Request) => string | undefined {
+  return (req) => {
+    const credential = credentialOf(req)
+    return looksLikeApiKey(credential) ? undefined : credential
+  }
+}
+
+function xApiKeyOf(req: Request): string | undefined {
+  return req.get('x-api-key')
+}
+
 /**
- * Who may call an operation: the accepted schemes, in order, and whether it is open to callers without a credential.
+ * Who may call an operation: the accepted schemes, in order, with their names, and whether it is open to callers
+ * without a credential.
  */
-export type Access = { readonly schemes: readonly Scheme[]; readonly isOpen: boolean }
+export type Access = {
+  readonly schemes: readonly Scheme[]
+  readonly names: readonly string[]
+  readonly isOpen: boolean
+}
 
 /**
  * Reads who may call which operation from the document (OpenAPI 3.1, section 4.8.30). Throws at start when an operation
@@ -63,13 +100,15 @@ function toAccess({ id, operation: { security } }: Route, schemes: Schemes): Acc
   const alternatives = security.map((alternative) => Object.keys(alternative))
   const together = alternatives.find((names) => names.length > 1)
   if (together) throw new Error(`${id} asks for ${together.join(' and ')} at once, which is not supported.`)
+  const names = alternatives.flat()
   return {
-    schemes: alternatives.flat().map((name) => {
+    names,
+    schemes: names.map((name) => {
       const scheme = schemes[name]
       if (!scheme) throw new Error(`${id} asks for the security scheme ${name}, which is not implemented.`)
       return scheme
     }),
-    isOpen: alternatives.some((names) => names.length === 0),
+    isOpen: alternatives.some((alternative) => alternative.length === 0),
   }
 }
 
@@ -86,20 +125,44 @@ export function authenticate(
   const signInFirst = new Set(signInFirstIn(contract))
   return async (req, _res, next) => {
     const { operationId: id } = operationOf(req)
-    const { schemes, isOpen } = access.get(id) ?? NO_ACCESS
-    const caller = await firstCaller(schemes, req, onFailure)
-    if (caller) req.caller = caller
-    else if (!isOpen) throw await refuse(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized', req, explainToken)
+    const { schemes, names, isOpen } = access.get(id) ?? NO_ACCESS
+    const found = await firstCaller(schemes, req, onFailure)
+    if (found && !(found instanceof ApiError)) req.caller = found
+    else if (!isOpen)
+      throw (
+        found ?? (await refuse(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized', names, req, explainToken))
+      )
     next()
   }
 }
 
-/** The refusal of a request without a good credential: it says what is wrong with the token that was sent. */
-async function refuse(code: 'authenticate_first' | 'unauthorized', req: Request, explainToken: ExplainToken) {
-  const token = bearerOf(req) ?? req.get('x-api-key')
+/** The refusal of a request without a good credential: it says what is wrong with the token or key that was sent. */
+async function refuse(
+  code: 'authenticate_first' | 'unauthorized',
+  names: readonly string[],
+  req: Request,
+  explainToken: ExplainToken,
+) {
+  const token = bearerOf(req) ?? xApiKeyOf(req)
   if (!token) return new ApiError(code)
+  if (looksLikeApiKey(token)) return new ApiError(code, { message: explainKey(names, req), isInvalidToken: true })
   return new ApiError(code, { message: TOKEN_PROBLEMS[await explainToken(new Secret(token))], isInvalidToken: true })
 }
+
+/** What is wrong with an API key. */
+function explainKey(names: readonly string[], req: Request): string {
+  if (!names.includes('BearerKey')) return KEY_PROBLEMS.not_accepted
+  const isRead = looksLikeApiKey(bearerOf(req)) || names.includes('ApiKey')
+  return isRead ? KEY_PROBLEMS.not_valid : KEY_PROBLEMS.wrong_header
+}
+
+const KEY_PROBLEMS = {
+  not_accepted:
+    'API keys are only for model calls, and lists of models and workers. Sign in for this, for example by svc login.',
+  not_valid:
+    'This API key is not valid: it is mistyped or revoked, or it has expired. Make another on the page /device.',
+  wrong_header: 'Send an API key to this route as Authorization: Bearer, not as x-api-key.',
+} as const
 
 /** Without quotes and backslashes, because they are in a header too (RFC 6750, section 3). */
 const TOKEN_PROBLEMS: Readonly<Record<TokenProblem, string>> = {
@@ -108,18 +171,20 @@ const TOKEN_PROBLEMS: Readonly<Record<TokenProblem, string>> = {
   unknown: 'This token is not known here. Check the address of the service, or sign in again (svc login).',
 }
 
-const NO_ACCESS: Access = { schemes: [], isOpen: false }
+const NO_ACCESS: Access = { schemes: [], names: [], isOpen: false }
 
 /**
  * Tries each scheme. When a check fails and no other credential is valid, the answer is 503 and not 401, because
- * clients discard valid tokens on 401.
+ * clients discard valid tokens on 401. A scheme that refuses its credential with an explanation throws an `ApiError`,
+ * which is returned when no other credential is valid.
  */
 async function firstCaller(
   schemes: readonly Scheme[],
   req: Request,
   onFailure: (error: unknown) => void,
-): Promise<Caller | null> {
+): Promise<Caller | ApiError | null> {
   const failures: unknown[] = []
+  let refusal: ApiError | null = null
   for (const scheme of schemes) {
     try {
       const found = scheme(req)
@@ -127,12 +192,16 @@ async function firstCaller(
       const caller = found instanceof Promise ? await found : found
       if (caller) return caller
     } catch (error) {
+      if (error instanceof ApiError) {
+        refusal ??= error
+        continue
+      }
       onFailure(error)
       failures.push(error)
     }
   }
   if (failures.length > 0) throw new ApiError('service_unavailable', { cause: failures[0] })
-  return null
+  return refusal
 }
 
 const BEARER = 'bearer '

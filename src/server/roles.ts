@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import { openKeyring } from '../access/keyring.ts'
-import { liveSessions } from '../access/live-sessions.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { openControlPlane } from '../control/app.ts'
@@ -20,6 +19,7 @@ import { rateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
+import { openCallers } from './callers.ts'
 
 /** What the service needs of the outside world and what tests replace. */
 export type Resources = {
@@ -80,7 +80,7 @@ async function openWithDatabase(
   const { database, mailer, clock, log } = resources
   const access = accessStore(database.prisma)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
-  const live = liveSessions({ issuer: config.baseUrl, findPublicKey: keys.findPublicKey, ...access, clock })
+  const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
   const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
@@ -107,7 +107,7 @@ async function openWithDatabase(
       // Ends all calls first, so that their events are recorded.
       await gateway?.close()
       control?.close()
-      live.close()
+      await live.close()
       await stopHousekeeping()
       await notify.settled()
       await deployment.close()

@@ -19,7 +19,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { idleStreams, jsonCalls, openAfterLeaving, streamChunks } from './measures.ts'
+import { idleStreams, jsonCalls, openAfterLeaving, streamChunks, translatedRatio } from './measures.ts'
 import { hasNginx } from './nginx.ts'
 import { openProcesses, ROOT } from './processes.ts'
 import type { Server } from './processes.ts'
@@ -32,6 +32,8 @@ type Series = {
   /** How often each server is measured without counting, before the first round. */
   readonly warmUps: number
   readonly measure: (server: Server) => Promise<number>
+  /** The decimals that are printed; default 0. */
+  readonly digits?: number
   /** Measured once for each server, not in rounds. */
   readonly once?: true
 }
@@ -40,6 +42,13 @@ const SERIES: readonly Series[] = [
   jsonSeries('json-1k', '1 KB', 1_000, { calls: 3_000, warmUps: 10 }),
   jsonSeries('json-200k', '200 KB', 200_000, { calls: 400, warmUps: 4 }),
   jsonSeries('json-1m', '1 MB', 1_000_000, { calls: 100, warmUps: 2 }),
+  {
+    name: 'translated',
+    title: 'Translated call, 200 KB body: times the CPU of one that passes (1.00: no translation)',
+    warmUps: 3,
+    digits: 2,
+    measure: (server) => translatedRatio(server, 200),
+  },
   {
     name: 'sse',
     title: 'SSE chunk, 100 streams at 50 per second: CPU µs per chunk',
@@ -116,7 +125,7 @@ async function compareReferences(
     const costs = await measureInRounds(one, servers)
     printRow(
       one.title,
-      costs.map((ofServer) => median(ofServer).toFixed(0)),
+      costs.map((ofServer) => median(ofServer).toFixed(one.digits ?? 0)),
     )
   }
 }
@@ -142,8 +151,8 @@ async function compareTrees(
     for (const pair of pairs) {
       const [old = [], young = []] = await measureInRounds(one, pair)
       printRow(`${one.title} (${pair[0].name})`, [
-        median(old).toFixed(1),
-        median(young).toFixed(1),
+        median(old).toFixed(one.digits ?? 1),
+        median(young).toFixed(one.digits ?? 1),
         ...ratios(old, young),
       ])
     }

@@ -5,10 +5,12 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { toConversation } from './conversation.ts'
 import { rssKb } from './processes.ts'
 import type { Server } from './processes.ts'
 
 const PATH = '/v1/chat/completions'
+const MESSAGES_PATH = '/vendorb/v1/messages'
 const CALLERS = 16
 /**
  * Streams are opened in waves of this size, which fit into the queue of connections that a server has not accepted yet.
@@ -17,14 +19,28 @@ const WAVE_STREAMS = 200
 
 /** CPU time per JSON call in microseconds. `size` is the size of the request body in bytes. */
 export async function jsonCalls(server: Server, size: number, count: number): Promise<number> {
+  return callMicros(server, PATH, bodyOf(size, false), count)
+}
+
+/**
+ * How many times the CPU time of a call that passes unchanged a translated call takes. Both have the same conversation
+ * of 200 KB. Each is measured before and after the other, because a later measurement finds more compiled code.
+ */
+export async function translatedRatio(server: Server, count: number): Promise<number> {
+  const pass = () => callMicros(server, MESSAGES_PATH, toConversation('vendorb/writer'), count)
+  const translate = () => callMicros(server, MESSAGES_PATH, toConversation('any/translated'), count)
+  const [passed, translated, again, passedAgain] = [await pass(), await translate(), await translate(), await pass()]
+  return (translated + again) / (passed + passedAgain)
+}
+
+async function callMicros(server: Server, path: string, body: Buffer, count: number): Promise<number> {
   const pool = new Pool(server.origin, { connections: CALLERS })
-  const body = bodyOf(size, false)
   const before = cpuMicros(server.pid)
   let left = count
   const caller = async () => {
     while (left-- > 0) {
       const headers = headersOf(server, 'json')
-      const { statusCode, body: answer } = await pool.request({ method: 'POST', path: PATH, headers, body })
+      const { statusCode, body: answer } = await pool.request({ method: 'POST', path, headers, body })
       if (statusCode !== 200) throw new Error(`${server.name} answered ${statusCode}: ${await answer.text()}`)
       await answer.dump({ limit: 1_000_000 })
     }

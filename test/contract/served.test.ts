@@ -90,7 +90,11 @@ describe('the guard', () => {
         {
           contract: document,
           handlers: handlersOf(document),
-          schemes: securitySchemes({ identifyBearer: () => null, identifyBrowser: () => null }),
+          schemes: securitySchemes({
+            identifyBearer: () => null,
+            identifyBrowser: () => null,
+            identifyKey: () => null,
+          }),
           parseBody: smallBody(1024),
           nameAllMistakes: true,
           before: [],

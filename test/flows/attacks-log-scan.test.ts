@@ -46,6 +46,17 @@ async function useSecrets(send: Send, newestMailToken: () => string): Promise<st
   await send('/device', { headers: bearer })
   await send('/v1/models', { headers: bearer })
 
+  const { key } = await expectJson<{ key: string }>('The API key', send('/v1/keys', json({ name: 'scan' }, bearer)))
+  const asKey = { authorization: `Bearer ${key}` }
+  keep(key)
+  await send('/v1/models', { headers: asKey })
+  await send('/v1/chat/completions', json({ model: 'svc/none', messages: [] }, asKey))
+  await send('/vendorb/v1/models', { headers: { 'x-api-key': key } })
+  await send('/v1/keys', json({ name: 'scan', surprise: key }, bearer))
+  await send('/device', { headers: asKey })
+  await send(`/v1/keys/${key}`, { method: 'DELETE', headers: bearer })
+  await send(`/v1/models/${key}?key=${key}`, { headers: asKey })
+
   const second = await begin('laptop-2')
   await send('/device', json({ userCode: second.userCode }, { cookie: cookiesOf(consumed) }))
 

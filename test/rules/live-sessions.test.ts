@@ -2,6 +2,7 @@ import { generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { signAccessToken } from '../../src/access/access-token.ts'
 import { liveSessions } from '../../src/access/live-sessions.ts'
+import { openLiveStates } from '../../src/access/live-states.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 
@@ -30,14 +31,14 @@ async function open(answers: readonly (() => Promise<Caller | null>)[]) {
     expiresAt,
   )
   const queries = { count: 0 }
-  const live = liveSessions({
+  const identify = liveSessions({
     issuer,
     findPublicKey: () => publicKey,
     findDeviceCaller: () => (answers[queries.count++] ?? answers.at(-1) ?? (() => Promise.resolve(null)))(),
-    findAlive: (ids) => Promise.resolve(new Set(ids)),
+    states: openLiveStates({ findAlive: (ids) => Promise.resolve(new Set(ids)) }),
     clock: systemClock,
   })
-  return { live, queries, identify: async () => live.identify(token) }
+  return { queries, identify: async () => identify(token) }
 }
 
 const found = () => Promise.resolve(CALLER)

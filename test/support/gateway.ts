@@ -69,6 +69,7 @@ export async function startGateway({
   })
   const deployment: Deployment = {
     identify: (token) => (token.reveal() === good ? CALLER : null),
+    identifyKey: () => null,
     explainToken: async () => 'unknown',
     watchSession(_sessionId, onEnd) {
       watchers.add(onEnd)

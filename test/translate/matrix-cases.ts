@@ -96,8 +96,22 @@ const CALLS: Answers = {
   ),
   responses: response([
     says('Two at once.'),
-    { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'read', arguments: '{"path":"a"}' },
-    { type: 'function_call', id: 'fc_2', call_id: 'call_2', name: 'read', arguments: '{"path":"b"}' },
+    {
+      type: 'function_call',
+      id: 'fc_1',
+      call_id: 'call_1',
+      name: 'read',
+      arguments: '{"path":"a"}',
+      status: 'completed',
+    },
+    {
+      type: 'function_call',
+      id: 'fc_2',
+      call_id: 'call_2',
+      name: 'read',
+      arguments: '{"path":"b"}',
+      status: 'completed',
+    },
   ]),
   messages: {
     content: [

@@ -9,12 +9,14 @@ export function toVendorStream(dialect: Dialect, answer: Json): SseEvent[] {
   return events.map((event) => ({ event: readText(event.type), data: JSON.stringify(event) }))
 }
 
-/** The event with which a vendor reports an error in a stream. */
-export function toErrorEvent(dialect: Dialect, body: Json): SseEvent {
+/** The event with which a vendor reports an error in a stream, after `count` events. */
+export function toErrorEvent(dialect: Dialect, body: Json, count: number): SseEvent {
   if (dialect === 'chat') return toData(body)
   if (dialect === 'messages') return { event: 'error', data: JSON.stringify(body) }
-  const response = { id: 'resp_1', object: 'response', status: 'failed', error: body.error, output: [] }
-  return { event: 'response.failed', data: JSON.stringify({ type: 'response.failed', sequence_number: 99, response }) }
+  const head = { id: 'resp_1', object: 'response', created_at: 1, model: 'model-1', output: [], tools: [] }
+  const response = { ...head, status: 'failed', error: body.error, incomplete_details: null, usage: null }
+  const failed = { type: 'response.failed', sequence_number: count, response }
+  return { event: 'response.failed', data: JSON.stringify(failed) }
 }
 
 function toData(body: Json): SseEvent {
@@ -64,11 +66,11 @@ function chatChunks({ choices, usage }: Json): Json[] {
 // ---- messages
 
 function messagesEvents({ content, stop_reason, usage, ...message }: Json): Json[] {
-  const { input_tokens, ...output } = readObject(usage)
+  const begun = { ...message, content: [], stop_reason: null, usage: { ...readObject(usage), output_tokens: 1 } }
   return [
-    { type: 'message_start', message: { ...message, content: [], usage: { input_tokens, output_tokens: 1 } } },
+    { type: 'message_start', message: begun },
     ...readList(content).flatMap((block, index) => blockEvents(readObject(block), index)),
-    { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: output },
+    { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage },
     { type: 'message_stop' },
   ]
 }
@@ -122,14 +124,28 @@ function itemEvents(item: Json, output_index: number): Json[] {
     { type: 'response.output_item.added', output_index, item: { ...begun, status: 'in_progress' } },
     ...readList(item.content).flatMap((part, content_index) => partEvents(readObject(part), { ...at, content_index })),
     ...readList(item.summary).flatMap((part, summary_index) => {
-      const text = readText(readObject(part).text)
-      const of = { ...at, summary_index }
-      return halves(text).map((delta) => ({ type: 'response.reasoning_summary_text.delta', ...of, delta }))
+      return summaryEvents(readObject(part), { ...at, summary_index })
     }),
-    ...halves(readText(item.arguments)).map((delta) => {
-      return { type: 'response.function_call_arguments.delta', ...at, delta }
-    }),
+    ...(item.arguments === undefined ? [] : argumentEvents(item, at)),
     { type: 'response.output_item.done', output_index, item },
+  ]
+}
+
+function summaryEvents(part: Json, at: Json): Json[] {
+  return [
+    { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } },
+    ...halves(readText(part.text)).map((delta) => {
+      return { type: 'response.reasoning_summary_text.delta', ...at, delta }
+    }),
+    { type: 'response.reasoning_summary_text.done', ...at, text: part.text },
+    { type: 'response.reasoning_summary_part.done', ...at, part },
+  ]
+}
+
+function argumentEvents({ arguments: text, name }: Json, at: Json): Json[] {
+  return [
+    ...halves(readText(text)).map((delta) => ({ type: 'response.function_call_arguments.delta', ...at, delta })),
+    { type: 'response.function_call_arguments.done', ...at, name, arguments: text },
   ]
 }
 
@@ -142,6 +158,11 @@ function partEvents(part: Json, at: Json): Json[] {
     ...halves(readText(part.text) + readText(part.refusal)).map((delta) => {
       return { type: `response.${name}.delta`, ...at, delta, ...(isText && { logprobs: [] }) }
     }),
+    {
+      type: `response.${name}.done`,
+      ...at,
+      ...(isText ? { text: part.text, logprobs: [] } : { refusal: part.refusal }),
+    },
     { type: 'response.content_part.done', ...at, part },
   ]
 }

@@ -9,12 +9,12 @@ import type { DeviceStore, Kept } from './store.ts'
 export type SignOutRequest = {
   /** `others` keeps the calling client signed in. */
   readonly scope: 'all' | 'others'
-  /** A device session that its owner did not begin: passkeys that were added since are removed too. */
+  /** A device session that its owner did not begin: passkeys and API keys that were added since are removed too. */
   readonly unknownDevice?: string | undefined
 }
 
-/** How many devices were signed out, and how many passkeys were removed. */
-export type SignedOutEverywhere = { readonly devices: number; readonly passkeys: number }
+/** How many devices were signed out, passkeys removed and API keys revoked. */
+export type SignedOutEverywhere = { readonly devices: number; readonly passkeys: number; readonly apiKeys: number }
 
 /**
  * Signs the caller's account out everywhere. Removing passkeys needs a fresh sign-in, so that a person who finds an
@@ -48,14 +48,18 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
     const caller = callerOf(req)
     const { accountId, sessionId } = caller
     if (unknownDevice !== undefined && !isFresh(caller, now)) return 'reauthenticate'
-    const passkeysSince = unknownDevice === undefined ? null : await devices.findSignIn(unknownDevice, accountId)
-    if (unknownDevice !== undefined && passkeysSince === null) return 'not_found'
+    const addedSince = unknownDevice === undefined ? null : await devices.findSignIn(unknownDevice, accountId)
+    if (unknownDevice !== undefined && addedSince === null) return 'not_found'
 
     const kept = scope === 'others' ? toKept(await signOut.findCurrent(req), sessionId) : NOTHING
     const ip = ipOf(req)
-    const ended = await devices.revokeAll(accountId, { kept: without(kept, unknownDevice), passkeysSince }, now, ip)
-    ended.devices.forEach(onSessionEnd)
-    const counted = { devices: ended.devices.length, passkeys: ended.passkeys.length }
+    const ended = await devices.revokeAll(accountId, { kept: without(kept, unknownDevice), addedSince }, now, ip)
+    for (const id of [...ended.devices, ...ended.apiKeys]) onSessionEnd(id)
+    const counted = {
+      devices: ended.devices.length,
+      passkeys: ended.passkeys.length,
+      apiKeys: ended.apiKeys.length,
+    }
     log.info({ accountId, scope, ...counted }, 'account.signed_out_everywhere')
     await tellRemoved(accountId, ended.passkeys, now, ip)
     return counted

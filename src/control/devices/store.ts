@@ -1,5 +1,6 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
+import { revokeKeysSince } from '../api-keys/store.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
 import { endSessions } from '../tokens/store.ts'
@@ -73,15 +74,15 @@ export function makeDeviceStore(db: PrismaClient) {
 
     /**
      * Ends every session of the account but the kept ones, cancels every login that could still become a session, and
-     * removes the passkeys that were added since a time (null: none). Returns the ids of the device sessions that
-     * ended, and the names of the removed passkeys.
+     * removes the passkeys and API keys that were added since a time (null: none). Returns the ids of the device
+     * sessions and keys that ended, and the names of the removed passkeys.
      */
     async revokeAll(
       accountId: string,
-      { kept, passkeysSince }: { readonly kept: Kept; readonly passkeysSince: Date | null },
+      { kept, addedSince }: { readonly kept: Kept; readonly addedSince: Date | null },
       now: Date,
       ip: string,
-    ): Promise<{ devices: string[]; passkeys: string[] }> {
+    ): Promise<{ devices: string[]; passkeys: string[]; apiKeys: string[] }> {
       const reason = 'signed_out_everywhere'
       return db.$transaction(async (tx) => {
         // A session that is being opened waits for this row, and then finds its login cancelled.
@@ -98,8 +99,9 @@ export function makeDeviceStore(db: PrismaClient) {
         // In SQL, NULL matches neither IN nor NOT IN, so browser sessions without a device need their own condition.
         const unkept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: [...kept.devices] } }] }
         await endBrowserSessions(tx, { ...browsers, ...unkept }, reason, now, ip)
-        const passkeys = passkeysSince ? await removePasskeysSince(tx, accountId, passkeysSince, now, ip) : []
-        return { devices: ended, passkeys }
+        const passkeys = addedSince ? await removePasskeysSince(tx, accountId, addedSince, now, ip) : []
+        const apiKeys = addedSince ? await revokeKeysSince(tx, accountId, addedSince, now, ip) : []
+        return { devices: ended, passkeys, apiKeys }
       })
     },
   }

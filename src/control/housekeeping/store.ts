@@ -103,6 +103,8 @@ function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] 
     makeDeviceSweeper(db, 'absolute_expires_at', 30),
     makeDeviceSweeper(db, 'revoked_at', 30),
     makeLoginSweeper(db, 1),
+    // Kept as long as the call events that name them.
+    makeTimeSweeper(db, 'api_keys', 'expires_at', 90),
     // Kept for a quarter of a year.
     makeEventSweeper(db, 'call_events', 90),
     // As long as its events.

@@ -3,11 +3,10 @@ import type { FindMembership } from '../../directory/members.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
-import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
-import { parseTeamName } from '../../kernel/team-name.ts'
 import type { Logger } from '../../log.ts'
+import { makeFindAdminTeam } from '../admin-team.ts'
 import type { AnnounceInvitation } from './announce.ts'
 import { makeInvitationStore } from './store.ts'
 import type { ListedInvitation } from './store.ts'
@@ -16,7 +15,8 @@ type Needs = {
   readonly db: PrismaClient
   readonly findMembership: FindMembership
   readonly announce: AnnounceInvitation
-  readonly onSessionEnd: (sessionId: string) => void
+  /** Tells the gateway of this process that a device session or an API key has ended. */
+  readonly onSessionEnd: (id: string) => void
   readonly clock: Clock
   readonly log: Logger
 }
@@ -27,16 +27,7 @@ type Operations = 'listInvitations' | 'createInvitation' | 'withdrawInvitation'
 export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
   const { db, findMembership, announce, onSessionEnd, clock, log } = needs
   const invitations = makeInvitationStore(db)
-
-  /** The id of a team that the caller is an admin of. Members get `forbidden`; for others the team does not exist. */
-  async function findAdminTeam(name: string, { accountId }: Caller): Promise<string> {
-    const team = parseTeamName(name)
-    const membership = team && (await findMembership(team, accountId))
-    if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
-    if (membership.role !== 'admin')
-      throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
-    return membership.teamId
-  }
+  const findAdminTeam = makeFindAdminTeam(findMembership)
 
   return {
     async listInvitations(req, res) {

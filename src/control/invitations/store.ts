@@ -57,8 +57,8 @@ export function makeInvitationStore(db: PrismaClient) {
     },
 
     /**
-     * Withdraws an invitation of a team, with its sessions and logins. Returns the ids of the device sessions that
-     * ended. `listed`: the directory file lists the member, so only the file can withdraw the invitation.
+     * Withdraws an invitation of a team, with its sessions, API keys and logins. Returns the ids of the device sessions
+     * and keys that ended. `listed`: the directory file lists the member, so only the file can withdraw the invitation.
      */
     async withdraw(
       id: string,

@@ -6,7 +6,7 @@ import type { Backend } from '../backends/backend.ts'
 import { toBackendPath } from '../backends/table.ts'
 import { clampTokens } from '../backends/token-limits.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
-import { parseExactly } from '../dialects/json/read-json.ts'
+import { mayLoseDigits, parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { translateCall } from '../dialects/translate.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
@@ -80,8 +80,9 @@ function asItIs(needs: StepNeeds, req: CallRequest): PreparedCall {
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
 function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
   const { operation, model, calledAs, team, step, backend, clock } = needs
-  // Parsed again, because Express's parser loses digits of large numbers.
-  const body = parseExactly(bytesOf(req).toString('utf8')) ?? req.body
+  const text = bytesOf(req).toString('utf8')
+  // Express's parser loses digits of large numbers.
+  const body = (mayLoseDigits(text) ? parseExactly(text) : null) ?? req.body
   const translation = translateCall(operation.dialect, step.dialect, body, {
     model: calledAs,
     backendModel: step.model,

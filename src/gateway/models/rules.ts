@@ -28,6 +28,11 @@ export function pickModel(team: ModelTeam, requested: string | undefined): Model
   return model && isCallable(model) ? { model } : 'model_not_allowed'
 }
 
+/** The team with only these models. Its default model stays, so that a call without a model is refused by its name. */
+export function withModels(team: ModelTeam, ids: readonly string[]): ModelTeam {
+  return { ...team, models: team.models.filter(({ id }) => ids.includes(id)) }
+}
+
 /** Returns the models that a team may see. */
 export function visibleModels(team: ModelTeam): readonly SnapshotModel[] {
   return team.models.filter((model) => model.published)

@@ -48,13 +48,21 @@ export function parseObject(text: string): Json | null {
  * digits. Null for any other text.
  */
 export function parseExactly(text: string): Json | null {
-  if (!/\d{16}|[eE][+-]?\d/.test(text)) return parseObject(text)
+  if (!mayLoseDigits(text)) return parseObject(text)
   try {
     const value: unknown = JSON.parse(text, keepNumber)
     return isObject(value) ? value : null
   } catch {
     return null
   }
+}
+
+/**
+ * Whether a JSON text may have numbers that JavaScript cannot represent. It looks for long numbers and exponents at the
+ * places of values, because letters and digits in texts look like exponents.
+ */
+export function mayLoseDigits(text: string): boolean {
+  return /[:[,]\s*-?(?:[\d.]{16,}|[\d.]+[eE])/.test(text)
 }
 
 /** Missing in TypeScript's library (ECMAScript proposal "JSON.parse source text access"). */

@@ -1,0 +1,70 @@
+import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
+import type { Caller } from '../kernel/caller.ts'
+import type { SecretHash } from '../kernel/secret.ts'
+import { formatTeamName } from '../kernel/team-name.ts'
+
+/** An API key that exists. */
+export type FoundKey = {
+  readonly id: string
+  readonly expiresAt: Date
+  /** Null when the key was revoked, or the invitation of its owner withdrawn. */
+  readonly caller: Caller | null
+}
+
+const WITH_OWNER = {
+  invitation: { include: { team: { include: { organization: true } } } },
+  serviceAccount: { include: { team: { include: { organization: true } } } },
+} as const satisfies Prisma.ApiKeyInclude
+
+type Row = Prisma.ApiKeyGetPayload<{ include: typeof WITH_OWNER }>
+
+/** The API keys, as gateways read them. */
+export function makeKeyStore(db: PrismaClient) {
+  return {
+    /** Finds a key by its hash or its id; null when there is none. */
+    async findKey(where: { readonly hash: SecretHash } | { readonly id: string }): Promise<FoundKey | null> {
+      const row = await db.apiKey.findUnique({ where, include: WITH_OWNER })
+      return row && { id: row.id, expiresAt: row.expiresAt, caller: row.revokedAt ? null : toCaller(row) }
+    },
+
+    /** Which of these ids are keys that work. */
+    async findAliveKeys(ids: readonly string[], now: Date): Promise<Set<string>> {
+      const rows = await db.apiKey.findMany({
+        where: {
+          id: { in: [...ids] },
+          revokedAt: null,
+          expiresAt: { gt: now },
+          OR: [{ invitationId: null }, { invitation: { revokedAt: null } }],
+        },
+        select: { id: true },
+      })
+      return new Set(rows.map(({ id }) => id))
+    },
+
+    /** Saves when keys were last used. A later time that another process saved stays. */
+    async saveLastUsed(ids: readonly string[], at: Date): Promise<void> {
+      await db.apiKey.updateMany({
+        where: { id: { in: [...ids] }, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: at } }] },
+        data: { lastUsedAt: at },
+      })
+    },
+  }
+}
+
+function toCaller({ id, models, invitation, serviceAccount }: Row): Caller | null {
+  const key = { id, models: models.length > 0 ? models : null }
+  const session = { sessionId: id, sessionKind: 'api_key', authenticatedAt: null } as const
+  if (serviceAccount) {
+    const owner = { accountId: serviceAccount.id, invitationId: '', role: 'member' } as const
+    const name = `service:${serviceAccount.name}`
+    return { ...owner, ...session, ...teamOf(serviceAccount), key: { ...key, serviceAccount: name } }
+  }
+  if (!invitation || invitation.revokedAt) return null
+  const { accountId, id: invitationId, role } = invitation
+  return { accountId, invitationId, role, ...session, ...teamOf(invitation), key: { ...key, serviceAccount: null } }
+}
+
+function teamOf({ team }: { readonly team: { readonly name: string; readonly organization: { name: string } } }) {
+  const organization = team.organization.name
+  return { organization, team: formatTeamName({ organization, name: team.name }) }
+}

@@ -1,0 +1,54 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Caller, ExplainToken } from '../kernel/caller.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Secret } from '../kernel/secret.ts'
+import type { FindPublicKey } from './access-token.ts'
+import { makeExplainToken } from './explain-token.ts'
+import { makeKeyStore } from './key-store.ts'
+import { openLastUsed } from './last-used.ts'
+import { liveKeys } from './live-keys.ts'
+import type { IdentifyKey, UnknownKeys } from './live-keys.ts'
+import { liveSessions } from './live-sessions.ts'
+import { openLiveStates } from './live-states.ts'
+import type { LiveStates } from './live-states.ts'
+import { accessStore } from './store.ts'
+
+/** Identifies the callers of a gateway with a database, by access tokens and by API keys. */
+export type LiveCallers = Pick<LiveStates, 'end' | 'watch'> & {
+  /** Finds the caller of an access token; null when it is not valid. Rejects when that cannot be determined. */
+  identify(token: Secret): Promise<Caller | null> | Caller | null
+  readonly identifyKey: IdentifyKey
+  readonly explainToken: ExplainToken
+  close(): Promise<void>
+}
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly issuer: string
+  readonly findPublicKey: FindPublicKey
+  readonly unknownKeys: UnknownKeys
+  readonly clock: Clock
+}
+
+export function openLiveCallers({ db, issuer, findPublicKey, unknownKeys, clock }: Needs): LiveCallers {
+  const { findDeviceCaller, findAlive } = accessStore(db)
+  const { findKey, findAliveKeys, saveLastUsed } = makeKeyStore(db)
+  const states = openLiveStates({
+    async findAlive(ids) {
+      const [sessions, keys] = await Promise.all([findAlive(ids), findAliveKeys(ids, clock.now())])
+      return new Set([...sessions, ...keys])
+    },
+  })
+  const lastUsed = openLastUsed({ save: saveLastUsed, clock })
+  return {
+    identify: liveSessions({ issuer, findPublicKey, findDeviceCaller, states, clock }),
+    identifyKey: liveKeys({ findKey, states, lastUsed, unknownKeys, clock }),
+    explainToken: makeExplainToken({ issuer, findPublicKey, clock }),
+    end: states.end,
+    watch: states.watch,
+    async close() {
+      states.close()
+      await lastUsed.close()
+    },
+  }
+}

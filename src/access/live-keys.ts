@@ -1,0 +1,96 @@
+import { isApiKey } from '../kernel/api-key.ts'
+import { putNewest } from '../kernel/bounded-map.ts'
+import type { Caller } from '../kernel/caller.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { hashSecret } from '../kernel/secret.ts'
+import type { Secret, SecretHash } from '../kernel/secret.ts'
+import type { FoundKey } from './key-store.ts'
+import type { LastUsed } from './last-used.ts'
+import type { LiveStates } from './live-states.ts'
+
+/** Limits the API keys of one network that the database does not know. */
+export type UnknownKeys = {
+  /** Throws when the network has sent too many. */
+  refuse(ip: string): void
+  count(ip: string): void
+}
+
+type Needs = {
+  /** Finds a key; null when there is none. Rejects when the database does not answer. */
+  readonly findKey: (where: { readonly hash: SecretHash } | { readonly id: string }) => Promise<FoundKey | null>
+  readonly states: Pick<LiveStates, 'callerOf' | 'remember'>
+  readonly lastUsed: Pick<LastUsed, 'touch'>
+  readonly unknownKeys: UnknownKeys
+  readonly clock: Clock
+}
+
+/**
+ * Finds the caller of an API key that came from a network; null when it is not valid. Rejects when that cannot be
+ * determined, and when the network has sent too many unknown keys.
+ */
+export type IdentifyKey = (key: Secret, ip: string) => Promise<Caller | null> | Caller | null
+
+const MAX_KEYS = 20_000
+
+/** What is known of a key by its hash. */
+type KnownKey = { readonly id: string; readonly expiresAt: Date }
+
+/**
+ * Identifies the callers of the gateway by API keys. A key is looked up once by its hash, and then its state counts, as
+ * that of a session does.
+ */
+export function liveKeys({ findKey, states, lastUsed, unknownKeys, clock }: Needs): IdentifyKey {
+  const known = new Map<SecretHash, KnownKey>()
+  const lookups = new Map<SecretHash, Promise<Caller | null>>()
+
+  function remember(hash: SecretHash, { id, expiresAt }: KnownKey): void {
+    putNewest(known, hash, { id, expiresAt }, MAX_KEYS)
+  }
+
+  async function lookUp(hash: SecretHash, ip: string): Promise<Caller | null> {
+    const found = await findKey({ hash })
+    if (!found) {
+      unknownKeys.count(ip)
+      return null
+    }
+    remember(hash, found)
+    states.remember(found.id, found.caller)
+    return accept(found, found.caller)
+  }
+
+  /** Looks a key up once for all calls that wait for it. */
+  function lookUpOnce(hash: SecretHash, ip: string): Promise<Caller | null> {
+    const running = lookups.get(hash)
+    if (running) return running
+    unknownKeys.refuse(ip)
+    const lookup = lookUp(hash, ip).finally(() => lookups.delete(hash))
+    lookups.set(hash, lookup)
+    return lookup
+  }
+
+  function callerOf(hash: SecretHash, { id }: KnownKey): Promise<Caller | null> | Caller | null {
+    return states.callerOf(id, async () => {
+      const found = await findKey({ id })
+      // A rotation brings the end of a key forward.
+      if (found) remember(hash, found)
+      return found?.caller ?? null
+    })
+  }
+
+  /** The caller, unless the key has expired. */
+  function accept({ id, expiresAt }: KnownKey, caller: Caller | null): Caller | null {
+    if (!caller || clock.now() >= expiresAt) return null
+    lastUsed.touch(id)
+    return caller
+  }
+
+  return (key, ip) => {
+    if (!isApiKey(key)) return null
+    const hash = hashSecret(key)
+    const one = known.get(hash)
+    if (!one) return lookUpOnce(hash, ip)
+    const caller = callerOf(hash, one)
+    if (caller instanceof Promise) return caller.then((found) => accept(known.get(hash) ?? one, found))
+    return accept(one, caller)
+  }
+}

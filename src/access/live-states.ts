@@ -1,0 +1,124 @@
+import { answerOrLastKnown } from '../database/last-known.ts'
+import type { Caller } from '../kernel/caller.ts'
+import { putNewest } from '../kernel/bounded-map.ts'
+
+/**
+ * The last known states of sessions and API keys, by id, so that calls need no query each (stale-while-revalidate). One
+ * that ends is refused within 5 s, and its open streams are ended. While the database is away, known callers stay
+ * valid, and they wait for it 100 ms at most.
+ */
+export type LiveStates = {
+  /**
+   * The caller of a session or key; null when it has ended. `find` queries the database, and rejects when the database
+   * does not answer.
+   */
+  callerOf(id: string, find: FindCaller): Promise<Caller | null> | Caller | null
+  /** Remembers a state that was just queried. */
+  remember(id: string, caller: Caller | null): void
+  /** Marks a session or key as ended that this process has just ended, without waiting for the next query. */
+  end(id: string): void
+  /** Calls `onEnd` once when the session or key ends. Returns a function that stops watching. */
+  watch(id: string, onEnd: () => void): () => void
+  close(): void
+}
+
+type FindCaller = (id: string) => Promise<Caller | null>
+
+type Needs = {
+  /** Finds which of these sessions and keys are active. */
+  readonly findAlive: (ids: readonly string[]) => Promise<Set<string>>
+}
+
+/** A state younger than this is used without a query. */
+const FRESH_MS = 2000
+/**
+ * A state older than this is used only when the database does not answer within 100 ms. In between, it is used while
+ * the database is asked.
+ */
+const STALE_MS = 4000
+const WATCH_INTERVAL_MS = 2000
+const MAX_STATES = 20_000
+
+/** The last known state; `caller` is null when the session or key has ended. */
+type LastKnown = {
+  readonly caller: Caller | null
+  readonly checkedAt: number
+  readonly recheck?: Promise<Caller | null>
+}
+
+export function openLiveStates({ findAlive }: Needs): LiveStates {
+  const states = new Map<string, LastKnown>()
+  const watchers = new Map<string, Set<() => void>>()
+  const timer = setInterval(() => void checkWatched(), WATCH_INTERVAL_MS)
+  timer.unref()
+
+  function save(id: string, lastKnown: LastKnown): void {
+    putNewest(states, id, lastKnown, MAX_STATES)
+  }
+
+  function remember(id: string, caller: Caller | null): void {
+    save(id, { caller, checkedAt: performance.now() })
+  }
+
+  function check(id: string, find: FindCaller): Promise<Caller | null> {
+    const lastKnown = states.get(id)
+    if (lastKnown?.recheck) return lastKnown.recheck
+    const recheck = find(id).then(settle, (error: unknown) => {
+      // The database is away. The caller stays valid until its credential expires.
+      if (lastKnown?.caller) return settle(lastKnown.caller)
+      states.delete(id)
+      throw error
+    })
+    function settle(caller: Caller | null): Caller | null {
+      const current = states.get(id)
+      // `end` was called meanwhile, which is newer than this answer.
+      if (current?.recheck !== recheck) return current?.caller ?? null
+      remember(id, caller)
+      if (!caller) notifyWatchers(id)
+      return caller
+    }
+    save(id, { caller: lastKnown?.caller ?? null, checkedAt: lastKnown?.checkedAt ?? -Infinity, recheck })
+    return recheck
+  }
+
+  function notifyWatchers(id: string): void {
+    const ended = watchers.get(id)
+    watchers.delete(id)
+    ended?.forEach((onEnd) => onEnd())
+  }
+
+  async function checkWatched(): Promise<void> {
+    if (watchers.size === 0) return
+    const watched = [...watchers.keys()]
+    // While the database is away, streams continue.
+    const alive = await findAlive(watched).catch(() => new Set(watched))
+    watched.filter((id) => !alive.has(id)).forEach(end)
+  }
+
+  function end(id: string): void {
+    remember(id, null)
+    notifyWatchers(id)
+  }
+
+  return {
+    callerOf(id, find) {
+      const lastKnown = states.get(id)
+      const age = lastKnown ? performance.now() - lastKnown.checkedAt : Infinity
+      if (!lastKnown || (age > STALE_MS && !lastKnown.caller)) return check(id, find)
+      if (age > STALE_MS) return answerOrLastKnown(check(id, find), lastKnown.caller)
+      if (age > FRESH_MS) check(id, find).catch(() => {})
+      return lastKnown.caller
+    },
+    remember,
+    end,
+    watch(id, onEnd) {
+      const own = watchers.get(id) ?? new Set()
+      watchers.set(id, own.add(onEnd))
+      return () => {
+        own.delete(onEnd)
+        if (own.size === 0 && watchers.get(id) === own) watchers.delete(id)
+      }
+    },
+    close: () => clearInterval(timer),
+  }
+}

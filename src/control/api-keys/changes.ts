@@ -1,0 +1,110 @@
+import { newApiKey, shownPrefixOf } from '../../kernel/api-key.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { cleanDeviceName } from '../../kernel/device-name.ts'
+import { hashSecret } from '../../kernel/secret.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { parseTeamName } from '../../kernel/team-name.ts'
+import type { Logger } from '../../log.ts'
+import { isFresh } from '../fresh.ts'
+import { expiryOf, findUnknownModels } from './rules.ts'
+import type { RotationVerdict } from './rules.ts'
+import type { ApiKeyStore, KeyHolder, KeyScope, ListedKey } from './store.ts'
+
+/** What a person asks a new key to be. */
+export type WantedKey = {
+  readonly name: string
+  /** Empty: all models of the team. */
+  readonly models: readonly string[]
+  readonly days: number | undefined
+}
+
+/** How a key is rotated. */
+export type WantedRotation = { readonly overlapSeconds: number | undefined; readonly days: number | undefined }
+
+/** A key that was just made, with its secret. */
+export type NewKey = { readonly key: Secret; readonly info: ListedKey }
+
+/** Models that the team does not have, and those that it has. */
+export type UnknownModels = { readonly unknown: readonly string[]; readonly models: readonly string[] }
+
+/**
+ * Changes API keys. Making one needs a fresh sign-in, because a stolen token must not become a permanent credential.
+ * Refusals are values, because the API and the page answer them differently.
+ */
+export type KeyChanges = {
+  /** Where a person's new key belongs: to the named team, else to the team of the sign-in. Null: not a member of it. */
+  findHolder(caller: Caller, team: string | undefined): Promise<KeyHolder | null>
+  create(
+    caller: Caller,
+    owner: { readonly scope: KeyScope; readonly holder: KeyHolder },
+    wanted: WantedKey,
+    ip: string,
+  ): Promise<NewKey | 'reauthenticate' | 'invalid_name' | 'not_found' | 'too_many' | UnknownModels>
+  rotate(
+    caller: Caller,
+    id: string,
+    scope: KeyScope,
+    wanted: WantedRotation,
+    ip: string,
+  ): Promise<NewKey | 'reauthenticate' | Exclude<RotationVerdict, 'rotate'>>
+  /** Needs no fresh sign-in: ending a key can only make the account safer. */
+  revoke(caller: Caller, id: string, scope: KeyScope, ip: string): Promise<'revoked' | 'not_found'>
+}
+
+type Needs = {
+  readonly keys: ApiKeyStore
+  /** Tells the gateway of this process that a key has ended. */
+  readonly onKeyEnd: (keyId: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function makeKeyChanges({ keys, onKeyEnd, clock, log }: Needs): KeyChanges {
+  return {
+    async findHolder({ accountId, team: ownTeam }, team) {
+      const name = parseTeamName(team ?? ownTeam)
+      return name && keys.findMembership(accountId, name)
+    },
+
+    async create(caller, { scope, holder }, { name, models, days }, ip) {
+      const now = clock.now()
+      if (!isFresh(caller, now)) return 'reauthenticate'
+      const clean = cleanDeviceName(name)
+      if (clean === null) return 'invalid_name'
+      const ofTeam = models.length > 0 ? await keys.findModels(holder.teamId) : []
+      const unknown = findUnknownModels(models, ofTeam)
+      if (unknown.length > 0) return { unknown, models: ofTeam }
+      const { key, parts } = makeParts(now, days)
+      const actor = { accountId: caller.accountId, ip }
+      const info = await keys.create(scope, holder, { ...parts, name: clean, models: [...new Set(models)] }, actor)
+      if (typeof info === 'string') return info
+      log.info({ keyId: info.id, accountId: caller.accountId, ...scope }, 'api_key.created')
+      return { key, info }
+    },
+
+    async rotate(caller, id, scope, { overlapSeconds, days }, ip) {
+      const now = clock.now()
+      if (!isFresh(caller, now)) return 'reauthenticate'
+      const { key, parts } = makeParts(now, days)
+      const rotated = await keys.rotate(id, scope, parts, overlapSeconds, { accountId: caller.accountId, ip })
+      if (typeof rotated === 'string') return rotated
+      if (rotated.hasEnded) onKeyEnd(id)
+      log.info({ keyId: rotated.key.id, replaces: id, accountId: caller.accountId }, 'api_key.rotated')
+      return { key, info: rotated.key }
+    },
+
+    async revoke({ accountId }, id, scope, ip) {
+      if (!(await keys.revoke(id, scope, { accountId, ip }, clock.now()))) return 'not_found'
+      onKeyEnd(id)
+      log.info({ keyId: id, accountId }, 'api_key.revoked')
+      return 'revoked'
+    },
+  }
+}
+
+function makeParts(now: Date, days: number | undefined) {
+  const key = newApiKey()
+  const parts = { hash: hashSecret(key), prefix: shownPrefixOf(key), createdAt: now, expiresAt: expiryOf(now, days) }
+  return { key, parts }
+}

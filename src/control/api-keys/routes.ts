@@ -1,0 +1,53 @@
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { toKeyInfo, toKeyRefusal, toNewKey } from './answers.ts'
+import type { KeyChanges } from './changes.ts'
+import type { ApiKeyStore } from './store.ts'
+
+type Needs = { readonly keys: ApiKeyStore; readonly changes: KeyChanges; readonly clock: Clock }
+
+type Operations = 'listApiKeys' | 'createApiKey' | 'rotateApiKey' | 'revokeApiKey'
+
+/** The API keys of the caller. */
+export function makeApiKeyHandlers({ keys, changes, clock }: Needs): Handlers<Operations> {
+  return {
+    async listApiKeys(req, res) {
+      const { accountId } = callerOf(req)
+      const listed = await keys.list({ accountId }, clock.now())
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({ keys: listed.map(toKeyInfo) })
+    },
+
+    async createApiKey(req, res) {
+      const caller = callerOf(req)
+      const { name, team, models = [], expiresInDays: days } = req.body
+      const holder = await changes.findHolder(caller, team)
+      if (!holder) throw new ApiError('not_invited', { message: `You are not a member of ${team ?? caller.team}.` })
+      const owner = { scope: { accountId: caller.accountId }, holder }
+      const made = await changes.create(caller, owner, { name, models, days }, ipOf(req))
+      if (made === 'not_found') throw new ApiError('not_invited')
+      if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
+      res.set('Cache-Control', 'no-store')
+      res.status(201).json(toNewKey(made))
+    },
+
+    async rotateApiKey(req, res) {
+      const caller = callerOf(req)
+      const { overlapSeconds, expiresInDays: days } = req.body ?? {}
+      const scope = { accountId: caller.accountId }
+      const made = await changes.rotate(caller, req.params.id, scope, { overlapSeconds, days }, ipOf(req))
+      if (typeof made === 'string') throw toKeyRefusal(made)
+      res.set('Cache-Control', 'no-store')
+      res.status(201).json(toNewKey(made))
+    },
+
+    async revokeApiKey(req, res) {
+      const caller = callerOf(req)
+      const revoked = await changes.revoke(caller, req.params.id, { accountId: caller.accountId }, ipOf(req))
+      if (revoked === 'not_found') throw toKeyRefusal(revoked)
+      res.status(200).json({ ok: true })
+    },
+  }
+}

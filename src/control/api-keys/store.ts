@@ -1,0 +1,241 @@
+import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { withRetry } from '../../database/errors.ts'
+import type { SecretHash } from '../../kernel/secret.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
+import type { TeamName } from '../../kernel/team-name.ts'
+import { endOfOverlap, judgeRotation, MAX_KEYS } from './rules.ts'
+import type { RotationVerdict } from './rules.ts'
+
+/** An API key, as its owner sees it. */
+export type ListedKey = {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string
+  readonly team: string
+  /** Null: all models of the team. */
+  readonly models: readonly string[] | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly lastUsedAt: Date | null
+  readonly replacedBy: string | null
+}
+
+/** The keys of a person in all teams, or those of a service account. */
+export type KeyScope = { readonly accountId: string } | { readonly serviceAccountId: string }
+
+/** What a new key belongs to. */
+export type KeyHolder = { readonly teamId: string } & (
+  { readonly invitationId: string } | { readonly serviceAccountId: string }
+)
+
+/** The parts of a key that are made for it. */
+export type KeyParts = {
+  readonly hash: SecretHash
+  readonly prefix: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+/** Who changes a key, for the audit log. */
+export type KeyActor = { readonly accountId: string; readonly ip: string }
+
+const WITH_TEAM = {
+  invitation: { include: { team: { include: { organization: true } } } },
+  serviceAccount: { include: { team: { include: { organization: true } } } },
+} as const satisfies Prisma.ApiKeyInclude
+
+type Row = Prisma.ApiKeyGetPayload<{ include: typeof WITH_TEAM }>
+type Transaction = Prisma.TransactionClient
+
+export type ApiKeyStore = ReturnType<typeof makeApiKeyStore>
+
+export function makeApiKeyStore(db: PrismaClient) {
+  return {
+    /** The keys that work, the newest first. */
+    async list(scope: KeyScope, now: Date): Promise<ListedKey[]> {
+      const rows = await db.apiKey.findMany({
+        where: { ...within(scope), ...working(now) },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        include: WITH_TEAM,
+      })
+      return rows.map(toListed)
+    },
+
+    /** The membership of an account in a team, which a key can belong to; null when it has none. */
+    async findMembership(accountId: string, { organization, name }: TeamName) {
+      const where = { accountId, revokedAt: null, team: { name, organization: { name: organization } } }
+      const row = await db.invitation.findFirst({ where, select: { id: true, teamId: true } })
+      return row && { invitationId: row.id, teamId: row.teamId }
+    },
+
+    /** The ids of the published models that a team may use. */
+    async findModels(teamId: string): Promise<string[]> {
+      const rows = await db.teamModel.findMany({
+        where: { teamId, model: { published: true } },
+        select: { modelId: true },
+        orderBy: { modelId: 'asc' },
+      })
+      return rows.map(({ modelId }) => modelId)
+    },
+
+    /** Creates a key. `not_found`: the invitation was withdrawn, or the service account deleted. */
+    async create(
+      scope: KeyScope,
+      holder: KeyHolder,
+      given: KeyParts & { readonly name: string; readonly models: readonly string[] },
+      actor: KeyActor,
+    ): Promise<ListedKey | 'not_found' | 'too_many'> {
+      return withRetry(() =>
+        db.$transaction(async (tx) => {
+          if (!(await lockHolder(tx, holder))) return 'not_found'
+          if ((await countWorking(tx, scope, given.createdAt)) >= MAX_KEYS) return 'too_many'
+          const row = await save(tx, holder, given)
+          await tx.auditEvent.create({ data: keyEvent('api_key.created', row, actor, given.createdAt) })
+          return toListed(row)
+        }),
+      )
+    },
+
+    /**
+     * Replaces a key by a new one with the same name, team and models. Resolves with the new key, and with whether the
+     * old one has ended already.
+     */
+    async rotate(
+      id: string,
+      scope: KeyScope,
+      parts: KeyParts,
+      overlapSeconds: number | undefined,
+      actor: KeyActor,
+    ): Promise<{ key: ListedKey; hasEnded: boolean } | Exclude<RotationVerdict, 'rotate'>> {
+      const now = parts.createdAt
+      return withRetry(() =>
+        db.$transaction(async (tx) => {
+          const where = { id, ...within(scope) }
+          const found = await tx.apiKey.findFirst({ where, include: WITH_TEAM })
+          if (!found || !(await lockHolder(tx, holderOf(found)))) return 'not_found'
+          await tx.$queryRaw`SELECT id FROM api_keys WHERE id = ${id}::uuid FOR UPDATE`
+          const old = await tx.apiKey.findUniqueOrThrow({ where: { id } })
+          const endsAt = endOfOverlap(old, now, overlapSeconds)
+          const verdict = judgeRotation(old, await countWorking(tx, scope, now), endsAt, now)
+          if (verdict !== 'rotate') return verdict
+          const row = await save(tx, holderOf(found), { ...parts, name: old.name, models: old.models })
+          await tx.apiKey.update({ where: { id }, data: { expiresAt: endsAt, replacedById: row.id } })
+          const event = keyEvent('api_key.rotated', row, actor, now)
+          const details = { ...event.details, replaces: id, replacedEndsAt: endsAt.toISOString() }
+          await tx.auditEvent.create({ data: { ...event, details } })
+          return { key: toListed(row), hasEnded: endsAt <= now }
+        }),
+      )
+    },
+
+    /** Revokes a key that works; false when there is none with this id. */
+    async revoke(id: string, scope: KeyScope, actor: KeyActor, now: Date): Promise<boolean> {
+      const own = { id, ...within(scope), ...working(now) }
+      const ended = await db.$transaction((tx) => endKeys(tx, own, 'revoked', actor, now))
+      return ended.length === 1
+    },
+  }
+}
+
+/**
+ * Revokes the keys that a person made since a time, for a person whose account somebody else used. Returns their ids.
+ */
+export async function revokeKeysSince(
+  tx: Transaction,
+  accountId: string,
+  since: Date,
+  now: Date,
+  ip: string,
+): Promise<string[]> {
+  const made = { invitation: { accountId }, createdAt: { gte: since } }
+  return endKeys(tx, made, 'signed_out_everywhere', { accountId, ip }, now)
+}
+
+/** Revokes keys, with an audit row for each. Returns their ids. */
+async function endKeys(
+  tx: Transaction,
+  where: Prisma.ApiKeyWhereInput,
+  reason: string,
+  actor: KeyActor,
+  now: Date,
+): Promise<string[]> {
+  const rows = await tx.apiKey.updateManyAndReturn({
+    where: { AND: [where, { revokedAt: null }] },
+    data: { revokedAt: now, revokedReason: reason },
+    include: { invitation: true, serviceAccount: true },
+  })
+  const data = rows.map((row) => {
+    const event = keyEvent('api_key.revoked', row, actor, now)
+    return { ...event, details: { ...event.details, reason } }
+  })
+  await tx.auditEvent.createMany({ data })
+  return rows.map(({ id }) => id)
+}
+
+function within(scope: KeyScope): Prisma.ApiKeyWhereInput {
+  if ('serviceAccountId' in scope) return { serviceAccountId: scope.serviceAccountId }
+  return { invitation: { accountId: scope.accountId, revokedAt: null } }
+}
+
+function working(now: Date): Prisma.ApiKeyWhereInput {
+  return { revokedAt: null, expiresAt: { gt: now } }
+}
+
+async function countWorking(tx: Transaction, scope: KeyScope, now: Date): Promise<number> {
+  return tx.apiKey.count({ where: { ...within(scope), ...working(now) } })
+}
+
+/**
+ * Locks what a key belongs to, so that its keys are counted and made one after the other, and a withdrawal waits. False
+ * when it does not exist any more.
+ */
+async function lockHolder(tx: Transaction, holder: KeyHolder): Promise<boolean> {
+  const rows =
+    'invitationId' in holder
+      ? await tx.$queryRaw<object[]>`
+          SELECT i.id FROM invitations i JOIN accounts a ON a.id = i.account_id
+          WHERE i.id = ${holder.invitationId}::uuid AND i.revoked_at IS NULL FOR NO KEY UPDATE`
+      : await tx.$queryRaw<object[]>`
+          SELECT id FROM service_accounts WHERE id = ${holder.serviceAccountId}::uuid FOR NO KEY UPDATE`
+  return rows.length === 1
+}
+
+async function save(
+  tx: Transaction,
+  holder: KeyHolder,
+  given: KeyParts & { readonly name: string; readonly models: readonly string[] },
+): Promise<Row> {
+  const { teamId: _team, ...owner } = holder
+  return tx.apiKey.create({ data: { ...given, ...owner, models: [...given.models] }, include: WITH_TEAM })
+}
+
+function holderOf({ invitation, serviceAccount }: Row): KeyHolder {
+  if (serviceAccount) return { serviceAccountId: serviceAccount.id, teamId: serviceAccount.teamId }
+  if (invitation) return { invitationId: invitation.id, teamId: invitation.teamId }
+  throw new Error('An API key belongs to nobody.')
+}
+
+type AuditedKey = Prisma.ApiKeyGetPayload<{ include: { invitation: true; serviceAccount: true } }>
+
+function keyEvent(kind: string, row: AuditedKey, { accountId, ip }: KeyActor, at: Date) {
+  const { id: subjectId, name, models, expiresAt, serviceAccount, invitation } = row
+  const teamId = serviceAccount?.teamId ?? invitation?.teamId ?? null
+  const details = { name, models, expiresAt: expiresAt.toISOString(), serviceAccount: serviceAccount?.name ?? null }
+  return { kind, at, accountId, teamId, subjectId, ip, details }
+}
+
+function toListed(row: Row): ListedKey {
+  const { id, name, prefix, models, createdAt, expiresAt, lastUsedAt, replacedById: replacedBy } = row
+  const team = row.serviceAccount?.team ?? row.invitation?.team
+  return {
+    id,
+    name,
+    prefix,
+    team: team ? formatTeamName({ organization: team.organization.name, name: team.name }) : '',
+    models: models.length > 0 ? models : null,
+    createdAt,
+    expiresAt,
+    lastUsedAt,
+    replacedBy,
+  }
+}

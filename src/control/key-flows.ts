@@ -1,0 +1,35 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { FindMembership } from '../directory/members.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+import { makeFindAdminTeam } from './admin-team.ts'
+import { makeKeyChanges } from './api-keys/changes.ts'
+import { makeApiKeyHandlers } from './api-keys/routes.ts'
+import { makeApiKeyStore } from './api-keys/store.ts'
+import { makeServiceAccountHandlers } from './service-accounts/routes.ts'
+import { makeServiceAccountStore } from './service-accounts/store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly findMembership: FindMembership
+  /** Tells the gateway of this process that a key has ended. */
+  readonly onKeyEnd: (keyId: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** The API keys of people and of service accounts. The device page lists and changes keys too. */
+export function makeKeyFlows({ db, findMembership, onKeyEnd, clock, log }: Needs) {
+  const findAdminTeam = makeFindAdminTeam(findMembership)
+  const keys = makeApiKeyStore(db)
+  const changes = makeKeyChanges({ keys, onKeyEnd, clock, log })
+  const serviceAccounts = makeServiceAccountStore(db)
+  return {
+    keys,
+    changes,
+    handlers: {
+      ...makeApiKeyHandlers({ keys, changes, clock }),
+      ...makeServiceAccountHandlers({ serviceAccounts, keys, changes, findAdminTeam, onKeyEnd, clock, log }),
+    },
+  }
+}

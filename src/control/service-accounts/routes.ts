@@ -1,0 +1,118 @@
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import { toKeyInfo, toKeyRefusal, toNewKey } from '../api-keys/answers.ts'
+import type { KeyChanges } from '../api-keys/changes.ts'
+import type { ApiKeyStore } from '../api-keys/store.ts'
+import type { ListedServiceAccount, ServiceAccountStore } from './store.ts'
+
+type Needs = {
+  readonly serviceAccounts: ServiceAccountStore
+  readonly keys: ApiKeyStore
+  readonly changes: KeyChanges
+  readonly findAdminTeam: FindAdminTeam
+  /** Tells the gateway of this process that a key has ended. */
+  readonly onKeyEnd: (keyId: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+type Operations =
+  | 'listServiceAccounts'
+  | 'createServiceAccount'
+  | 'deleteServiceAccount'
+  | 'listServiceAccountKeys'
+  | 'createServiceAccountKey'
+  | 'rotateServiceAccountKey'
+  | 'revokeServiceAccountKey'
+
+/** The service accounts of a team and their keys, for its admins. */
+export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
+  const { serviceAccounts, keys, changes, findAdminTeam, onKeyEnd, clock, log } = needs
+
+  /** The team and the keys of the service account that a path names. Throws when the caller may not change them. */
+  async function findOwner(caller: Caller, { team, id }: { readonly team: string; readonly id: string }) {
+    const teamId = await findAdminTeam(team, caller)
+    if (!(await serviceAccounts.exists(id, teamId))) throw unknownAccount()
+    const scope = { serviceAccountId: id }
+    return { scope, holder: { ...scope, teamId } }
+  }
+
+  return {
+    async listServiceAccounts(req, res) {
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const listed = await serviceAccounts.list(teamId, clock.now())
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({ serviceAccounts: listed.map(toAnswer) })
+    },
+
+    async createServiceAccount(req, res) {
+      const caller = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, caller)
+      const actor = { accountId: caller.accountId, ip: ipOf(req) }
+      const made = await serviceAccounts.create(teamId, req.body.name, actor, clock.now())
+      if (!made) throw new ApiError('conflict', { message: 'The team has a service account with this name.' })
+      log.info({ serviceAccountId: made.id, teamId, by: caller.accountId }, 'service_account.created')
+      res.status(201).json(toAnswer(made))
+    },
+
+    async deleteServiceAccount(req, res) {
+      const caller = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, caller)
+      const actor = { accountId: caller.accountId, ip: ipOf(req) }
+      const ended = await serviceAccounts.remove(req.params.id, teamId, actor, clock.now())
+      if (!ended) throw unknownAccount()
+      ended.forEach(onKeyEnd)
+      log.info({ serviceAccountId: req.params.id, teamId, by: caller.accountId }, 'service_account.deleted')
+      res.status(200).json({ ok: true })
+    },
+
+    async listServiceAccountKeys(req, res) {
+      const { scope } = await findOwner(callerOf(req), req.params)
+      const listed = await keys.list(scope, clock.now())
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({ keys: listed.map(toKeyInfo) })
+    },
+
+    async createServiceAccountKey(req, res) {
+      const caller = callerOf(req)
+      const owner = await findOwner(caller, req.params)
+      const { name, models = [], expiresInDays: days } = req.body
+      const made = await changes.create(caller, owner, { name, models, days }, ipOf(req))
+      if (made === 'not_found') throw unknownAccount()
+      if (typeof made === 'string' || 'unknown' in made) throw toKeyRefusal(made)
+      res.set('Cache-Control', 'no-store')
+      res.status(201).json(toNewKey(made))
+    },
+
+    async rotateServiceAccountKey(req, res) {
+      const caller = callerOf(req)
+      const { scope } = await findOwner(caller, req.params)
+      const { overlapSeconds, expiresInDays: days } = req.body ?? {}
+      const made = await changes.rotate(caller, req.params.keyId, scope, { overlapSeconds, days }, ipOf(req))
+      if (typeof made === 'string') throw toKeyRefusal(made)
+      res.set('Cache-Control', 'no-store')
+      res.status(201).json(toNewKey(made))
+    },
+
+    async revokeServiceAccountKey(req, res) {
+      const caller = callerOf(req)
+      const { scope } = await findOwner(caller, req.params)
+      if ((await changes.revoke(caller, req.params.keyId, scope, ipOf(req))) === 'not_found')
+        throw toKeyRefusal('not_found')
+      res.status(200).json({ ok: true })
+    },
+  }
+}
+
+function unknownAccount(): ApiError {
+  return new ApiError('not_found', { message: 'The team has no service account with this id.' })
+}
+
+function toAnswer({ createdAt, lastUsedAt, ...account }: ListedServiceAccount) {
+  return { ...account, createdAt: createdAt.toISOString(), lastUsedAt: lastUsedAt?.toISOString() ?? null }
+}

@@ -1,0 +1,93 @@
+import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
+import { isWorking } from '../api-keys/rules.ts'
+import type { KeyActor } from '../api-keys/store.ts'
+
+/** A service account of a team. */
+export type ListedServiceAccount = {
+  readonly id: string
+  readonly name: string
+  readonly team: string
+  readonly createdAt: Date
+  /** The email address of the admin who created it. */
+  readonly createdBy: string
+  readonly activeKeys: number
+  readonly lastUsedAt: Date | null
+}
+
+const WITH_KEYS = {
+  team: { include: { organization: true } },
+  createdBy: { select: { email: true } },
+  apiKeys: { select: { expiresAt: true, revokedAt: true, lastUsedAt: true } },
+} as const satisfies Prisma.ServiceAccountInclude
+
+type Row = Prisma.ServiceAccountGetPayload<{ include: typeof WITH_KEYS }>
+
+export type ServiceAccountStore = ReturnType<typeof makeServiceAccountStore>
+
+export function makeServiceAccountStore(db: PrismaClient) {
+  return {
+    /** The service accounts of a team, by name. */
+    async list(teamId: string, now: Date): Promise<ListedServiceAccount[]> {
+      const rows = await db.serviceAccount.findMany({ where: { teamId }, orderBy: { name: 'asc' }, include: WITH_KEYS })
+      return rows.map((row) => toListed(row, now))
+    },
+
+    /** Whether a team has this service account. */
+    async exists(id: string, teamId: string): Promise<boolean> {
+      return (await db.serviceAccount.count({ where: { id, teamId } })) === 1
+    },
+
+    /** Creates a service account; null when the team has one of this name. */
+    async create(teamId: string, name: string, actor: KeyActor, now: Date): Promise<ListedServiceAccount | null> {
+      return db.$transaction(async (tx) => {
+        const [made] = await tx.serviceAccount.createManyAndReturn({
+          data: [{ teamId, name, createdAt: now, createdById: actor.accountId }],
+          skipDuplicates: true,
+          select: { id: true },
+        })
+        if (!made) return null
+        const row = await tx.serviceAccount.findUniqueOrThrow({ where: made, include: WITH_KEYS })
+        await tx.auditEvent.create({ data: toEvent('service_account.created', row, actor, now) })
+        return toListed(row, now)
+      })
+    },
+
+    /** Deletes a service account with its keys. Resolves with the ids of the keys; null when the team has none such. */
+    async remove(id: string, teamId: string, actor: KeyActor, now: Date): Promise<string[] | null> {
+      return db.$transaction(async (tx) => {
+        // A key that is being made waits for this row, and then finds it deleted.
+        await tx.$queryRaw`SELECT id FROM service_accounts WHERE id = ${id}::uuid FOR UPDATE`
+        const row = await tx.serviceAccount.findFirst({ where: { id, teamId }, include: { apiKeys: true } })
+        if (!row) return null
+        await tx.serviceAccount.delete({ where: { id } })
+        const event = toEvent('service_account.deleted', row, actor, now)
+        const keys = row.apiKeys.map((key) => key.id)
+        await tx.auditEvent.create({ data: { ...event, details: { ...event.details, keys } } })
+        return keys
+      })
+    },
+  }
+}
+
+function toEvent(
+  kind: 'service_account.created' | 'service_account.deleted',
+  { id: subjectId, teamId, name }: { readonly id: string; readonly teamId: string; readonly name: string },
+  { accountId, ip }: KeyActor,
+  at: Date,
+) {
+  return { kind, at, accountId, teamId, subjectId, ip, details: { name } }
+}
+
+function toListed({ id, name, team, createdAt, createdBy, apiKeys }: Row, now: Date): ListedServiceAccount {
+  const used = apiKeys.flatMap(({ lastUsedAt }) => lastUsedAt?.getTime() ?? [])
+  return {
+    id,
+    name,
+    team: formatTeamName({ organization: team.organization.name, name: team.name }),
+    createdAt,
+    createdBy: createdBy.email,
+    activeKeys: apiKeys.filter((key) => isWorking(key, now)).length,
+    lastUsedAt: used.length > 0 ? new Date(Math.max(...used)) : null,
+  }
+}

@@ -1,0 +1,36 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { MemberStore } from '../directory/members.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+import { makeAnnounceInvitation } from './invitations/announce.ts'
+import { makeInvitationHandlers } from './invitations/routes.ts'
+import type { Notify } from './notify.ts'
+import { makeTeamHandlers } from './teams/routes.ts'
+import { makeUsageHandlers } from './usage/routes.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
+  readonly notify: Notify
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
+  /** Emails to one address. */
+  readonly mails: RateLimit
+  readonly gatewayUrl: string
+  /** Tells the gateway of this process that a device session or an API key has ended. */
+  readonly onSessionEnd: (id: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What a team shows to its members, and its invitations, which its admins change. */
+export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }: Needs) {
+  const { findMembership, findEmail } = members
+  const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail })
+  return {
+    ...makeInvitationHandlers({ db, findMembership, announce, onSessionEnd, clock, log }),
+    ...makeTeamHandlers({ findMembership, gatewayUrl }),
+    ...makeUsageHandlers({ db, findMembership, clock }),
+  }
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bearerOf, startKeyService } from '../support/keys.ts'
+import type { KeyService, NewKey } from '../support/keys.ts'
+import { describeRefusals } from '../support/refusals.ts'
+import { expectJson, json, outcomeOf } from '../support/requests.ts'
+
+const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
+const PATH = '/v1/teams/%40acme%2Fcore/service-accounts'
+
+let keys: KeyService
+/** A service account that no test deletes. */
+let builds: string
+
+beforeAll(async () => {
+  keys = await startKeyService()
+  builds = await createAccount('builds')
+})
+afterAll(() => keys[Symbol.asyncDispose]())
+
+type Body = object | undefined
+
+function send(method: string, path: string, by: Record<string, string>, body?: Body): Promise<Response> {
+  return keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
+}
+async function createAccount(name: string): Promise<string> {
+  return (await expectJson<{ id: string }>('The service account', send('POST', PATH, keys.ada, { name }))).id
+}
+const createKey = (account: string, fields: object = {}) =>
+  expectJson<NewKey>('The key', send('POST', `${PATH}/${account}/keys`, keys.ada, { name: 'nightly', ...fields }))
+const modelsFor = (key: string) => keys.service.fetch('/v1/models', { headers: bearerOf(key) })
+
+/** The operations, each with a request that an admin may send. */
+const OPERATIONS: readonly { id: string; method: 'GET' | 'POST' | 'DELETE'; path: () => string; body?: object }[] = [
+  { id: 'listServiceAccounts', method: 'GET', path: () => PATH },
+  { id: 'createServiceAccount', method: 'POST', path: () => PATH, body: { name: 'another' } },
+  { id: 'deleteServiceAccount', method: 'DELETE', path: () => `${PATH}/${UNKNOWN_ID}` },
+  { id: 'listServiceAccountKeys', method: 'GET', path: () => `${PATH}/${builds}/keys` },
+  { id: 'createServiceAccountKey', method: 'POST', path: () => `${PATH}/${builds}/keys`, body: { name: 'x' } },
+  {
+    id: 'rotateServiceAccountKey',
+    method: 'POST',
+    path: () => `${PATH}/${builds}/keys/${UNKNOWN_ID}/rotate`,
+    body: { overlapSeconds: 0 },
+  },
+  { id: 'revokeServiceAccountKey', method: 'DELETE', path: () => `${PATH}/${builds}/keys/${UNKNOWN_ID}` },
+]
+
+describe.each(OPERATIONS)('$id', ({ method, path, body }) => {
+  it('401: refuses a request without a credential', async () => {
+    expect(await outcomeOf(await send(method, path(), {}, body))).toBe('401 unauthorized')
+  })
+
+  it('403: refuses members who are not admins', async () => {
+    expect(await outcomeOf(await send(method, path(), keys.member, body))).toBe('403 forbidden')
+  })
+
+  it('404: hides the team from other accounts', async () => {
+    expect(await outcomeOf(await send(method, path(), keys.stranger, body))).toBe('404 not_found')
+  })
+
+  if (method !== 'GET') {
+    describeRefusals({ service: () => keys.service, method, path, by: () => keys.ada, ...(body && { body }) })
+  }
+})
+
+describe('service accounts', () => {
+  it('are listed with their admin, the number of working keys and the last use', async () => {
+    const id = await createAccount('listed')
+    await createKey(id)
+    const gone = await createKey(id)
+    await send('DELETE', `${PATH}/${id}/keys/${gone.info.id}`, keys.ada)
+    const { serviceAccounts } = await expectJson<{ serviceAccounts: { name: string }[] }>(
+      'The list',
+      send('GET', PATH, keys.ada),
+    )
+    expect(serviceAccounts.find(({ name }) => name === 'listed')).toEqual({
+      id,
+      name: 'listed',
+      team: '@acme/core',
+      createdAt: keys.service.clock.now().toISOString(),
+      createdBy: 'ada@example.com',
+      activeKeys: 1,
+      lastUsedAt: null,
+    })
+  })
+
+  it('have unique names in a team', async () => {
+    expect(await outcomeOf(await send('POST', PATH, keys.ada, { name: 'builds' }))).toBe('409 conflict')
+    expect(await outcomeOf(await send('POST', PATH, keys.ada, { name: 'Not A Name' }))).toBe('400 invalid_request')
+  })
+
+  it('are deleted with their keys, which end at once, with an audit event', async () => {
+    const id = await createAccount('short-lived')
+    const { key, info } = await createKey(id)
+    expect((await modelsFor(key)).status).toBe(200)
+    expect((await send('DELETE', `${PATH}/${id}`, keys.ada)).status).toBe(200)
+    expect(await outcomeOf(await modelsFor(key))).toBe('401 unauthorized')
+    expect(await outcomeOf(await send('DELETE', `${PATH}/${id}`, keys.ada))).toBe('404 not_found')
+    const rows = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+    expect(rows).toMatchObject([
+      { kind: 'service_account.created' },
+      { kind: 'service_account.deleted', details: { name: 'short-lived', keys: [info.id] } },
+    ])
+  })
+})
+
+describe('keys of a service account', () => {
+  it('are created, listed, rotated and revoked by an admin', async () => {
+    const id = await createAccount('life')
+    const old = await createKey(id, { models: ['svc/fast'] })
+    const { data } = await expectJson<{ data: { id: string }[] }>('The models', modelsFor(old.key))
+    expect(data.map((model) => model.id)).toEqual(['svc/fast', 'quick'])
+    const path = `${PATH}/${id}/keys/${old.info.id}`
+    const next = await expectJson<NewKey>('The rotation', send('POST', `${path}/rotate`, keys.ada))
+    expect(await outcomeOf(await send('POST', `${path}/rotate`, keys.ada))).toBe('409 conflict')
+    const list = await expectJson<{ keys: object[] }>('The list', send('GET', `${PATH}/${id}/keys`, keys.ada))
+    expect(list.keys).toHaveLength(2)
+    expect((await send('DELETE', `${PATH}/${id}/keys/${next.info.id}`, keys.ada)).status).toBe(200)
+    expect(await outcomeOf(await modelsFor(next.key))).toBe('401 unauthorized')
+    expect((await modelsFor(old.key)).status).toBe(200)
+  })
+
+  it('do not belong to a person: their lists and changes are separate', async () => {
+    const { info } = await createKey(builds)
+    const own = await expectJson<{ keys: { id: string }[] }>('Own keys', send('GET', '/v1/keys', keys.ada))
+    expect(own.keys.map(({ id }) => id)).not.toContain(info.id)
+    expect(await outcomeOf(await send('DELETE', `/v1/keys/${info.id}`, keys.ada))).toBe('404 not_found')
+    const other = await createAccount('other')
+    const path = `${PATH}/${other}/keys/${info.id}`
+    expect(await outcomeOf(await send('DELETE', path, keys.ada))).toBe('404 not_found')
+  })
+
+  it('are at most 50 that work', async () => {
+    const id = await createAccount('many')
+    await Promise.all(Array.from({ length: 50 }, () => createKey(id)))
+    expect(await outcomeOf(await send('POST', `${PATH}/${id}/keys`, keys.ada, { name: 'x' }))).toBe('409 conflict')
+  })
+
+  it('are refused for an unknown service account, a bad id and unknown models', async () => {
+    const at = (account: string) => send('POST', `${PATH}/${account}/keys`, keys.ada, { name: 'x' })
+    expect(await outcomeOf(await at(UNKNOWN_ID))).toBe('404 not_found')
+    expect(await outcomeOf(await send('GET', `${PATH}/${UNKNOWN_ID}/keys`, keys.ada))).toBe('404 not_found')
+    for (const [method, path] of [
+      ['DELETE', `${PATH}/nonsense`],
+      ['GET', `${PATH}/nonsense/keys`],
+      ['DELETE', `${PATH}/${builds}/keys/nonsense`],
+    ] as const) {
+      expect(await outcomeOf(await send(method, path, keys.ada))).toBe('400 invalid_request')
+    }
+    const models = await send('POST', `${PATH}/${builds}/keys`, keys.ada, { name: 'x', models: ['svc/none'] })
+    expect(await outcomeOf(models)).toBe('400 invalid_request')
+  })
+
+  it('need a fresh sign-in of the admin', async () => {
+    const { info } = await createKey(builds)
+    const path = `${PATH}/${builds}/keys`
+    expect(await outcomeOf(await send('POST', path, keys.adaStale, { name: 'x' }))).toBe('403 reauthenticate')
+    const rotated = await send('POST', `${path}/${info.id}/rotate`, keys.adaStale)
+    expect(await outcomeOf(rotated)).toBe('403 reauthenticate')
+  })
+})

@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
+import type { Route } from '../../src/http/contract.ts'
+import { newApiKey } from '../../src/kernel/api-key.ts'
+import { bearerOf, startKeyService } from '../support/keys.ts'
+import type { KeyService, NewKey } from '../support/keys.ts'
+import { expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { answersJson, startUpstream } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const MESSAGES = [{ role: 'user', content: 'Hello' }] as const
+const answer = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'fast-1',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
+}
+
+let upstream: TestUpstream
+let keys: KeyService
+
+beforeAll(async () => {
+  upstream = await startUpstream(answersJson(answer))
+  const { href } = upstream.url
+  keys = await startKeyService({ SVC_VENDORA_UPSTREAM_URL: href, SVC_VENDORB_UPSTREAM_URL: href })
+})
+beforeEach(() => upstream.restart(answersJson(answer)))
+afterAll(async () => {
+  await keys[Symbol.asyncDispose]()
+  await upstream[Symbol.asyncDispose]()
+})
+
+const chat = (key: string, model = 'svc/fast') =>
+  keys.service.fetch('/v1/chat/completions', json({ model, messages: MESSAGES }, bearerOf(key)))
+const modelIds = async (key: string, path = '/v1/models') => {
+  const response = await expectOk('The models', keys.service.fetch(path, { headers: bearerOf(key) }))
+  return ((await response.json()) as { data: { id: string }[] }).data.map(({ id }) => id)
+}
+
+describe('an API key', () => {
+  it('makes model calls, as a bearer token and on the routes of messages as x-api-key', async () => {
+    const { key } = await keys.createKey()
+    expect((await chat(key)).status).toBe(200)
+    expect(upstream.last().rawHeaders.join(' ')).not.toContain('svck_')
+
+    upstream.restart(
+      answersJson({
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'fast-1',
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 1, output_tokens: 1 },
+      }),
+    )
+    const body = { model: 'svc/fast', max_tokens: 5, messages: MESSAGES }
+    for (const path of ['/vendorb/v1/messages', '/v1/messages']) {
+      expect((await keys.service.fetch(path, json(body, { 'x-api-key': key }))).status).toBe(200)
+    }
+    expect(upstream.last().rawHeaders.join(' ')).not.toContain('svck_')
+  })
+
+  it('is refused as x-api-key elsewhere, with the header that the route reads', async () => {
+    const { key } = await keys.createKey()
+    const response = await keys.service.fetch('/v1/models', { headers: { 'x-api-key': key } })
+    expect(response.status).toBe(401)
+    expect(await messageOf(response)).toContain('Authorization: Bearer')
+  })
+
+  it('for some models sees, lists and calls only these, by every name', async () => {
+    const { key } = await keys.createKey({ models: ['svc/deep'] })
+    expect(await modelIds(key)).toEqual(['svc/deep'])
+    expect(await modelIds(key, '/vendorb/v1/models')).toEqual(['svc/deep'])
+    expect(await modelIds(key, '/codex/v1/models')).toEqual(['svc/deep'])
+    const discovery = keys.service.fetch('/.well-known/opencode', { headers: bearerOf(key) })
+    const { config } = await expectJson<{ config: { provider: { svc: { models: object } } } }>('opencode', discovery)
+    expect(Object.keys(config.provider.svc.models)).toEqual(['svc/deep'])
+    expect((await chat(key, 'svc/deep')).status).toBe(200)
+    for (const model of ['svc/fast', 'quick', 'svc/hidden']) {
+      expect(await outcomeOf(await chat(key, model))).toBe('403 model_not_allowed')
+    }
+    const alternatives = json({ model: 'svc/deep', models: ['svc/fast'], messages: MESSAGES }, bearerOf(key))
+    expect(await outcomeOf(await keys.service.fetch('/v1/chat/completions', alternatives))).toBe(
+      '403 model_not_allowed',
+    )
+    const withoutModel = json({ messages: MESSAGES }, bearerOf(key))
+    expect(await outcomeOf(await keys.service.fetch('/v1/chat/completions', withoutModel))).toBe(
+      '403 model_not_allowed',
+    )
+    expect(upstream.calls).toHaveLength(1)
+  })
+
+  it('is named in the events of its calls, and shows its last use to the minute', async () => {
+    const { key, info } = await keys.createKey()
+    const team = '/v1/teams/%40acme%2Fcore/service-accounts'
+    const send = (path: string, body: object) => keys.service.fetch(path, json(body, keys.ada))
+    const account = await expectJson<{ id: string }>('The account', send(team, { name: 'builds' }))
+    const made = await expectJson<NewKey>('The key', send(`${team}/${account.id}/keys`, { name: 'nightly' }))
+    await (await chat(key)).text()
+    await (await chat(made.key)).text()
+    const { prisma } = keys.service.database
+    const eventsOf = (keyId: string) => prisma.callEvent.findMany({ where: { keyId } })
+    await expect.poll(() => eventsOf(made.info.id), { timeout: 5000 }).toHaveLength(1)
+    expect(await eventsOf(info.id)).toMatchObject([{ serviceAccount: null, deviceSessionId: null, team: '@acme/core' }])
+    expect(await eventsOf(made.info.id)).toMatchObject([
+      { serviceAccount: 'service:builds', accountId: account.id, deviceSessionId: null },
+    ])
+    const minute = new Date(Math.floor(keys.service.clock.now().getTime() / 60_000) * 60_000).toISOString()
+    const lastUse = async () => {
+      const list = await expectJson<{ keys: { id: string; lastUsedAt: string }[] }>(
+        'The list',
+        keys.service.fetch('/v1/keys', { headers: keys.ada }),
+      )
+      return list.keys.find(({ id }) => id === info.id)?.lastUsedAt
+    }
+    await expect.poll(lastUse, { timeout: 5000 }).toBe(minute)
+  })
+
+  it('ends its open streams when it is revoked', async () => {
+    const { key, info } = await keys.createKey()
+    upstream.restart(({ res }) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write('data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"fast-1","choices":[]}\n\n')
+    })
+    const body = { model: 'svc/fast', stream: true, messages: MESSAGES }
+    // Not checked against the contract: the stream does not end before the revocation.
+    const stream = await fetch(`${keys.service.origin}/v1/chat/completions`, json(body, bearerOf(key)))
+    const text = stream.text()
+    await expectOk('The revocation', keys.service.fetch(`/v1/keys/${info.id}`, { method: 'DELETE', headers: keys.ada }))
+    await expect(text).rejects.toThrow()
+  })
+
+  it('ends with the invitation of its owner, and stays ended after another invitation', async () => {
+    const invitations = '/v1/teams/%40acme%2Fcore/invitations'
+    const invite = () =>
+      expectJson<{ id: string }>(
+        'The invitation',
+        keys.service.fetch(invitations, json({ email: 'guest@example.com' }, keys.ada)),
+      )
+    const { id } = await invite()
+    const { accessToken } = await keys.service.signIn('guest@example.com')
+    const { key } = await keys.createKey({}, bearerOf(accessToken))
+    expect((await chat(key)).status).toBe(200)
+    await expectOk(
+      'The withdrawal',
+      keys.service.fetch(`${invitations}/${id}`, { method: 'DELETE', headers: keys.ada }),
+    )
+    expect(await outcomeOf(await chat(key))).toBe('401 unauthorized')
+    await invite()
+    expect(await outcomeOf(await chat(key))).toBe('401 unauthorized')
+  })
+
+  it('survives signing out everywhere, and ends with a disowned device that signed in before it was made', async () => {
+    const { key } = await keys.createKey({}, keys.member)
+    const signOut = (by: Record<string, string>, body: object) =>
+      keys.service.fetch('/v1/auth/logout-everywhere', json(body, by))
+    expect((await signOut(keys.member, { scope: 'others' })).status).toBe(200)
+    expect((await chat(key)).status).toBe(200)
+
+    keys.service.clock.advance({ seconds: 1 })
+    const thief = bearerOf((await keys.service.signIn('member@example.com', { deviceId: 'thief' })).accessToken)
+    const { key: stolen } = await keys.createKey({ name: 'of the thief' }, thief)
+    const devices = await expectJson<{ devices: { id: string; deviceId: string }[] }>(
+      'The devices',
+      keys.service.fetch('/v1/devices', { headers: keys.member }),
+    )
+    const unknownDevice = devices.devices.find(({ deviceId }) => deviceId === 'thief')?.id
+    const ended = await expectJson('The sign-out', signOut(keys.member, { scope: 'others', unknownDevice }))
+    expect(ended).toMatchObject({ apiKeys: 1 })
+    expect(await outcomeOf(await chat(stolen))).toBe('401 unauthorized')
+    expect((await chat(key)).status).toBe(200)
+  })
+})
+
+const isModelRoute = ({ operation }: Route) => (operation.security ?? []).some((scheme) => 'BearerKey' in scheme)
+const needsCaller = ({ operation }: Route) =>
+  (operation.security ?? []).every((scheme) => Object.keys(scheme).length > 0)
+
+describe('an API key on the control plane', () => {
+  const routes = routesOf(contractOf(readContract(), 'control-plane')).filter(needsCaller)
+  let key: string
+
+  beforeAll(async () => {
+    ;({ key } = await keys.createKey())
+  })
+
+  it('is accepted by no operation of the contract', () => {
+    expect(routes.filter(isModelRoute).map(({ id }) => id)).toEqual([])
+    expect(routes.length).toBeGreaterThan(20)
+  })
+
+  it.each(routes)('is refused with 401, and the message says what keys are for: $id', async ({ method, path }) => {
+    const url = path.replace('{team}', '%40acme%2Fcore').replaceAll(/\{\w+\}/g, '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f')
+    for (const headers of [bearerOf(key), { 'x-api-key': key }]) {
+      const response = await keys.service.fetch(url, { method: method.toUpperCase(), headers })
+      expect(response.status).toBe(401)
+      const text = await response.text()
+      expect(text).toContain('API keys are only for model calls')
+      expect(text).not.toContain(key.slice(0, 12))
+    }
+  })
+
+  it.each(['svc_session', 'svc_access', 'svc_refresh'])('is no cookie: %s', async (name) => {
+    const response = await keys.service.fetch('/v1/keys', { headers: { cookie: `${name}=${key}` } })
+    expect(response.status).toBe(401)
+  })
+
+  it('is no refresh token, and revoking it as a token changes nothing', async () => {
+    const form = new URLSearchParams({ token: key, client_id: 'x' })
+    expect((await keys.service.fetch('/oauth/revoke', { method: 'POST', body: form })).status).toBe(200)
+    expect((await chat(key)).status).toBe(200)
+    const refresh = json({ account: 'ada@example.com', refreshToken: key })
+    expect(await outcomeOf(await keys.service.fetch('/v1/auth/token/refresh', refresh))).toBe('401 unauthorized')
+  })
+})
+
+describe('an API key that is not valid', () => {
+  it('is refused with the reasons that there can be, without repeating the key', async () => {
+    const { key } = await keys.createKey()
+    for (const wrong of [newApiKey().reveal(), `${key}x`, key.toLowerCase()]) {
+      const response = await keys.service.fetch('/v1/models', { headers: bearerOf(wrong) })
+      expect(response.status).toBe(401)
+      const text = await response.text()
+      expect(text).toContain('mistyped or revoked')
+      expect(text).not.toContain(wrong.slice(5, 20))
+    }
+  })
+})
+
+it('limits the unknown API keys of one network, and serves the known keys of that network', async () => {
+  await using own = await startKeyService({ SVC_LIMIT_STARTS_PER_IP: '6', SVC_TRUST_PROXY: 'loopback' })
+  const from = (key: string) =>
+    own.service.fetch('/v1/models', { headers: { ...bearerOf(key), 'x-forwarded-for': '203.0.113.7' } })
+  const { key } = await own.createKey()
+  expect((await from(key)).status).toBe(200)
+  for (let tries = 0; tries < 6; tries++) expect((await from(newApiKey().reveal())).status).toBe(401)
+  const refused = await from(newApiKey().reveal())
+  expect(await outcomeOf(refused)).toBe('429 rate_limited')
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await from(key)).status).toBe(200)
+})
