@@ -6,3 +6,5 @@ export declare function eventData(stream: ReadableStream<Uint8Array>): AsyncGene
  * `streamMessage`, it does not detect a stream that was cut off.
  */
 export declare function events<Event = unknown>(stream: ReadableStream<Uint8Array>): AsyncGenerator<Event>;
+/** Yields the complete lines of a stream. Text after the last line break is dropped. */
+export declare function lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string>;

@@ -24,7 +24,7 @@ export async function* events(stream) {
     }
 }
 /** Yields the complete lines of a stream. Text after the last line break is dropped. */
-async function* lines(stream) {
+export async function* lines(stream) {
     const reader = stream.getReader();
     const decoder = new TextDecoder();
     let rest = '';

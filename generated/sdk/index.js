@@ -1,3 +1,4 @@
+export { followAgentSession } from "./agent-sessions.js";
 export { createClient, unwrap } from "./client.js";
 export { deviceLogin } from "./device-login.js";
 export { ExpiredError, NotAllowedError, NotSignedInError, RateLimitedError, StreamError, SvcError, UnavailableError, } from "./errors.js";

@@ -7518,7 +7518,7 @@ export interface operations {
                  * @description The team of the session: `@organization/name`.
                  * @example @acme/core
                  */
-                team: components["schemas"]["TeamName"];
+                team: string;
                 /** @description The account whose session it is: an email address, or `service:NAME`. Default: the account of the caller. */
                 account?: string;
                 /** @description Only events behind the event with this id. */

@@ -14,6 +14,8 @@ export type Deployment = {
   readonly profiles: Profiles
   /** The control plane, with the credentials of this machine. */
   readonly control: SvcClient
+  /** The control plane, for answers that go on until they are ended. */
+  readonly streaming: SvcClient
   /** The gateway of the team, with the same credentials. */
   readonly gateway: SvcClient
   /** An access token that is valid for a minute at least. */
@@ -42,6 +44,9 @@ export async function openDeployment(folder: string, given?: string): Promise<De
     // Made when they are used: they load Node's `fetch`, which takes longer than all that `svc token` does.
     get control() {
       return clientOf(url, sendRequest)
+    },
+    get streaming() {
+      return clientOf(url, sendCall)
     },
     get gateway() {
       return clientOf(profile.gatewayUrl, sendCall)

@@ -8,7 +8,7 @@ const ANSWER_TIMEOUT_MS = 20_000
 export const sendRequest: Send = (request) =>
   sendCall(new Request(request, { signal: AbortSignal.any([request.signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]) }))
 
-/** `fetch` for model calls, which may take as long as they like. */
+/** `fetch` for model calls and streams, which may take as long as they like. */
 export const sendCall: Send = async (request) => {
   const response = await fetch(request).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'AbortError') throw error

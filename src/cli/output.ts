@@ -80,7 +80,7 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 /**
  * Text from elsewhere on one line: without control characters, which could move the cursor or recolour the terminal.
  */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replaceAll(CONTROLS, ' ')
 }
 

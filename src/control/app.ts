@@ -97,6 +97,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     loginSeconds: login.loginSeconds,
     accessTokenSeconds: lifetimes.accessTokenSeconds,
     baseUrl,
+    gatewayUrl,
     clock,
   })
   return {

@@ -41,6 +41,10 @@ function sendSignIn(req: Request, res: Response, hasEmail: boolean): void {
   sendPage(res, 401, deviceSignInPage({ userCode: shown, hasEmail }), { scripts: true })
 }
 
+/** Writes the errors under `/oauth`, for a gateway that forwards these routes and has no pages. */
+export const writeForwardedError: WriteErrorPage = (req, res, error) =>
+  req.path.startsWith('/oauth/') && writeOAuthError(req, res, error)
+
 function writeOAuthError(req: Request, res: Response, error: ApiError): true {
   // The body of a request that was refused early is not parsed, or is not the contract's.
   const form = (req.body ?? {}) as { grant_type?: unknown }

@@ -23,7 +23,7 @@ export async function* events<Event = unknown>(stream: ReadableStream<Uint8Array
 }
 
 /** Yields the complete lines of a stream. Text after the last line break is dropped. */
-async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+export async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = stream.getReader()
   const decoder = new TextDecoder()
   let rest = ''

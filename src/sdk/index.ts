@@ -1,3 +1,5 @@
+export { followAgentSession } from './agent-sessions.ts'
+export type { FollowedSession, FollowOptions } from './agent-sessions.ts'
 export { createClient, unwrap } from './client.ts'
 export type { SvcClient, SvcClientOptions } from './client.ts'
 export type { ErrorCode } from './contract-types.ts'

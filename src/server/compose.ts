@@ -1,7 +1,8 @@
 import type { Express } from 'express'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
-import { makeWriteControlError } from '../control/write-error.ts'
+import { makeOAuthForwarding } from '../control/oauth/forwarding.ts'
+import { makeWriteControlError, writeForwardedError } from '../control/write-error.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import type { Deployment } from '../gateway/deployment.ts'
@@ -57,15 +58,29 @@ export async function compose(config: Config, given: Resources): Promise<Service
       isDraining: () => state.isDraining,
     }),
   }
+  // A gateway alone forwards what clients that sign in by themselves send to the address of their calls.
+  const forwarding =
+    config.role === 'gateway'
+      ? [
+          makeOAuthForwarding({
+            contract,
+            baseUrl: config.baseUrl,
+            gatewayUrl: config.gatewayUrl,
+            controlPlaneUrl: config.verification.controlPlaneUrl,
+            limit: rateLimits(redis)('oauth-forwarding', rate),
+          }),
+        ]
+      : []
   const app = await createApp({
-    roles: roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })),
+    roles: [...roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })), ...forwarding],
     log,
     ...(metrics && { onRequest: requestMetrics(metrics) }),
     trustProxy: config.trustProxy,
     secure,
     isDatabaseUnavailable,
     // A gateway alone has neither the pages nor their stylesheet.
-    writeErrorPage: config.role === 'gateway' ? () => false : makeWriteControlError({ hasEmail: config.mail !== null }),
+    writeErrorPage:
+      config.role === 'gateway' ? writeForwardedError : makeWriteControlError({ hasEmail: config.mail !== null }),
     loginRoutes: { deviceStart: `${config.baseUrl}/v1/auth/device/start`, page: `${config.baseUrl}/device` },
   })
   return {

@@ -123,6 +123,13 @@ describe('streamAgentSession', () => {
       expect(await followed.next()).toMatchObject({ type: 'heartbeat' })
     })
 
+    it('takes a team and an account that are not percent-encoded', async () => {
+      const headers = { authorization: `Bearer ${accessToken}` }
+      const response = await service.fetch(`/v1/sessions/run/stream?team=@acme/core&account=${ada}`, { headers })
+      await using followed = readFollowed(response)
+      expect(await followed.next()).toMatchObject({ type: 'heartbeat' })
+    })
+
     it('answers HEAD with the headers alone', async () => {
       const response = await service.fetch('/v1/sessions/run/stream?team=%40acme%2Fcore', {
         method: 'HEAD',
@@ -151,7 +158,7 @@ describe('streamAgentSession', () => {
     it.each([
       ['a position that is no number', 'run', { query: { after: 'x' } }, 'after'],
       ['a position beyond all ids', 'run', { query: { after: '9'.repeat(19) } }, 'after'],
-      ['a team that is no name', 'run', { query: { team: 'core' } }, 'team'],
+      ['no team', 'run', { query: { team: '' } }, 'team'],
       ['an account that is no address', 'run', { query: { account: 'ada' } }, '"account"'],
       ['an id that no call can have', 'a b', {}, 'sessionId'],
       ['an id with NUL', 'a\0', {}, 'sessionId'],
@@ -173,6 +180,7 @@ describe('streamAgentSession', () => {
     it.each([
       ['a team that the caller is not a member of', { team: '@acme/other' }],
       ['a team that does not exist', { team: '@acme/nothing' }],
+      ['a team that is no name', { team: 'core' }],
       ['an account that was never in the team', { account: 'stranger@example.com' }],
       ['a service account without this session', { account: 'service:none' }],
     ])('refuses %s', async (_, query) => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
 import { endedCall } from '../support/call-events.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
@@ -61,7 +62,7 @@ describe('the exit status', () => {
     expect((await machine.svc(args)).status).toBe(status)
   })
 
-  it.each(['status', 'token', 'models', 'devices', 'members', 'usage', 'logout'])(
+  it.each(['status', 'token', 'models', 'devices', 'sessions', 'members', 'usage', 'logout'])(
     'of svc %s is 3 when not signed in',
     async (command) => {
       await using fresh = await newMachine()
@@ -136,6 +137,15 @@ describe('svc usage', () => {
     expect(team.stderr).toContain('Calls without a price, not in the cost: 1')
     expect(await jsonOf<object>(['usage', ...period])).toMatchObject({ by: 'day', total: { calls: 1 } })
     expect((await machine.svc(['usage', ...period, '--csv'])).stdout).toMatch(/^day,name,calls,.*\r\n2026-11-21,,1,/)
+  })
+})
+
+describe('svc sessions', () => {
+  it('lists the runs of agents in the team', async () => {
+    const run = { team: '@acme/core', accountId: await accountIdOf(service, 'ada@example.com'), sessionId: 'run-7' }
+    await saveEvents(service, eventOf('started', run), eventOf('failed', run))
+    expect((await machine.svc(['sessions'])).stdout).toMatch(/run-7 +ada@example\.com +svc\/fast +1 +1 +100 +20/)
+    expect(await jsonOf<object[]>(['sessions', '--account', 'ada@example.com'])).toMatchObject([{ id: 'run-7' }])
   })
 })
 

@@ -22,6 +22,10 @@ export async function servePages(pages: ReadonlyMap<string, SamplePage>): Promis
     '/assets/passkeys.js',
     async (_req, res) => void res.type('js').send(await readFile(new URL('passkeys.js', ASSETS))),
   )
+  app.get(
+    '/assets/session.js',
+    async (_req, res) => void res.type('js').send(await readFile(new URL('session.js', ASSETS))),
+  )
   app.get('/assets/simplewebauthn-browser.js', async (_req, res) => void res.type('js').send(await readFile(LIBRARY)))
   app.get('/:name', (req, res, next) => {
     const sample = pages.get(req.params.name)

@@ -93,7 +93,6 @@ function plainPages(words: Words): Named[] {
       refusedSignInLinkPage(refusal),
     ]),
     ['home', homePage({ baseUrl: 'https://svc.example.com' })],
-    ['session', SESSION_SHELL],
     ...[400, 401, 403, 404, 410, 429, 500, 503].map((status): [string, Html] => [
       `error-${status}`,
       errorPage({ status, requestId: words.requestId, retryAfterSeconds: status === 429 ? 240 : undefined }),
@@ -110,6 +109,7 @@ function scriptedPages(words: Words): Named[] {
     ['sign-in-without-email', signInPage({ userCode: null, hasEmail: false })],
     ['device-signed-out', deviceSignInPage({ userCode: null, hasEmail: true })],
     ['device-signed-out-code', deviceSignInPage({ userCode: words.userCode, hasEmail: true })],
+    ['session', SESSION_SHELL],
     ['device', devicePage(deviceData(words))],
     ['device-empty', devicePage({ ...deviceData(words), devices: [], passkeys: [], userCode: words.userCode })],
     ['device-found', devicePage({ ...deviceData(words), found: pendingLogin(words, true) })],

@@ -23,17 +23,20 @@ type Needs = {
   readonly accessTokenSeconds: number
   /** The control plane's public address: the issuer. */
   readonly baseUrl: string
+  readonly gatewayUrl: string
   readonly clock: Clock
 }
 
-type Discovery = 'getAuthorizationServer' | 'getOpenidConfiguration' | 'getVendorbAuthorizationServer'
+/** The paths of the metadata. */
+export type Discovery = 'getAuthorizationServer' | 'getOpenidConfiguration' | 'getVendorbAuthorizationServer'
 type Operations = Discovery | 'authorizeDevice' | 'issueOAuthTokens' | 'revokeOAuthToken'
 
 /** The device login and the refresh in the form of the OAuth standards. */
 export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
-  const { startLogin, pollLogin, refreshSession, issueTokens, signOut, baseUrl, clock } = needs
-  const sendMetadata: Handlers<Discovery>[Discovery] = async (_req, res) => {
-    res.status(200).json(toMetadata(baseUrl))
+  const { startLogin, pollLogin, refreshSession, issueTokens, signOut, baseUrl, gatewayUrl, clock } = needs
+  const gatewayHost = new URL(gatewayUrl).host
+  const sendMetadata: Handlers<Discovery>[Discovery] = async (req, res) => {
+    res.status(200).json(toMetadata(baseUrl, req.host === gatewayHost ? gatewayUrl : baseUrl))
   }
 
   async function findSession(

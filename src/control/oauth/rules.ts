@@ -38,13 +38,16 @@ export function toOAuthProblem(code: ErrorCode, status: number, grantType: strin
   return PROBLEMS[code] ?? byStatus(status)
 }
 
-/** The metadata of this authorization server (RFC 8414, section 2). `baseUrl` is the issuer. */
-export function toMetadata(baseUrl: string) {
+/**
+ * The metadata of this authorization server (RFC 8414, section 2). `baseUrl` is the issuer. The endpoints are at
+ * `address`, because Claude Code takes only those at the origin of its base URL, which may be the gateway's.
+ */
+export function toMetadata(baseUrl: string, address: string) {
   return {
     issuer: baseUrl,
-    device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
-    token_endpoint: `${baseUrl}/oauth/token`,
-    revocation_endpoint: `${baseUrl}/oauth/revoke`,
+    device_authorization_endpoint: `${address}/oauth/device_authorization`,
+    token_endpoint: `${address}/oauth/token`,
+    revocation_endpoint: `${address}/oauth/revoke`,
     jwks_uri: `${baseUrl}/.well-known/jwks.json`,
     response_types_supported: [],
     grant_types_supported: [DEVICE_GRANT, REFRESH_GRANT],

@@ -6,12 +6,17 @@ type Frame = {
   readonly title: string
   /** `card`: one question or answer. `wide`: several parts. */
   readonly layout?: 'card' | 'wide'
-  /** Whether the page loads the passkey script. Such a page must be sent with `scripts: true`. */
+  /** Whether the page loads a script. Such a page must be sent with `scripts: true`. */
   readonly scripts?: boolean
+  /** The path of the script. Default: the passkey script. */
+  readonly script?: string
 }
 
 /** A whole page around its content: head, brand, main. */
-export function page({ title, layout = 'card', scripts = false }: Frame, content: Interpolation): Html {
+export function page(
+  { title, layout = 'card', scripts = false, script = PATHS.passkeyScript }: Frame,
+  content: Interpolation,
+): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -23,7 +28,7 @@ export function page({ title, layout = 'card', scripts = false }: Frame, content
         <title>${title} · svc</title>
         <link rel="icon" href="${PATHS.favicon}" type="image/svg+xml" />
         <link rel="stylesheet" href="${PATHS.stylesheet}" />
-        ${scripts && html`<script type="module" src="${PATHS.passkeyScript}"></script>`}
+        ${scripts && html`<script type="module" src="${script}"></script>`}
       </head>
       <body>
         <header class="brand over-${layout}">${BRAND}</header>

@@ -9,7 +9,7 @@ import { passkeyButton } from './passkey-parts.ts'
  * Needs `scripts: true`.
  */
 export const SESSION_SHELL = page(
-  { title: 'Session', layout: 'wide', scripts: true },
+  { title: 'Session', layout: 'wide', scripts: true, script: PATHS.sessionScript },
   html`<div class="title">
       <h1 data-field="title">Sessions</h1>
       <p class="who"><small class="name" data-field="who"></small></p>
@@ -79,6 +79,5 @@ export const SESSION_SHELL = page(
           <span data-field="tokens"></span>
         </p>
       </li>
-    </template>
-    <script type="module" src="${PATHS.sessionScript}"></script>`,
+    </template>`,
 )

@@ -33,7 +33,7 @@ export function recordEnd(needs: RecordNeeds, admission: Admission, attempts: re
   for (const [at, attempt] of attempts.entries()) {
     logFailure(needs.log, admission, attempt)
     const next = attempts[at + 1]
-    if (!next || !isKnown(attempt.usage)) continue
+    if (!next || admission.operation.isCount || !isKnown(attempt.usage)) continue
     recordAttempt(needs, admission, attempt, {
       kind: 'retried',
       from: attempt.sentAt,

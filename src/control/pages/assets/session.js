@@ -7,6 +7,7 @@
 //
 // The address says what to show: #id=RUN&account=EMAIL&team=@acme/core, where only `id` is needed, or just #RUN.
 // Without an id: the sessions of the team.
+import '/assets/passkeys.js'
 
 const LIST_INTERVAL_MS = 5000
 const RETRY_MS = { first: 1000, longest: 15_000 }

@@ -1,0 +1,116 @@
+import { Command } from 'commander'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment.ts'
+import type { Deployment } from '../deployment.ts'
+import { CommandError } from '../failures.ts'
+import { toLocalTime } from '../local-time.ts'
+import { printable } from '../output.ts'
+import type { Output } from '../output.ts'
+import { followAgentSession, unwrap } from '../../sdk/index.ts'
+import type { SessionEvent } from '../../sdk/index.ts'
+
+type Options = GlobalOptions & { readonly json?: boolean; readonly account?: string }
+
+/** The longest page of the list. */
+const MAX_LISTED = 200
+
+export const makeSessions: MakeCommand = (cli) =>
+  new Command('sessions')
+    .description('List the latest runs of agents in your team, or follow one.')
+    .option('--account <account>', 'only of this account: an email address, or service:NAME')
+    .option('--json', 'print JSON')
+    .action((_options: object, command: Command) => listSessions(cli, command.optsWithGlobals<Options>()))
+    .addCommand(
+      new Command('watch')
+        .description('Print the calls of a run as they happen, until you press Ctrl-C.')
+        .argument('<id>', 'the ID of the list, or the start of it')
+        .option('--account <account>', 'the account whose run it is, when several have this ID')
+        .option('--json', 'print each event as a line of JSON')
+        .action((id: string, _options: object, command: Command) =>
+          watchSession(cli, id, command.optsWithGlobals<Options>()),
+        ),
+    )
+
+async function listSessions({ environment, output }: Cli, { url, json, account }: Options): Promise<void> {
+  const deployment = await openDeployment(environment.folder, url)
+  const sessions = await findSessions(deployment, account, 50)
+  if (json) return output.json(sessions)
+  if (sessions.length === 0) return output.print(`The team ${deployment.profile.team} has no sessions yet.`)
+  output.table(
+    ['ID', 'ACCOUNT', 'MODEL', 'CALLS', 'FAILED', 'TOKENS IN', 'OUT', 'LAST ACTIVE', ''],
+    sessions.map(({ id, calls, failedCalls, runningCalls, tokens, lastActiveAt, ...session }) => [
+      id,
+      session.account,
+      session.model,
+      ...[calls, failedCalls, tokens.input, tokens.output].map(String),
+      toLocalTime(lastActiveAt),
+      runningCalls > 0 ? 'running' : '',
+    ]),
+  )
+}
+
+async function watchSession({ environment, output }: Cli, start: string, options: Options): Promise<void> {
+  const deployment = await openDeployment(environment.folder, options.url)
+  const session = await findSession(deployment, start, options.account)
+  const { team } = deployment.profile
+  if (!options.json) output.note(`Following ${printable(session.sessionId)} in ${team}. Press Ctrl-C to stop.`)
+  for await (const event of followAgentSession(deployment.streaming, { ...session, team })) {
+    output.print(options.json ? JSON.stringify(event) : toLine(event, output))
+  }
+}
+
+async function findSessions({ control, profile }: Deployment, account: string | undefined, limit: number) {
+  const query = { limit, ...(account !== undefined && { account }) }
+  const params = { path: { team: profile.team }, query }
+  return (await unwrap(control.GET('/v1/teams/{team}/sessions', { params }))).sessions
+}
+
+/** A session that the list does not have yet is waited for. */
+async function findSession(deployment: Deployment, start: string, account: string | undefined) {
+  const listed = await findSessions(deployment, account, MAX_LISTED)
+  const exact = listed.filter(({ id }) => id === start)
+  const [found, another] = exact.length > 0 ? exact : listed.filter(({ id }) => id.startsWith(start))
+  if (!found) return { sessionId: start, account }
+  if (!another) return { sessionId: found.id, account: found.account }
+  throw new CommandError(
+    `Several sessions have an ID that starts with ${start}: ${found.id} of ${found.account}, ${another.id} of ` +
+      `${another.account}. Give more of the ID, or --account.`,
+  )
+}
+
+const STATES = {
+  'call.started': ['started', 'cyan'],
+  'call.retried': ['retried', 'yellow'],
+  'call.finished': ['finished', 'green'],
+  'call.failed': ['failed', 'red'],
+  heartbeat: ['', 'dim'],
+} as const
+
+function toLine({ type, at, model = '', servedBy = '', ...event }: SessionEvent, { style }: Output): string {
+  const [word, color] = STATES[type]
+  const { durationMs, status, outcome, tokens } = event
+  const ending = type === 'call.failed' ? [outcome === 'whole' ? '' : outcome, status && `status ${status}`] : []
+  const facts = [
+    new Date(at).toTimeString().slice(0, 8),
+    style(color, word.padEnd(8)),
+    model,
+    servedBy,
+    durationMs === undefined ? '' : `${(durationMs / 1000).toFixed(1)} s`,
+    tokens ? toTokens(tokens) : '',
+    ...ending,
+  ]
+  return facts.filter(Boolean).map(String).map(unlessStyled).join('  ')
+}
+
+/** Styles are control sequences of this command; the other texts come from elsewhere. */
+function unlessStyled(text: string, at: number): string {
+  return at === 1 ? text : printable(text)
+}
+
+function toTokens({ input, cached, output }: NonNullable<SessionEvent['tokens']>): string {
+  const known = [
+    input === undefined ? '' : `${input} in${cached ? ` (${cached} cached)` : ''}`,
+    output === undefined ? '' : `${output} out`,
+  ]
+  return known.filter(Boolean).join(', ')
+}
