@@ -10,6 +10,7 @@ type PackageJson = {
   readonly license: string
   readonly description: string
   readonly dependencies: Readonly<Record<string, string>>
+  readonly overrides: object
 }
 
 /** The repository's own package. */

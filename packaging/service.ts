@@ -24,14 +24,13 @@ export function buildService(folder: string): void {
   writeJson(path.join(folder, 'npm-shrinkwrap.json'), locked)
   const installed = Object.keys(locked.packages).filter((name) => name !== '')
   writeFileSync(path.join(folder, 'LICENSES.txt'), licensesOf(installed.map((name) => path.join(root, name))))
-  writeFileSync(path.join(folder, 'sbom.json'), billOfMaterials())
+  writeFileSync(path.join(folder, 'sbom.json'), billOfMaterials(folder))
 }
 
-/** The packages that the service needs, in the CycloneDX format. */
-function billOfMaterials(): string {
-  const omitted = ['dev', 'optional', 'peer'].flatMap((kind) => ['--omit', kind])
-  const options = ['--sbom-format', 'cyclonedx', ...omitted, '--package-lock-only']
-  return execFileSync('npm', ['sbom', ...options], { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+/** All packages that the package in this folder installs, in the CycloneDX format. */
+function billOfMaterials(folder: string): string {
+  const options = ['--sbom-format', 'cyclonedx', '--package-lock-only']
+  return execFileSync('npm', ['sbom', ...options], { cwd: folder, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
 }
 
 /** What the service reads from its package besides its code. */
@@ -62,6 +61,8 @@ function packageJson() {
     bin: { svc: 'bin/svc.js' },
     dependencies,
     optionalDependencies: RUNTIMES,
+    // npm heeds them only at the top, which is where `npm sbom` reads this.
+    overrides: project.overrides,
   }
 }
 
