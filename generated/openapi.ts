@@ -361,7 +361,7 @@ export interface paths {
         };
         /**
          * List own devices
-         * @description Lists the signed-in devices of the account, the most recently seen first.
+         * @description Lists the signed-in devices and browsers of the account, each once, the most recently seen first.
          */
         get: operations["listDevices"];
         put?: never;
@@ -384,7 +384,7 @@ export interface paths {
         post?: never;
         /**
          * Sign a device out
-         * @description Signs a device of the account out. Within 5 seconds every gateway rejects its tokens and closes its open streams.
+         * @description Signs a device or browser of the account out. Within 5 seconds every gateway rejects its tokens and closes its open streams.
          */
         delete: operations["revokeDevice"];
         options?: never;
@@ -2657,7 +2657,7 @@ export interface components {
             ok: boolean;
             /**
              * Format: int32
-             * @description How many devices were signed out.
+             * @description How many devices and browsers were signed out.
              */
             devices: number;
             /**
@@ -3115,23 +3115,31 @@ export interface components {
             url: string;
             headers: components["schemas"]["OpencodeHeaders"];
         };
-        /** @description A signed-in device of the account. */
+        /** @description A signed-in device or browser of the account. */
         OwnDevice: {
+            /**
+             * @description `device`: a program with tokens. `browser`: a browser that is signed in to the pages.
+             * @enum {string}
+             */
+            kind: "device" | "browser";
             /**
              * Format: uuid
              * @description The id of this sign-in, for `revokeDevice`.
              */
             id: string;
-            /** @description The id that the device chose for itself. */
+            /** @description The id that the device chose for itself. Browsers get one that starts with `web-`. */
             deviceId: string;
             deviceName: string;
             /** @description `@organization/name`. */
             team: string;
             /** Format: date-time */
             firstSeenAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it last sent a request, to the minute. Model calls count too.
+             */
             lastSeenAt: string;
-            /** @description The IP address of its last request to the control plane. */
+            /** @description The IP address of its last request. */
             lastIp: string;
             approvedBy: components["schemas"]["DeviceApprover"];
             /** @description Whether this is the device or browser that sends the request. */
@@ -6904,7 +6912,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The signed-in devices. */
+            /** @description The signed-in devices and browsers. */
             200: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -6918,6 +6926,7 @@ export interface operations {
                      * @example {
                      *       "devices": [
                      *         {
+                     *           "kind": "device",
                      *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
                      *           "deviceId": "laptop-1",
                      *           "deviceName": "Ada's laptop",

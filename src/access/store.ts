@@ -2,6 +2,7 @@ import type { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { Secret } from '../kernel/secret.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
+import type { Use } from './last-seen.ts'
 
 export type KeyPurpose = 'access_token' | 'refresh_token'
 
@@ -79,6 +80,23 @@ export function accessStore(db: PrismaClient) {
         role,
         authenticatedAt: row.login ? provenAt(row.login) : row.createdAt,
       }
+    },
+
+    /**
+     * Saves when device sessions were last used; a later time stays. A session that is being written is skipped, so
+     * that processes never wait for each other here.
+     */
+    async saveUses(uses: readonly Use[]): Promise<void> {
+      const [ids, times, ips] = [uses.map(({ id }) => id), uses.map(({ at }) => at), uses.map(({ ip }) => ip)]
+      await db.$executeRaw`
+        WITH uses AS (
+          SELECT * FROM unnest(${ids}::uuid[], ${times}::timestamptz[], ${ips}::text[]) AS used(id, at, ip)
+        ), free AS (
+          SELECT s.id FROM device_sessions s JOIN uses USING (id)
+          WHERE s.revoked_at IS NULL AND s.last_seen_at < uses.at FOR NO KEY UPDATE OF s SKIP LOCKED
+        )
+        UPDATE device_sessions s SET last_seen_at = uses.at, last_ip = uses.ip
+        FROM uses JOIN free USING (id) WHERE s.id = uses.id`
     },
 
     /** Which of these device sessions are alive. */

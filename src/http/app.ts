@@ -1,8 +1,8 @@
 import express from 'express'
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from '../log.ts'
-import type { Schemes } from './authenticate.ts'
 import type { ExplainToken } from '../kernel/caller.ts'
+import type { OnCaller, Schemes } from './authenticate.ts'
 import { composeMiddleware } from './composed-middleware.ts'
 import type { Contract } from './contract.ts'
 import { readCookies } from './cookies.ts'
@@ -29,6 +29,8 @@ export type RoleRoutes = {
   readonly limit?: RequestHandler
   /** Runs when the caller is known, before the body is read. */
   readonly limitCaller?: RequestHandler
+  /** Called with each caller that was identified. It must return at once. */
+  readonly onCaller?: OnCaller
   /** Runs before the operation is known. */
   readonly before: readonly RequestHandler[]
 }

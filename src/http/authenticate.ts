@@ -112,6 +112,17 @@ function toAccess({ id, operation: { security } }: Route, schemes: Schemes): Acc
   }
 }
 
+/** Called with each caller that was identified. It must return at once. */
+export type OnCaller = (caller: Caller, req: Request) => void
+
+/** What is called besides. */
+export type AuthenticationHooks = {
+  readonly explainToken: ExplainToken
+  /** Called with the error when a credential could not be checked. */
+  readonly onFailure: (error: unknown) => void
+  readonly onCaller?: OnCaller | undefined
+}
+
 /**
  * Sets `req.caller` by the first valid credential that the operation accepts. Refuses when there is none, unless the
  * operation is open.
@@ -119,16 +130,17 @@ function toAccess({ id, operation: { security } }: Route, schemes: Schemes): Acc
 export function authenticate(
   contract: Contract,
   access: ReadonlyMap<OperationId, Access>,
-  explainToken: ExplainToken,
-  onFailure: (error: unknown) => void,
+  { explainToken, onFailure, onCaller }: AuthenticationHooks,
 ): RequestHandler {
   const signInFirst = new Set(signInFirstIn(contract))
   return async (req, _res, next) => {
     const { operationId: id } = operationOf(req)
     const { schemes, names, isOpen } = access.get(id) ?? NO_ACCESS
     const found = await firstCaller(schemes, req, onFailure)
-    if (found && !(found instanceof ApiError)) req.caller = found
-    else if (!isOpen)
+    if (found && !(found instanceof ApiError)) {
+      req.caller = found
+      onCaller?.(found, req)
+    } else if (!isOpen)
       throw (
         found ?? (await refuse(signInFirst.has(id) ? 'authenticate_first' : 'unauthorized', names, req, explainToken))
       )

@@ -4,8 +4,6 @@ import { openKeyring } from '../access/keyring.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { openControlPlane } from '../control/app.ts'
-import { startHousekeeping } from '../control/housekeeping/start.ts'
-import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
 import { openGateway } from '../gateway/app.ts'
@@ -19,6 +17,7 @@ import { rateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
+import { startBackgroundWork } from './background.ts'
 import { openCallers } from './callers.ts'
 
 /** What the service needs of the outside world and what tests replace. */
@@ -84,8 +83,8 @@ async function openWithDatabase(
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
   const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
-  const store = makeHousekeepingStore(database.prisma, { auditDays: config.auditDays })
-  const stopHousekeeping = startHousekeeping({ rotateKeys: keys.rotate, store, clock, log })
+  const { auditDays } = config
+  const background = startBackgroundWork({ database, access, rotateKeys: keys.rotate, auditDays, clock, log })
   const needs = {
     settings: config,
     ...resources,
@@ -98,7 +97,7 @@ async function openWithDatabase(
   }
   const control = config.role === 'gateway' ? null : openControlPlane(needs)
   return {
-    routes: [...(gateway ? [gateway.routes] : []), ...(control ? [control.routes] : [])],
+    routes: [gateway, control].flatMap((role) => (role ? [{ ...role.routes, onCaller: background.onCaller }] : [])),
     applyDirectory: deployment.applyDirectory,
     endStreams: () => control?.endStreams(),
     countDirectory: deployment.countDirectory,
@@ -108,7 +107,7 @@ async function openWithDatabase(
       await gateway?.close()
       control?.close()
       await live.close()
-      await stopHousekeeping()
+      await background.stop()
       await notify.settled()
       await deployment.close()
     },

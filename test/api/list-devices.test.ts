@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
-import { directoryOf, signInBrowser } from '../support/people.ts'
+import { cookiesOf, directoryOf, signInBrowser } from '../support/people.ts'
 import { expectData, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
+import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
+import { waitForValue } from '../support/wait.ts'
+
+const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
 describe('listDevices', () => {
   describe('200', () => {
@@ -21,14 +25,32 @@ describe('listDevices', () => {
       const now = service.clock.now().toISOString()
       const place = { team: '@acme/core', lastIp: expect.stringContaining('127.0.0.1') as string }
       const id = expect.stringMatching(/^[0-9a-f-]{36}$/) as string
-      expect(data?.devices).toEqual([
+      // The browser that opened the link of the email is signed in too.
+      expect(data?.devices.map(({ kind }) => kind)).toEqual(['device', 'device', 'browser'])
+      expect(data?.devices.filter(({ kind }) => kind === 'device')).toEqual([
         {
-          ...{ id, deviceId: 'server', deviceName: 'Server', ...place, firstSeenAt: now, lastSeenAt: now },
+          ...{
+            kind: 'device',
+            id,
+            deviceId: 'server',
+            deviceName: 'Server',
+            ...place,
+            firstSeenAt: now,
+            lastSeenAt: now,
+          },
           approvedBy: { via: 'user_code', deviceName: 'Laptop' },
           current: false,
         },
         {
-          ...{ id, deviceId: 'laptop', deviceName: 'Laptop', ...place, firstSeenAt: since, lastSeenAt: since },
+          ...{
+            kind: 'device',
+            id,
+            deviceId: 'laptop',
+            deviceName: 'Laptop',
+            ...place,
+            firstSeenAt: since,
+            lastSeenAt: since,
+          },
           approvedBy: { via: 'mail', deviceName: null },
           current: true,
         },
@@ -45,7 +67,45 @@ describe('listDevices', () => {
 
       const response = await service.fetch('/v1/devices', { headers: { cookie: session.split(';')[0] ?? '' } })
       const { devices } = (await response.json()) as { devices: { current: boolean; approvedBy: object }[] }
-      expect(devices.filter(({ current }) => current)).toMatchObject([{ approvedBy: { via: 'passkey' } }])
+      expect(devices.filter(({ current }) => current)).toMatchObject([
+        { kind: 'browser', approvedBy: { via: 'passkey' } },
+      ])
+    })
+
+    it('lists each browser once: by a link, by a passkey, and again by a link in the same browser', async () => {
+      await using service = await startService()
+      const cookie = await signInBrowser(service, 'ada@example.com', { 'user-agent': FIREFOX })
+      const browsers = async (by: string) => {
+        const response = await service.fetch('/v1/devices', { headers: { cookie: by } })
+        const { devices } = (await response.json()) as { devices: { kind: string; deviceName: string }[] }
+        return devices.filter(({ kind }) => kind === 'browser')
+      }
+      expect(await browsers(cookie)).toMatchObject([
+        { deviceName: 'Firefox on Linux', current: true, approvedBy: { via: 'mail' } },
+      ])
+
+      const authenticator = newAuthenticator()
+      await addPasskey(service, { cookie }, authenticator)
+      const signedIn = await signInWithPasskey(service, authenticator, {}, { 'x-svc-use-cookies': 'true', cookie })
+      const byPasskey = cookiesOf(signedIn)
+      expect(await browsers(byPasskey)).toMatchObject([{ current: true, approvedBy: { via: 'passkey' } }])
+
+      const token = await requestSignInLink(service, 'ada@example.com')
+      const byLink = cookiesOf(await consumeSignInLink(service, token, { cookie: byPasskey }))
+      expect(await browsers(byLink)).toMatchObject([{ current: true, approvedBy: { via: 'passkey' } }])
+    })
+
+    it('moves the last use with model calls, to the minute', async () => {
+      await using service = await startService()
+      const { accessToken } = await service.signIn('ada@example.com')
+      service.clock.advance({ seconds: 120 })
+      await service.clientOf(accessToken).GET('/v1/models')
+      const seen = service.clock.now().toISOString()
+      const lastSeen = async () => {
+        const { data } = await service.clientOf(accessToken).GET('/v1/devices')
+        return data?.devices.find(({ kind }) => kind === 'device')?.lastSeenAt
+      }
+      await waitForValue('the time of the last use', lastSeen, seen)
     })
 
     it('leaves out devices of other accounts, signed-out devices and expired devices', async () => {
@@ -58,7 +118,8 @@ describe('listDevices', () => {
       const cookie = await signInBrowser(service, 'ada@example.com')
 
       const response = await service.fetch('/v1/devices', { headers: { cookie } })
-      expect(await response.json()).toEqual({ devices: [] })
+      const { devices } = (await response.json()) as { devices: { kind: string; current: boolean }[] }
+      expect(devices).toMatchObject([{ kind: 'browser', current: true }])
     })
   })
 

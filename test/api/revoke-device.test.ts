@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { people } from '../support/people.ts'
+import { people, signInBrowser } from '../support/people.ts'
 import { describeRefusals } from '../support/refusals.ts'
 import { expectOk, outcomeOf } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -42,6 +42,18 @@ describe('revokeDevice', () => {
       expect((await service.clientOf(lost.accessToken).GET('/device')).response.status).toBe(401)
       expect((await service.clientOf(lost.accessToken).GET('/v1/models')).response.status).toBe(401)
       expect((await service.clientOf(kept.accessToken).GET('/v1/models')).response.status).toBe(200)
+    })
+
+    it('ends a browser that a link signed in', async () => {
+      const email = persons.next()
+      const own = await device(email)
+      const cookie = await signInBrowser(service, email)
+      const listed = await service.fetch('/v1/devices', { headers: { cookie } })
+      const { devices } = (await listed.json()) as { devices: { id: string; current: boolean }[] }
+      const id = devices.find(({ current }) => current)?.id ?? ''
+      await expectOk('Signing the browser out', revoke(id, own.authorization))
+      expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(401)
+      expect(await outcomeOf(await revoke(id, own.authorization))).toBe('404 not_found')
     })
 
     it('writes one audit event', async () => {

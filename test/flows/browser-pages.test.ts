@@ -62,7 +62,7 @@ describe('the device page, without JavaScript', () => {
     const row = page.locator('.row').filter({ hasText: 'Ada’s laptop' }).first()
     await row.locator('summary').click()
     await row.getByRole('button', { name: 'Sign out this device' }).click()
-    await page.getByRole('status').filter({ hasText: 'The device is signed out' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'It is signed out' }).waitFor()
 
     await page.locator('summary', { hasText: 'Sign out everywhere…' }).click()
     await page.getByRole('button', { name: 'Sign out everywhere', exact: true }).click()

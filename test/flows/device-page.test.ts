@@ -184,12 +184,10 @@ describe('the forms for signing out', () => {
     const row = await service.database.prisma.deviceSession.findFirstOrThrow({
       where: { deviceId: 'lost', invitation: { account: { email } } },
     })
-    expect(await noticeOf(await post({ action: 'revoke-device', sessionId: row.id }))).toMatch(
-      /^200 The device is signed/,
-    )
+    expect(await noticeOf(await post({ action: 'revoke-device', sessionId: row.id }))).toMatch(/^200 It is signed out/)
     expect((await service.clientOf(device.accessToken).GET('/device')).response.status).toBe(401)
     expect(await noticeOf(await post({ action: 'revoke-device', sessionId: row.id }))).toMatch(
-      /^404 There is no such device/,
+      /^404 It is not signed in any more/,
     )
   })
 

@@ -1,4 +1,5 @@
 import { mailToken } from './mailbox.ts'
+import { expectOk, form } from './requests.ts'
 import type { TestService } from './service.ts'
 
 export type People = {
@@ -51,9 +52,14 @@ export function tokenOf(link: string | URL): string {
 }
 
 /** Signs a browser in by the link of an email; returns the value of its `Cookie` header. */
-export async function signInBrowser(service: TestService, email: string): Promise<string> {
+export async function signInBrowser(
+  service: TestService,
+  email: string,
+  headers: Record<string, string> = {},
+): Promise<string> {
   await service.startLogin(email, { deviceId: 'browser-login' })
-  return cookiesOf(await service.approveByMail(email))
+  const consume = form({ token: mailTokenOf(service, email) }, headers)
+  return cookiesOf(await expectOk('The approval by email', service.fetch('/v1/auth/magic/consume', consume)))
 }
 
 /** The `Cookie` header that a browser would send after this answer. */

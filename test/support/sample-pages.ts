@@ -156,6 +156,7 @@ function deviceData(words: Words): DevicePage {
     devices: [
       {
         ...times,
+        kind: 'browser',
         sessionId: 's1',
         deviceName: words.deviceName,
         approvedVia: 'mail',
@@ -164,13 +165,22 @@ function deviceData(words: Words): DevicePage {
       },
       {
         ...times,
+        kind: 'device',
         sessionId: 's2',
         deviceName: words.otherDeviceName,
         approvedVia: 'user_code',
         approverName: words.deviceName,
         current: false,
       },
-      { ...times, sessionId: 's3', deviceName: 'Phone', approvedVia: 'passkey', approverName: null, current: false },
+      {
+        ...times,
+        kind: 'device',
+        sessionId: 's3',
+        deviceName: 'Phone',
+        approvedVia: 'passkey',
+        approverName: null,
+        current: false,
+      },
     ],
     passkeys: [
       {

@@ -221,6 +221,7 @@ export const DeviceSessionScalarFieldEnum = {
   invitationId: 'invitationId',
   deviceId: 'deviceId',
   deviceName: 'deviceName',
+  isBrowser: 'isBrowser',
   clientId: 'clientId',
   salt: 'salt',
   generation: 'generation',

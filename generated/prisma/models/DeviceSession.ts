@@ -41,6 +41,7 @@ export type DeviceSessionMinAggregateOutputType = {
   invitationId: string | null
   deviceId: string | null
   deviceName: string | null
+  isBrowser: boolean | null
   clientId: string | null
   salt: runtime.Bytes | null
   generation: number | null
@@ -62,6 +63,7 @@ export type DeviceSessionMaxAggregateOutputType = {
   invitationId: string | null
   deviceId: string | null
   deviceName: string | null
+  isBrowser: boolean | null
   clientId: string | null
   salt: runtime.Bytes | null
   generation: number | null
@@ -83,6 +85,7 @@ export type DeviceSessionCountAggregateOutputType = {
   invitationId: number
   deviceId: number
   deviceName: number
+  isBrowser: number
   clientId: number
   salt: number
   generation: number
@@ -114,6 +117,7 @@ export type DeviceSessionMinAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  isBrowser?: true
   clientId?: true
   salt?: true
   generation?: true
@@ -135,6 +139,7 @@ export type DeviceSessionMaxAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  isBrowser?: true
   clientId?: true
   salt?: true
   generation?: true
@@ -156,6 +161,7 @@ export type DeviceSessionCountAggregateInputType = {
   invitationId?: true
   deviceId?: true
   deviceName?: true
+  isBrowser?: true
   clientId?: true
   salt?: true
   generation?: true
@@ -264,6 +270,7 @@ export type DeviceSessionGroupByOutputType = {
   invitationId: string
   deviceId: string
   deviceName: string
+  isBrowser: boolean
   clientId: string | null
   salt: runtime.Bytes
   generation: number
@@ -308,6 +315,7 @@ export type DeviceSessionWhereInput = {
   invitationId?: Prisma.UuidFilter<"DeviceSession"> | string
   deviceId?: Prisma.StringFilter<"DeviceSession"> | string
   deviceName?: Prisma.StringFilter<"DeviceSession"> | string
+  isBrowser?: Prisma.BoolFilter<"DeviceSession"> | boolean
   clientId?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   salt?: Prisma.BytesFilter<"DeviceSession"> | runtime.Bytes
   generation?: Prisma.IntFilter<"DeviceSession"> | number
@@ -332,6 +340,7 @@ export type DeviceSessionOrderByWithRelationInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  isBrowser?: Prisma.SortOrder
   clientId?: Prisma.SortOrderInput | Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
@@ -359,6 +368,7 @@ export type DeviceSessionWhereUniqueInput = Prisma.AtLeast<{
   invitationId?: Prisma.UuidFilter<"DeviceSession"> | string
   deviceId?: Prisma.StringFilter<"DeviceSession"> | string
   deviceName?: Prisma.StringFilter<"DeviceSession"> | string
+  isBrowser?: Prisma.BoolFilter<"DeviceSession"> | boolean
   clientId?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   salt?: Prisma.BytesFilter<"DeviceSession"> | runtime.Bytes
   generation?: Prisma.IntFilter<"DeviceSession"> | number
@@ -383,6 +393,7 @@ export type DeviceSessionOrderByWithAggregationInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  isBrowser?: Prisma.SortOrder
   clientId?: Prisma.SortOrderInput | Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
@@ -412,6 +423,7 @@ export type DeviceSessionScalarWhereWithAggregatesInput = {
   invitationId?: Prisma.UuidWithAggregatesFilter<"DeviceSession"> | string
   deviceId?: Prisma.StringWithAggregatesFilter<"DeviceSession"> | string
   deviceName?: Prisma.StringWithAggregatesFilter<"DeviceSession"> | string
+  isBrowser?: Prisma.BoolWithAggregatesFilter<"DeviceSession"> | boolean
   clientId?: Prisma.StringNullableWithAggregatesFilter<"DeviceSession"> | string | null
   salt?: Prisma.BytesWithAggregatesFilter<"DeviceSession"> | runtime.Bytes
   generation?: Prisma.IntWithAggregatesFilter<"DeviceSession"> | number
@@ -431,6 +443,7 @@ export type DeviceSessionCreateInput = {
   id?: string
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -455,6 +468,7 @@ export type DeviceSessionUncheckedCreateInput = {
   invitationId: string
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -475,6 +489,7 @@ export type DeviceSessionUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -499,6 +514,7 @@ export type DeviceSessionUncheckedUpdateInput = {
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -521,6 +537,7 @@ export type DeviceSessionCreateManyInput = {
   invitationId: string
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -540,6 +557,7 @@ export type DeviceSessionUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -561,6 +579,7 @@ export type DeviceSessionUncheckedUpdateManyInput = {
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -597,6 +616,7 @@ export type DeviceSessionCountOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  isBrowser?: Prisma.SortOrder
   clientId?: Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
@@ -622,6 +642,7 @@ export type DeviceSessionMaxOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  isBrowser?: Prisma.SortOrder
   clientId?: Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
@@ -643,6 +664,7 @@ export type DeviceSessionMinOrderByAggregateInput = {
   invitationId?: Prisma.SortOrder
   deviceId?: Prisma.SortOrder
   deviceName?: Prisma.SortOrder
+  isBrowser?: Prisma.SortOrder
   clientId?: Prisma.SortOrder
   salt?: Prisma.SortOrder
   generation?: Prisma.SortOrder
@@ -756,6 +778,7 @@ export type DeviceSessionCreateWithoutInvitationInput = {
   id?: string
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -778,6 +801,7 @@ export type DeviceSessionUncheckedCreateWithoutInvitationInput = {
   loginId?: string | null
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -829,6 +853,7 @@ export type DeviceSessionScalarWhereInput = {
   invitationId?: Prisma.UuidFilter<"DeviceSession"> | string
   deviceId?: Prisma.StringFilter<"DeviceSession"> | string
   deviceName?: Prisma.StringFilter<"DeviceSession"> | string
+  isBrowser?: Prisma.BoolFilter<"DeviceSession"> | boolean
   clientId?: Prisma.StringNullableFilter<"DeviceSession"> | string | null
   salt?: Prisma.BytesFilter<"DeviceSession"> | runtime.Bytes
   generation?: Prisma.IntFilter<"DeviceSession"> | number
@@ -848,6 +873,7 @@ export type DeviceSessionCreateWithoutLoginInput = {
   id?: string
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -870,6 +896,7 @@ export type DeviceSessionUncheckedCreateWithoutLoginInput = {
   invitationId: string
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -906,6 +933,7 @@ export type DeviceSessionUpdateWithoutLoginInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -928,6 +956,7 @@ export type DeviceSessionUncheckedUpdateWithoutLoginInput = {
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -948,6 +977,7 @@ export type DeviceSessionCreateWithoutBrowserSessionsInput = {
   id?: string
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -971,6 +1001,7 @@ export type DeviceSessionUncheckedCreateWithoutBrowserSessionsInput = {
   invitationId: string
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -1006,6 +1037,7 @@ export type DeviceSessionUpdateWithoutBrowserSessionsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1029,6 +1061,7 @@ export type DeviceSessionUncheckedUpdateWithoutBrowserSessionsInput = {
   invitationId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1049,6 +1082,7 @@ export type DeviceSessionCreateManyInvitationInput = {
   loginId?: string | null
   deviceId: string
   deviceName: string
+  isBrowser?: boolean
   clientId?: string | null
   salt: runtime.Bytes
   generation?: number
@@ -1068,6 +1102,7 @@ export type DeviceSessionUpdateWithoutInvitationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1090,6 +1125,7 @@ export type DeviceSessionUncheckedUpdateWithoutInvitationInput = {
   loginId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1111,6 +1147,7 @@ export type DeviceSessionUncheckedUpdateManyWithoutInvitationInput = {
   loginId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deviceId?: Prisma.StringFieldUpdateOperationsInput | string
   deviceName?: Prisma.StringFieldUpdateOperationsInput | string
+  isBrowser?: Prisma.BoolFieldUpdateOperationsInput | boolean
   clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   salt?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
   generation?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1163,6 +1200,7 @@ export type DeviceSessionSelect<ExtArgs extends runtime.Types.Extensions.Interna
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  isBrowser?: boolean
   clientId?: boolean
   salt?: boolean
   generation?: boolean
@@ -1188,6 +1226,7 @@ export type DeviceSessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  isBrowser?: boolean
   clientId?: boolean
   salt?: boolean
   generation?: boolean
@@ -1211,6 +1250,7 @@ export type DeviceSessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  isBrowser?: boolean
   clientId?: boolean
   salt?: boolean
   generation?: boolean
@@ -1234,6 +1274,7 @@ export type DeviceSessionSelectScalar = {
   invitationId?: boolean
   deviceId?: boolean
   deviceName?: boolean
+  isBrowser?: boolean
   clientId?: boolean
   salt?: boolean
   generation?: boolean
@@ -1249,7 +1290,7 @@ export type DeviceSessionSelectScalar = {
   revokedReason?: boolean
 }
 
-export type DeviceSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "loginId" | "invitationId" | "deviceId" | "deviceName" | "clientId" | "salt" | "generation" | "rotatedAt" | "clientFingerprint" | "createdAt" | "noticeTakenAt" | "lastSeenAt" | "lastIp" | "idleExpiresAt" | "absoluteExpiresAt" | "revokedAt" | "revokedReason", ExtArgs["result"]["deviceSession"]>
+export type DeviceSessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "loginId" | "invitationId" | "deviceId" | "deviceName" | "isBrowser" | "clientId" | "salt" | "generation" | "rotatedAt" | "clientFingerprint" | "createdAt" | "noticeTakenAt" | "lastSeenAt" | "lastIp" | "idleExpiresAt" | "absoluteExpiresAt" | "revokedAt" | "revokedReason", ExtArgs["result"]["deviceSession"]>
 export type DeviceSessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   login?: boolean | Prisma.DeviceSession$loginArgs<ExtArgs>
   invitation?: boolean | Prisma.InvitationDefaultArgs<ExtArgs>
@@ -1281,6 +1322,10 @@ export type $DeviceSessionPayload<ExtArgs extends runtime.Types.Extensions.Inter
     invitationId: string
     deviceId: string
     deviceName: string
+    /**
+     * Whether it is a browser, whose tokens are in cookies.
+     */
+    isBrowser: boolean
     /**
      * The OAuth client that signed in. Null when it named none.
      */
@@ -1734,6 +1779,7 @@ export interface DeviceSessionFieldRefs {
   readonly invitationId: Prisma.FieldRef<"DeviceSession", 'String'>
   readonly deviceId: Prisma.FieldRef<"DeviceSession", 'String'>
   readonly deviceName: Prisma.FieldRef<"DeviceSession", 'String'>
+  readonly isBrowser: Prisma.FieldRef<"DeviceSession", 'Boolean'>
   readonly clientId: Prisma.FieldRef<"DeviceSession", 'String'>
   readonly salt: Prisma.FieldRef<"DeviceSession", 'Bytes'>
   readonly generation: Prisma.FieldRef<"DeviceSession", 'Int'>

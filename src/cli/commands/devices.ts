@@ -29,7 +29,7 @@ async function listDevices({ environment, output }: Cli, { url, json }: Options)
     ['ID', 'DEVICE', 'TEAM', 'LAST SEEN', 'FROM', ''],
     devices.map((device) => [
       device.id,
-      device.deviceName,
+      device.kind === 'browser' ? `${device.deviceName} (browser)` : device.deviceName,
       device.team,
       toLocalTime(device.lastSeenAt),
       device.lastIp,

@@ -104,14 +104,14 @@ export async function saveBrowserSession(
   return id
 }
 
-/** Ends live browser sessions, with an audit row for each. */
+/** Ends live browser sessions, with an audit row for each. Returns how many. */
 export async function endBrowserSessions(
   tx: Prisma.TransactionClient,
   where: Prisma.BrowserSessionWhereInput,
   reason: string,
   now: Date,
   ip: string,
-): Promise<void> {
+): Promise<number> {
   const rows = await tx.browserSession.updateManyAndReturn({
     where: { AND: [where, { revokedAt: null }] },
     data: { revokedAt: now, revokedReason: reason },
@@ -128,4 +128,5 @@ export async function endBrowserSessions(
       details: { reason },
     })),
   })
+  return rows.length
 }

@@ -8,8 +8,8 @@ import type { DeviceSession } from '../tokens/store.ts'
 import { judgePoll, POLL_TOLERANCE_MS, waitSeconds } from './rules.ts'
 import type { DeviceLoginStore } from './store.ts'
 
-/** The client that polls; `clientId` is null when it does not name itself. */
-export type PollingClient = { readonly ip: string; readonly clientId: string | null }
+/** The client that polls; `clientId` is null when it does not name itself. A browser has its tokens in cookies. */
+export type PollingClient = { readonly ip: string; readonly clientId: string | null; readonly isBrowser: boolean }
 
 /**
  * Polls a login and returns its device session. The first poll of an approved login makes the session, every later poll
@@ -28,7 +28,7 @@ type Needs = {
 
 export function makePollLogin(needs: Needs): PollLogin {
   const { logins, openSession, pollIntervalSeconds, onUnknownCredential, clock } = needs
-  return async (deviceCode, { ip, clientId }) => {
+  return async (deviceCode, { ip, clientId, isBrowser }) => {
     const login = await logins.findByDeviceCode(hashSecret(deviceCode))
     if (!login) {
       onUnknownCredential(ip)
@@ -49,7 +49,7 @@ export function makePollLogin(needs: Needs): PollLogin {
     if (login.invitationId === null || login.approvedVia === null) throw new Error('An approved login has no account.')
 
     const { id: loginId, invitationId, accountId, approvedVia } = login
-    const device = { deviceId: login.deviceId, deviceName: login.deviceName, clientId: login.clientId }
+    const device = { deviceId: login.deviceId, deviceName: login.deviceName, clientId: login.clientId, isBrowser }
     const session = await openSession({ loginId, invitationId, accountId, approvedVia, ...device }, ip, now)
     // The device may have refreshed or been signed out since the login was read.
     if (session.revoked || session.generation > 0) throw new ApiError('unauthorized')

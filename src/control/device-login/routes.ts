@@ -3,7 +3,7 @@ import { ipOf, userAgentOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { chooseDeviceName } from '../../kernel/device-name.ts'
 import { Secret } from '../../kernel/secret.ts'
-import { toTokenSetAnswer } from '../tokens/answer.ts'
+import { toTokenSetAnswer, wantsCookies } from '../tokens/answer.ts'
 import type { IssueTokens } from '../tokens/issue.ts'
 import type { PollLogin } from './poll.ts'
 import type { StartLogin } from './start.ts'
@@ -47,7 +47,8 @@ export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
     startLogin: start,
 
     async pollDeviceLogin(req, res) {
-      const session = await pollLogin(new Secret(req.body.deviceCode), { ip: ipOf(req), clientId: null })
+      const client = { ip: ipOf(req), clientId: null, isBrowser: wantsCookies(req) }
+      const session = await pollLogin(new Secret(req.body.deviceCode), client)
       const tokens = await issueTokens(session, clock.now())
       res.status(200).json(toTokenSetAnswer(req, res, session, tokens, { lifetimes, secure }))
     },

@@ -100,7 +100,15 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     sendPage(res, 200, linkSentPage({ email, isKnown: true }))
   }
 
+  /** Whether the form signs out the browser that sends it. */
+  async function isOwn(req: Request, { action, sessionId }: DeviceForm): Promise<boolean> {
+    if (action !== 'revoke-device' || sessionId === undefined) return false
+    const { devices: own, browser } = await signOut.findCurrent(req)
+    return own.includes(sessionId) || browser === sessionId
+  }
+
   return async (req, res, form) => {
+    if (await isOwn(req, form)) return leave(req, res, false)
     if (form.action === 'confirm-email') return confirmByEmail(req, res)
     if (form.action === 'sign-out' || form.action === 'sign-out-everywhere')
       return leave(req, res, form.action === 'sign-out-everywhere')

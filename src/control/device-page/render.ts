@@ -50,7 +50,10 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
       notice: notice ?? null,
       userCode: userCode ?? null,
       found: found ? toPendingLogin(found, ipOf(req)) : null,
-      devices: listed.map((device) => ({ ...device, current: current.devices.includes(device.sessionId) })),
+      devices: listed.map((device) => ({
+        ...device,
+        current: current.devices.includes(device.sessionId) || current.browser === device.sessionId,
+      })),
       passkeys: own.map(({ id, ...passkey }) => ({ ...passkey, passkeyId: id })),
       accepted: {
         rpId,

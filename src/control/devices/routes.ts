@@ -24,7 +24,11 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
       const listed = await devices.list(callerOf(req).accountId, clock.now())
       const current = await signOut.findCurrent(req as unknown as Request)
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({ devices: listed.map((device) => toOwnDevice(device, current.devices)) })
+      res.status(200).json({
+        devices: listed.map((device) =>
+          toOwnDevice(device, [...current.devices, ...(current.browser ? [current.browser] : [])]),
+        ),
+      })
     },
 
     async revokeDevice(req, res) {
@@ -49,6 +53,7 @@ export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'rev
 
 function toOwnDevice(device: ListedDevice, current: readonly string[]) {
   return {
+    kind: device.kind,
     id: device.sessionId,
     deviceId: device.deviceId,
     deviceName: device.deviceName,

@@ -13,7 +13,7 @@ export type SignOutRequest = {
   readonly unknownDevice?: string | undefined
 }
 
-/** How many devices were signed out, passkeys removed and API keys revoked. */
+/** How many devices and browsers were signed out, passkeys removed and API keys revoked. */
 export type SignedOutEverywhere = { readonly devices: number; readonly passkeys: number; readonly apiKeys: number }
 
 /**
@@ -56,7 +56,7 @@ export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
     const ended = await devices.revokeAll(accountId, { kept: without(kept, unknownDevice), addedSince }, now, ip)
     for (const id of [...ended.devices, ...ended.apiKeys]) onSessionEnd(id)
     const counted = {
-      devices: ended.devices.length,
+      devices: ended.devices.length + ended.browsers,
       passkeys: ended.passkeys.length,
       apiKeys: ended.apiKeys.length,
     }

@@ -1,12 +1,14 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { chooseDeviceName, readUserAgentName } from '../../kernel/device-name.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { revokeKeysSince } from '../api-keys/store.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { removePasskeysSince } from '../passkeys/store.ts'
 import { endSessions } from '../tokens/store.ts'
 
-/** A signed-in device, and how it was approved. */
+/** A signed-in device or browser, and how it was approved. */
 export type ListedDevice = {
+  readonly kind: 'device' | 'browser'
   readonly sessionId: string
   readonly deviceId: string
   readonly deviceName: string
@@ -27,62 +29,41 @@ export type DeviceStore = ReturnType<typeof makeDeviceStore>
 /** The devices of an account, for their owner. */
 export function makeDeviceStore(db: PrismaClient) {
   return {
-    /** The signed-in devices, the last seen first. */
+    /** The signed-in devices and browsers, each once, the last seen first. */
     async list(accountId: string, now: Date): Promise<ListedDevice[]> {
-      const rows = await db.deviceSession.findMany({
-        where: { revokedAt: null, idleExpiresAt: { gt: now }, invitation: { accountId, revokedAt: null } },
-        orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
-        include: {
-          login: { select: { approvedVia: true, approverSessionId: true } },
-          invitation: { select: { team: { include: { organization: true } } } },
-        },
-      })
-      const approverIds = rows.flatMap(({ login }) => login?.approverSessionId ?? [])
-      const approvers = await db.deviceSession.findMany({
-        where: { id: { in: approverIds } },
-        select: { id: true, deviceName: true },
-      })
-      const nameOf = new Map(approvers.map(({ id, deviceName }) => [id, deviceName]))
-      return rows.map(({ id, login, invitation: { team }, createdAt, ...row }) => ({
-        sessionId: id,
-        deviceId: row.deviceId,
-        deviceName: row.deviceName,
-        team: formatTeamName({ organization: team.organization.name, name: team.name }),
-        firstSeenAt: createdAt,
-        lastSeenAt: row.lastSeenAt,
-        lastIp: row.lastIp,
-        approvedVia: login?.approvedVia ?? 'passkey',
-        approverName: nameOf.get(login?.approverSessionId ?? '') ?? null,
-      }))
+      const listed = [...(await listDevices(db, accountId, now)), ...(await listBrowsers(db, accountId, now))]
+      return listed.toSorted(
+        (a, b) => b.lastSeenAt.getTime() - a.lastSeenAt.getTime() || (a.sessionId < b.sessionId ? 1 : -1),
+      )
     },
 
-    /** Ends a device session of this account; false when the account has no live session with this id. */
+    /** Ends a session of this account by the id of the list; false when the account has no live one with this id. */
     async revoke(sessionId: string, accountId: string, now: Date, ip: string): Promise<boolean> {
       const own = { id: sessionId, invitation: { accountId } }
-      const ended = await db.$transaction((tx) => endSessions(tx, own, 'signed_out', now, ip))
-      return ended.length === 1
+      return db.$transaction(async (tx) => {
+        const devices = await endSessions(tx, own, 'signed_out', now, ip)
+        return devices.length > 0 || (await endBrowserSessions(tx, own, 'signed_out', now, ip)) > 0
+      })
     },
 
-    /** The time at which a device of this account signed in, whether or not it still is; null for an unknown id. */
+    /** The time at which a device or browser of this account signed in, also one that has ended; null when unknown. */
     async findSignIn(sessionId: string, accountId: string): Promise<Date | null> {
-      const row = await db.deviceSession.findFirst({
-        where: { id: sessionId, invitation: { accountId } },
-        select: { createdAt: true },
-      })
+      const own = { where: { id: sessionId, invitation: { accountId } }, select: { createdAt: true } }
+      const row = (await db.deviceSession.findFirst(own)) ?? (await db.browserSession.findFirst(own))
       return row?.createdAt ?? null
     },
 
     /**
      * Ends every session of the account but the kept ones, cancels every login that could still become a session, and
      * removes the passkeys and API keys that were added since a time (null: none). Returns the ids of the device
-     * sessions and keys that ended, and the names of the removed passkeys.
+     * sessions and keys that ended, how many browsers besides, and the names of the removed passkeys.
      */
     async revokeAll(
       accountId: string,
       { kept, addedSince }: { readonly kept: Kept; readonly addedSince: Date | null },
       now: Date,
       ip: string,
-    ): Promise<{ devices: string[]; passkeys: string[]; apiKeys: string[] }> {
+    ): Promise<{ devices: string[]; browsers: number; passkeys: string[]; apiKeys: string[] }> {
       const reason = 'signed_out_everywhere'
       return db.$transaction(async (tx) => {
         // A session that is being opened waits for this row, and then finds its login cancelled.
@@ -98,11 +79,73 @@ export function makeDeviceStore(db: PrismaClient) {
         const browsers = { id: { notIn: [...kept.browsers] }, invitation: { accountId } }
         // In SQL, NULL matches neither IN nor NOT IN, so browser sessions without a device need their own condition.
         const unkept = { OR: [{ deviceSessionId: null }, { deviceSessionId: { notIn: [...kept.devices] } }] }
-        await endBrowserSessions(tx, { ...browsers, ...unkept }, reason, now, ip)
+        const endedBrowsers = await endBrowserSessions(tx, { ...browsers, ...unkept }, reason, now, ip)
         const passkeys = addedSince ? await removePasskeysSince(tx, accountId, addedSince, now, ip) : []
         const apiKeys = addedSince ? await revokeKeysSince(tx, accountId, addedSince, now, ip) : []
-        return { devices: ended, passkeys, apiKeys }
+        return { devices: ended, browsers: endedBrowsers, passkeys, apiKeys }
       })
     },
   }
+}
+
+const WITH_TEAM = { select: { team: { include: { organization: true } } } } as const
+
+/** The device sessions, browsers with tokens in cookies among them. */
+async function listDevices(db: PrismaClient, accountId: string, now: Date): Promise<ListedDevice[]> {
+  const rows = await db.deviceSession.findMany({
+    where: { revokedAt: null, idleExpiresAt: { gt: now }, invitation: { accountId, revokedAt: null } },
+    include: {
+      login: { select: { approvedVia: true, approverSessionId: true } },
+      browserSessions: { where: { revokedAt: null }, select: { lastSeenAt: true } },
+      invitation: WITH_TEAM,
+    },
+  })
+  const approverIds = rows.flatMap(({ login }) => login?.approverSessionId ?? [])
+  const approvers = await db.deviceSession.findMany({
+    where: { id: { in: approverIds } },
+    select: { id: true, deviceName: true },
+  })
+  const nameOf = new Map(approvers.map(({ id, deviceName }) => [id, deviceName]))
+  return rows.map(({ id, login, invitation: { team }, createdAt, browserSessions, ...row }) => ({
+    kind: row.isBrowser ? 'browser' : 'device',
+    sessionId: id,
+    deviceId: row.deviceId,
+    deviceName: row.deviceName,
+    team: formatTeamName({ organization: team.organization.name, name: team.name }),
+    firstSeenAt: createdAt,
+    lastSeenAt: latestOf([row, ...browserSessions]),
+    lastIp: row.lastIp,
+    approvedVia: login?.approvedVia ?? 'passkey',
+    approverName: nameOf.get(login?.approverSessionId ?? '') ?? null,
+  }))
+}
+
+/** The browsers that a link in an email signed in. Those of a passkey are device sessions. */
+async function listBrowsers(db: PrismaClient, accountId: string, now: Date): Promise<ListedDevice[]> {
+  const rows = await db.browserSession.findMany({
+    where: {
+      deviceSessionId: null,
+      revokedAt: null,
+      idleExpiresAt: { gt: now },
+      absoluteExpiresAt: { gt: now },
+      invitation: { accountId, revokedAt: null },
+    },
+    include: { invitation: WITH_TEAM },
+  })
+  return rows.map(({ id, invitation: { team }, createdAt, lastSeenAt, ip, userAgent }) => ({
+    kind: 'browser',
+    sessionId: id,
+    deviceId: `web-${id}`,
+    deviceName: chooseDeviceName([readUserAgentName(userAgent)]),
+    team: formatTeamName({ organization: team.organization.name, name: team.name }),
+    firstSeenAt: createdAt,
+    lastSeenAt,
+    lastIp: ip,
+    approvedVia: 'mail',
+    approverName: null,
+  }))
+}
+
+function latestOf(uses: readonly { readonly lastSeenAt: Date }[]): Date {
+  return new Date(Math.max(...uses.map(({ lastSeenAt }) => lastSeenAt.getTime())))
 }

@@ -44,7 +44,7 @@ export function makeOAuthHandlers(needs: Needs): Handlers<Operations> {
     client: RefreshingClient,
   ) {
     if (form.grant_type === DEVICE_GRANT)
-      return pollLogin(new Secret(required(form.device_code, 'device_code')), client)
+      return pollLogin(new Secret(required(form.device_code, 'device_code')), { ...client, isBrowser: false })
     if (form.grant_type === REFRESH_GRANT)
       return refreshSession(new Secret(required(form.refresh_token, 'refresh_token')), null, client)
     throw new ApiError('invalid_request', {

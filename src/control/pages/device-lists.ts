@@ -5,6 +5,7 @@ import { deviceNamed, quoted, time } from './parts.ts'
 import { PASSKEY_MISSING, PASSKEY_STATUS } from './passkey-parts.ts'
 
 export type SignedInDevice = {
+  readonly kind: 'device' | 'browser'
   readonly sessionId: string
   readonly deviceName: string
   readonly firstSeenAt: Date
@@ -37,13 +38,13 @@ export type AcceptedPasskeys = {
   readonly credentialIds: readonly string[]
 }
 
-/** The signed-in devices of the account, each with buttons for what its owner can do about it. */
+/** The signed-in devices and browsers, each with buttons for what its owner can do about it. */
 export function deviceList(devices: readonly SignedInDevice[], passkeys: readonly OwnPasskey[], fresh: boolean): Html {
   return html`<section class="part" aria-labelledby="devices">
-    <h2 id="devices">Devices ${count(devices)}</h2>
+    <h2 id="devices">Devices and browsers ${count(devices)}</h2>
     ${
       devices.length === 0
-        ? html`<p class="empty">No device is signed in yet. Start with <code>svc login</code> on one.</p>`
+        ? html`<p class="empty">Nothing is signed in. Start with <code>svc login</code> on a device.</p>`
         : html`<ul class="rows">
             ${devices.map((device) => deviceRow(device, passkeys, fresh))}
           </ul>`
@@ -80,7 +81,7 @@ function deviceRow(device: SignedInDevice, passkeys: readonly OwnPasskey[], fres
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">
-        ${deviceNamed(device.deviceName)} ${device.current && html`<span class="badge">This device</span>`}
+        ${deviceNamed(device.deviceName)} ${device.current && html`<span class="badge">This ${device.kind}</span>`}
       </p>
       <p class="row-facts">
         <span>Last seen ${time(device.lastSeenAt)} from <span class="ip">${device.lastIp}</span></span>
@@ -89,11 +90,11 @@ function deviceRow(device: SignedInDevice, passkeys: readonly OwnPasskey[], fres
     </div>
     ${fold(
       'Sign out',
-      `of the device ${device.deviceName}`,
+      `of the ${device.kind} ${device.deviceName}`,
       html`<p>Sign out ${deviceNamed(device.deviceName)}? Its access ends within seconds.</p>
         <form method="post" action="${PATHS.device}">
           <input type="hidden" name="sessionId" value="${device.sessionId}" />
-          <button class="button danger" name="action" value="revoke-device">Sign out this device</button>
+          <button class="button danger" name="action" value="revoke-device">Sign out this ${device.kind}</button>
         </form>
         ${!device.current && since.length > 0 && disownForm(device, since, fresh)}`,
     )}
@@ -119,9 +120,9 @@ function disownForm({ sessionId }: SignedInDevice, since: readonly OwnPasskey[],
     }`
 }
 
-function approval({ approvedVia, approverName }: SignedInDevice): Interpolation {
+function approval({ kind, approvedVia, approverName }: SignedInDevice): Interpolation {
   if (approvedVia === 'passkey') return 'signed in by passkey'
-  if (approvedVia === 'mail') return 'approved by email'
+  if (approvedVia === 'mail') return kind === 'browser' ? 'signed in by email' : 'approved by email'
   const way = approvedVia === 'user_code' ? 'by its code' : 'on its waiting page'
   return approverName ? html`approved ${way} from ${deviceNamed(approverName)}` : `approved ${way} in a browser`
 }

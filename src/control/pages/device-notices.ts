@@ -17,8 +17,8 @@ export const DEVICE_NOTICES = {
   },
   denied_code: { tone: 'bad', text: 'This sign-in was denied before. Start it on the device again.' },
   too_many_codes: { tone: 'bad', text: 'Too many wrong codes. Wait ten minutes, then try again.' },
-  device_signed_out: { tone: 'good', text: 'The device is signed out. Its access ends within seconds.' },
-  unknown_device: { tone: 'bad', text: 'There is no such device any more. The list below is up to date.' },
+  device_signed_out: { tone: 'good', text: 'It is signed out. Its access ends within seconds.' },
+  unknown_device: { tone: 'bad', text: 'It is not signed in any more. The list below is up to date.' },
   signed_out_others: { tone: 'good', text: 'Everything but this browser is signed out.' },
   device_disowned: {
     tone: 'good',

@@ -91,7 +91,7 @@ function signOutPart(devices: readonly SignedInDevice[]): Html {
   return html`<section class="part" aria-labelledby="sign-out">
     <h2 id="sign-out">Sign out</h2>
     <p class="about">
-      Signing out here leaves your devices signed in. Everywhere else is all of them, and every other browser.
+      Signing out here leaves your devices and other browsers signed in. Everywhere else is all of those.
     </p>
     <div class="buttons">
       <form method="post" action="${PATHS.device}">
@@ -100,7 +100,7 @@ function signOutPart(devices: readonly SignedInDevice[]): Html {
       <details class="fold">
         <summary class="button">Sign out everywhere…</summary>
         <form method="post" action="${PATHS.device}" class="fold-body">
-          <p>This browser${devices.length > 0 && html` and ${countOf(devices)}`} will be signed out.</p>
+          <p>This browser${countOthers(devices)} will be signed out.</p>
           ${actionButton('sign-out-everywhere', 'Sign out everywhere', 'danger')}
         </form>
       </details>
@@ -108,8 +108,10 @@ function signOutPart(devices: readonly SignedInDevice[]): Html {
   </section>`
 }
 
-function countOf(devices: readonly SignedInDevice[]): string {
-  return devices.length === 1 ? 'your device' : `all ${devices.length} devices`
+function countOthers(devices: readonly SignedInDevice[]): string {
+  const others = devices.filter(({ current }) => !current).length
+  if (others === 0) return ''
+  return others === 1 ? ' and one other device or browser' : ` and ${others} other devices and browsers`
 }
 
 function actionButton(action: DeviceAction, label: string, look: '' | 'primary' | 'danger' = ''): Interpolation {

@@ -81,6 +81,7 @@ export function makePasskeyLogin(needs: Needs): PasskeyLogin {
         deviceName: chooseDeviceName([body.deviceName, body.deviceId, readUserAgentName(userAgentOf(req))]),
         clientId: null,
         approvedVia: 'passkey',
+        isBrowser: usesCookies,
         ...(begun && { browser: begun.browser }),
       } as const
       const session = await openSession(signIn, ip, now)

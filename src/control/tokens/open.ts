@@ -14,6 +14,8 @@ export type SignIn = {
   readonly accountId: string
   readonly deviceId: string
   readonly deviceName: string
+  /** Whether it is a browser, whose tokens are in cookies. */
+  readonly isBrowser: boolean
   /** The OAuth client; null when it named none. */
   readonly clientId: string | null
   readonly approvedVia: 'mail' | 'session' | 'user_code' | 'passkey'

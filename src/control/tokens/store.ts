@@ -27,6 +27,8 @@ export type NewDeviceSession = {
   readonly invitationId: string
   readonly deviceId: string
   readonly deviceName: string
+  /** Whether it is a browser, whose tokens are in cookies. */
+  readonly isBrowser: boolean
   readonly clientId: string | null
   readonly salt: Uint8Array<ArrayBuffer>
   readonly createdAt: Date

@@ -1,7 +1,6 @@
 import type { Request, RequestHandler } from 'express'
 import { accessOf, authenticate } from '../authenticate.ts'
-import type { Access, Schemes } from '../authenticate.ts'
-import type { ExplainToken } from '../../kernel/caller.ts'
+import type { Access, AuthenticationHooks, Schemes } from '../authenticate.ts'
 import { hasBody } from '../body.ts'
 import type { Contract } from '../contract.ts'
 import { ApiError } from '../errors.ts'
@@ -9,12 +8,9 @@ import type { OperationId } from '../operation.ts'
 import { operationOf } from '../request.ts'
 import { openValidator } from './validator.ts'
 
-type Needs = {
+type Needs = AuthenticationHooks & {
   readonly contract: Contract
   readonly schemes: Schemes
-  readonly explainToken: ExplainToken
-  /** Called with the error when a credential could not be checked. */
-  readonly onFailure: (error: unknown) => void
   /** Runs before the caller is known, except for open operations. */
   readonly limit?: RequestHandler
   /** Runs after authentication. Open operations may have no caller. */
@@ -30,13 +26,13 @@ type Needs = {
  * caller, read the body, check the request against the contract. Rejects when the contract itself is not valid.
  */
 export async function guard(needs: Needs): Promise<RequestHandler[]> {
-  const { contract, limit, limitCaller, parseBody, onFailure } = needs
+  const { contract, limit, limitCaller, parseBody } = needs
   const { findOperation, checkRequest } = await openValidator(contract, needs.nameAllMistakes)
   const access = accessOf(contract, needs.schemes)
   return [
     findOperation,
     ...(limit ? [exceptOpenOperations(access, limit)] : []),
-    authenticate(contract, access, needs.explainToken, onFailure),
+    authenticate(contract, access, needs),
     ...(limitCaller ? [limitCaller] : []),
     settleEmptyBody,
     whereBodyIsTaken(parseBody),

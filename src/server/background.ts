@@ -1,0 +1,46 @@
+import { openLastSeen } from '../access/last-seen.ts'
+import type { AccessStore } from '../access/store.ts'
+import type { Config } from '../config/values.ts'
+import { startHousekeeping } from '../control/housekeeping/start.ts'
+import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
+import type { Database } from '../database/client.ts'
+import type { OnCaller } from '../http/authenticate.ts'
+import { ipOf } from '../http/request.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+
+type Needs = {
+  readonly database: Database
+  readonly access: Pick<AccessStore, 'saveUses'>
+  /** Publishes the next signing key when it is due, and reads the keys that other processes published. */
+  readonly rotateKeys: () => Promise<void>
+  /** For how many days audit events are kept; null keeps all. */
+  readonly auditDays: Config['auditDays']
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** The work of a process in the background. */
+export type BackgroundWork = {
+  /** Notes that the device of a caller was seen. */
+  readonly onCaller: OnCaller
+  /** Waits for the round that is running, and saves what was noted. */
+  stop(): Promise<void>
+}
+
+/** Starts what a process with the database does besides answering, whichever role it serves. */
+export function startBackgroundWork(needs: Needs): BackgroundWork {
+  const { database, access, rotateKeys, auditDays, clock, log } = needs
+  const store = makeHousekeepingStore(database.prisma, { auditDays })
+  const stopHousekeeping = startHousekeeping({ rotateKeys, store, clock, log })
+  const lastSeen = openLastSeen({ save: access.saveUses, clock, log })
+  return {
+    onCaller({ sessionKind, sessionId }, req) {
+      if (sessionKind === 'device') lastSeen.note(sessionId, () => ipOf(req))
+    },
+    async stop() {
+      await stopHousekeeping()
+      await lastSeen.close()
+    },
+  }
+}
