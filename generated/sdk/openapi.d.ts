@@ -11502,6 +11502,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -11713,6 +11718,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -11931,6 +11941,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12153,6 +12168,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12359,6 +12379,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12565,6 +12590,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12782,6 +12812,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12994,6 +13029,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -13205,6 +13245,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
@@ -13419,6 +13464,11 @@ export interface operations {
                      *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
                      */
                     "x-svc-attempts"?: string;
+                    /**
+                     * @description The access token has expired and was accepted because the control plane does not answer. Such calls reach the local
+                     *     worker only. Error answers have this header too.
+                     */
+                    "x-svc-offline"?: "1";
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */

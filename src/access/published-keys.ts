@@ -23,6 +23,10 @@ export type PublishedKeys = {
    * a key is unknown and the control plane does not answer.
    */
   readonly findPublicKey: FindPublicKey
+  /**
+   * Whether the control plane does not answer. Does not wait while that is known, but asks again in the background.
+   */
+  isControlPlaneAway(): boolean | Promise<boolean>
   /** Waits for a running request. */
   close(): Promise<void>
 }
@@ -96,6 +100,10 @@ export async function openPublishedKeys({ controlPlaneUrl, file, log }: Needs): 
         if (!found && isUnreachable) throw new ControlPlaneUnreachable('The control plane does not answer.')
         return found
       })
+    },
+    isControlPlaneAway() {
+      const reloaded = reload()
+      return isUnreachable || reloaded.then(() => isUnreachable)
     },
     async close() {
       await loading

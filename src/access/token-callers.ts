@@ -2,12 +2,20 @@ import { hash } from 'node:crypto'
 import type { Caller } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
-import { verifyAccessToken } from './access-token.ts'
+import { verifyEndedToken } from './access-token.ts'
 import type { AccessClaims, FindPublicKey } from './access-token.ts'
 import { putNewest } from '../kernel/bounded-map.ts'
 import { makeExplainToken } from './explain-token.ts'
 
-type Needs = { readonly issuer: string; readonly findPublicKey: FindPublicKey; readonly clock: Clock }
+type Needs = {
+  readonly issuer: string
+  readonly findPublicKey: FindPublicKey
+  /** How long after its expiry a token is accepted while the control plane does not answer. */
+  readonly graceMs: number
+  /** Whether the control plane does not answer. */
+  readonly isControlPlaneAway: () => boolean | Promise<boolean>
+  readonly clock: Clock
+}
 
 type Verified = { readonly caller: Caller; readonly expiresAtMs: number }
 
@@ -15,17 +23,33 @@ const MAX_TOKENS = 20_000
 
 /**
  * Identifies callers by their access tokens alone, for a gateway without a database: a token is valid until it expires,
- * even when its session has ended. Each token is verified once.
+ * even when its session has ended. Within the time of grace after that, it is good for local backends while the control
+ * plane, which would renew it, does not answer. Each token is verified once.
  */
-export function tokenCallers({ issuer, findPublicKey, clock }: Needs) {
+export function tokenCallers({ issuer, findPublicKey, graceMs, isControlPlaneAway, clock }: Needs) {
   const verified = new Map<string, Verified>()
 
   async function verify(token: Secret, key: string): Promise<Caller | null> {
-    const found = await verifyAccessToken(token, issuer, findPublicKey, clock.now())
+    // The expiry is judged here, because a verified token is judged again at each call.
+    const found = await verifyEndedToken(token, issuer, findPublicKey)
     if (!found) return null
-    const caller = toCaller(found.claims)
-    putNewest(verified, key, { caller, expiresAtMs: found.expiresAtMs }, MAX_TOKENS)
-    return caller
+    const known = { caller: toCaller(found.claims), expiresAtMs: found.expiresAtMs }
+    if (msSinceExpiry(known) < graceMs) putNewest(verified, key, known, MAX_TOKENS)
+    return judge(known)
+  }
+
+  function judge(known: Verified): Promise<Caller | null> | Caller | null {
+    const lateMs = msSinceExpiry(known)
+    if (lateMs < 0) return known.caller
+    return lateMs < graceMs ? graced(known.caller) : null
+  }
+
+  async function graced(caller: Caller): Promise<Caller | null> {
+    return (await isControlPlaneAway()) ? { ...caller, isOffline: true } : null
+  }
+
+  function msSinceExpiry({ expiresAtMs }: Verified): number {
+    return clock.now().getTime() - expiresAtMs
   }
 
   return {
@@ -37,9 +61,8 @@ export function tokenCallers({ issuer, findPublicKey, clock }: Needs) {
       const key = hash('sha256', token.reveal(), 'base64')
       const known = verified.get(key)
       if (!known) return verify(token, key)
-      if (known.expiresAtMs > clock.now().getTime()) return known.caller
-      verified.delete(key)
-      return null
+      if (msSinceExpiry(known) >= graceMs) verified.delete(key)
+      return judge(known)
     },
   }
 }

@@ -66,6 +66,7 @@ const CALLS = {
   SVC_MAX_BODY_BYTES: whole(1024, 1_073_741_824).default(33_554_432),
   SVC_CONTROL_PLANE_URL: publicUrl.optional(),
   SVC_GATEWAY_KEYS_FILE: text.default('.data/gateway-keys.json'),
+  SVC_OFFLINE_GRACE_HOURS: whole(0, 8760).default(0),
 }
 
 /** Every setting with its form and default. */

@@ -68,7 +68,12 @@ export type Config = {
     readonly accountStreams: number
   }
   /** Where a gateway without a database gets the keys that verify tokens, and the file that it keeps them in. */
-  readonly verification: { readonly controlPlaneUrl: string; readonly keysFile: string }
+  readonly verification: {
+    readonly controlPlaneUrl: string
+    readonly keysFile: string
+    /** How long an expired token is good for local backends while the control plane does not answer. */
+    readonly offlineGraceMs: number
+  }
   /**
    * After a signal to stop: how long `/readyz` says 503 before the listener closes, and how long calls may then take.
    */
@@ -136,7 +141,11 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
       accountRequestsPerMinute: s.SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE,
       accountStreams: s.SVC_LIMIT_ACCOUNT_STREAMS,
     },
-    verification: { controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl, keysFile: s.SVC_GATEWAY_KEYS_FILE },
+    verification: {
+      controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl,
+      keysFile: s.SVC_GATEWAY_KEYS_FILE,
+      offlineGraceMs: s.SVC_OFFLINE_GRACE_HOURS * 3_600_000,
+    },
     stop: { drainSeconds: s.SVC_DRAIN_SECONDS, stopSeconds: s.SVC_STOP_SECONDS },
     managementSocket: s.SVC_MANAGEMENT_SOCKET ?? defaultSocket(database),
     metricsPort: s.SVC_METRICS_PORT ?? null,

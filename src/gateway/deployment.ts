@@ -5,6 +5,7 @@
 import type { LiveCallers } from '../access/live-callers.ts'
 import { openPublishedKeys } from '../access/published-keys.ts'
 import { tokenCallers } from '../access/token-callers.ts'
+import type { Config } from '../config/values.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
 import type { DirectoryChanges } from '../directory/change-rules.ts'
@@ -96,7 +97,7 @@ type StandaloneNeeds = {
   /** Issues the access tokens. */
   readonly baseUrl: string
   /** Where the keys that verify them are published, and the file that keeps a copy. */
-  readonly verification: { readonly controlPlaneUrl: string; readonly keysFile: string }
+  readonly verification: Config['verification']
   readonly clock: Clock
   readonly log: Logger
 }
@@ -107,9 +108,10 @@ type StandaloneNeeds = {
  */
 export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<Deployment> {
   const { baseUrl, verification, clock, log } = needs
-  const { controlPlaneUrl, keysFile } = verification
+  const { controlPlaneUrl, keysFile, offlineGraceMs: graceMs } = verification
   const keys = await openPublishedKeys({ controlPlaneUrl, file: keysFile, log })
-  const callers = tokenCallers({ issuer: baseUrl, findPublicKey: keys.findPublicKey, clock })
+  const { findPublicKey, isControlPlaneAway } = keys
+  const callers = tokenCallers({ issuer: baseUrl, findPublicKey, graceMs, isControlPlaneAway, clock })
   const startedAt = clock.now()
   const watchers: WatchDirectory[] = []
   let snapshot = withTeams([])

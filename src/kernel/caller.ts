@@ -29,6 +29,8 @@ export type Caller = {
   readonly role: Role
   /** When the person last authenticated in this session; null when another session approved this one. */
   readonly authenticatedAt: Date | null
+  /** Its access token has expired and cannot be renewed now, so it may call local backends only. */
+  readonly isOffline?: true
 }
 
 /** Why an access token is refused. `revoked`: its session has ended. `unknown`: this service did not sign it. */

@@ -176,4 +176,44 @@ describe('a gateway without a database', () => {
     await using after = await startGateway(settings)
     expect((await after.models(accessToken)).status).toBe(200)
   })
+
+  describe('with a time of grace for expired tokens', () => {
+    const LOCAL =
+      directoryWith('vendora/large, svc/fast') + "  - { id: svc/fast, displayName: F, owner: svc, backendModel: 'q' }\n"
+    const clock = { now: () => new Date(control.clock.now().getTime() + 3_000_000) }
+    const post = (gateway: { ask: (path: string, init: RequestInit) => Promise<Response> }, model: string) =>
+      gateway.ask('/v1/chat/completions', json({ model, messages: [] }, { authorization: `Bearer ${token}` }))
+
+    it('serves local models only while the control plane cannot be reached, and says so', async () => {
+      await using engine = await startUpstream(answersJson(answer))
+      await using first = await startGateway()
+      expect((await first.models()).status).toBe(200)
+      const kept = (await readFile(files.keys, 'utf8')).replace(control.origin, unreachable.SVC_CONTROL_PLANE_URL)
+      const keys = path.join(folder.path, 'grace.json')
+      const directory = path.join(folder.path, 'grace.yaml')
+      await Promise.all([writeFile(keys, kept), writeFile(directory, LOCAL)])
+      const settings = {
+        SVC_GATEWAY_KEYS_FILE: keys,
+        SVC_DIRECTORY_FILE: directory,
+        SVC_LOCAL_ENGINE_URL: engine.url.href,
+        SVC_OFFLINE_GRACE_HOURS: '1',
+      }
+      await using offline = await startGateway({ ...settings, ...unreachable }, clock)
+      const local = await post(offline, 'svc/fast')
+      expect([local.status, local.headers.get('x-svc-offline')]).toEqual([200, '1'])
+      const seen = upstream.calls.length
+      const remote = await post(offline, 'vendora/large')
+      expect([await outcomeOf(remote), remote.headers.get('x-svc-offline')]).toEqual(['503 model_unavailable', '1'])
+      expect(upstream.calls.length).toBe(seen)
+
+      const later = { now: () => new Date(clock.now().getTime() + 3_600_000) }
+      await using late = await startGateway({ ...settings, ...unreachable }, later)
+      expect(await outcomeOf(await post(late, 'svc/fast'))).toBe('401 unauthorized')
+    })
+
+    it('refuses them while the control plane answers', async () => {
+      await using gateway = await startGateway({ SVC_OFFLINE_GRACE_HOURS: '1' }, clock)
+      expect(await outcomeOf(await gateway.models())).toBe('401 unauthorized')
+    })
+  })
 })

@@ -21,6 +21,8 @@ export type KindTraits = {
   readonly refusesLocalReasoning: boolean
   /** Price lists have prices of its models. */
   readonly hasListPrices: boolean
+  /** It costs nothing and is not another company's, so a caller whose token cannot be renewed may use it. */
+  readonly isLocal: boolean
   /** The error code for the caller when the backend gives no answer. */
   readonly failureCodes: Readonly<Record<NoAnswer, ErrorCode>>
 }
@@ -34,6 +36,7 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     isSealed: true,
     keepsStatus: false,
     refusesLocalReasoning: true,
+    isLocal: false,
     hasListPrices: true,
     failureCodes: { unreachable: 'upstream_failed', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },
@@ -46,6 +49,7 @@ export const BACKEND_KINDS: Readonly<Record<BackendKind, KindTraits>> = {
     isSealed: false,
     keepsStatus: true,
     refusesLocalReasoning: false,
+    isLocal: true,
     hasListPrices: false,
     failureCodes: { unreachable: 'model_unavailable', failed: 'upstream_failed', timeout: 'upstream_timeout' },
   },

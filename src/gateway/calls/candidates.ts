@@ -10,14 +10,15 @@ import { findPlacements } from './placements.ts'
 /** The backends that have the model of a call, with what is known of each. */
 export async function findCandidates(
   backends: Backends,
-  { operation, model }: Pick<Admission, 'operation' | 'model'>,
+  { operation, model, caller }: Pick<Admission, 'operation' | 'model' | 'caller'>,
   body: Json,
 ): Promise<readonly Candidate[]> {
   const placements = findPlacements(backends, operation, model)
   const candidates: Candidate[] = []
   for (const placement of placements) {
     const backend = backends.find(placement.backend)
-    if (backend) candidates.push(await toCandidate(backend, placement, operation, body, placements.length > 1))
+    if (backend && (!caller.isOffline || backend.traits.isLocal))
+      candidates.push(await toCandidate(backend, placement, operation, body, placements.length > 1))
   }
   return candidates
 }

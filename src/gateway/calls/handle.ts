@@ -31,6 +31,7 @@ export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOpera
 async function handleCall(needs: Needs, operation: Operation, req: CallRequest, res: ServerResponse): Promise<void> {
   const admission = await admit(needs, operation, req)
   if (admission instanceof ApiError) throw admission
+  if (admission.caller.isOffline) res.setHeader('x-svc-offline', '1')
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
     const hasServe = admission.model.serve.length > 0
@@ -48,10 +49,15 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
   }
 }
 
-function refusePlan(code: 'model_unavailable' | 'not_supported', { operation, model }: Admission): ApiError {
+function refusePlan(code: 'model_unavailable' | 'not_supported', { operation, model, caller }: Admission): ApiError {
+  if (code === 'model_unavailable' && caller.isOffline) return new ApiError(code, { message: OFFLINE })
   if (code === 'model_unavailable' || model.serve.length === 0) return new ApiError(code)
   const { path, dialect } = operation
   return new ApiError(code, {
     message: `No backend of ${model.id} supports POST ${path}: it needs one that speaks the ${dialect} dialect.`,
   })
 }
+
+const OFFLINE =
+  'Your access token has expired and cannot be renewed now, so only models of the local worker can be called. ' +
+  'Connect this gateway to its control plane, or call another model.'
