@@ -1417,26 +1417,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/backends": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List backends
-         * @description Lists the backends of this gateway process, with their states. Only for admins of a team.
-         */
-        get: operations["listBackends"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/managed/settings": {
         parameters: {
             query?: never;
@@ -1948,37 +1928,8 @@ export interface components {
             /** @description `none`, as for the token endpoint. */
             revocation_endpoint_auth_methods_supported: string[];
         };
-        /** @description A server that model calls go to, as this gateway process knows it. */
-        Backend: {
-            name: components["schemas"]["ServedBy"];
-            /**
-             * @description `vendor`: a service with models of its own. `engine`: an inference server of the operator.
-             * @enum {string}
-             */
-            kind: "vendor" | "engine";
-            /** @description The dialects in which it can be called. Calls in others are translated. */
-            dialects: ("chat" | "responses" | "messages")[];
-            state: components["schemas"]["BackendState"];
-            breaker: components["schemas"]["BreakerState"];
-            /** @description Null: none since this process has started. */
-            lastError: components["schemas"]["BackendError"] | null;
-        };
-        /** @description The last failure of a backend. */
-        BackendError: {
-            /** Format: date-time */
-            at: string;
-            /** @description The backend's status, or `unreachable`, `timeout`, `failed` (the connection broke) or `cut` (the answer broke off). */
-            result: string;
-        };
-        BackendList: {
-            backends: components["schemas"]["Backend"][];
-        };
-        /** @enum {string} */
-        BackendState: "not_configured" | "unavailable" | "unhealthy" | "ready";
         /** @description Bytes as base64url (RFC 4648, section 5). */
         Base64Url: string;
-        /** @enum {string} */
-        BreakerState: "closed" | "open" | "half_open";
         /** @description The tokens of one call, as the backend reported them. A number that it did not report is left out. */
         CallTokens: {
             /**
@@ -4091,12 +4042,7 @@ export type AuthenticatorSelection = components['schemas']['AuthenticatorSelecti
 export type AuthenticatorTransport = components['schemas']['AuthenticatorTransport'];
 export type AuthorizationPending = components['schemas']['AuthorizationPending'];
 export type AuthorizationServer = components['schemas']['AuthorizationServer'];
-export type Backend = components['schemas']['Backend'];
-export type BackendError = components['schemas']['BackendError'];
-export type BackendList = components['schemas']['BackendList'];
-export type BackendState = components['schemas']['BackendState'];
 export type Base64Url = components['schemas']['Base64Url'];
-export type BreakerState = components['schemas']['BreakerState'];
 export type CallTokens = components['schemas']['CallTokens'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatCompletionChoice = components['schemas']['ChatCompletionChoice'];
@@ -11497,11 +11443,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -11708,11 +11649,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -11926,11 +11862,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12148,11 +12079,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12354,11 +12280,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12560,11 +12481,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12777,11 +12693,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -12989,11 +12900,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     [name: string]: unknown;
@@ -13200,11 +13106,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
@@ -13414,11 +13315,6 @@ export interface operations {
                     "request-id": string;
                     /** @description The backend that served this call. */
                     "x-svc-served-by": components["schemas"]["ServedBy"];
-                    /**
-                     * @description The backends that this call was sent to, in order, when there was more than one: `vendorb=529,vendorb-eu=200`. Each
-                     *     has its status, or `unreachable`, `timeout`, `failed`. Error answers have this header too.
-                     */
-                    "x-svc-attempts"?: string;
                     /** @description The id of this request in the service's log, when `x-request-id` or `request-id` carries the upstream's own id. */
                     "x-svc-request-id"?: string;
                     /** @description `1` for an estimate, where no backend of the model can count. It is meant to be too high and not too low. */
@@ -13765,112 +13661,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NotFound"];
-                };
-            };
-            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
-            429: {
-                headers: {
-                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
-                    "x-request-id": string;
-                    /** @description The same id as `x-request-id`, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
-                    "Retry-After": number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RateLimited"];
-                };
-            };
-            /** @description The database cannot be reached. Nothing was changed; try again. */
-            503: {
-                headers: {
-                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
-                    "x-request-id": string;
-                    /** @description The same id as `x-request-id`, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceUnavailable"];
-                };
-            };
-        };
-    };
-    listBackends: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The backends with their current state. */
-            200: {
-                headers: {
-                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
-                    "x-request-id": string;
-                    /** @description The same id as `x-request-id`, under the name that some clients read. */
-                    "request-id": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "backends": [
-                     *         {
-                     *           "name": "vendorb",
-                     *           "kind": "vendor",
-                     *           "dialects": [
-                     *             "messages"
-                     *           ],
-                     *           "state": "ready",
-                     *           "breaker": "open",
-                     *           "lastError": {
-                     *             "at": "2026-11-21T10:00:00Z",
-                     *             "result": "529"
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["BackendList"];
-                };
-            };
-            /**
-             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
-             */
-            401: {
-                headers: {
-                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
-                    "x-request-id": string;
-                    /** @description The same id as `x-request-id`, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
-                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
-                    "WWW-Authenticate": string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Unauthorized"];
-                };
-            };
-            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
-            403: {
-                headers: {
-                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
-                    "x-request-id": string;
-                    /** @description The same id as `x-request-id`, under the name that some clients read. */
-                    "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Forbidden"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */

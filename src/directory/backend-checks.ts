@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { GATEWAY_NAME, isUpstreamName, UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
 import { findRepeated } from './mistakes.ts'
-import type { Mistake, Path } from './mistakes.ts'
+import type { Mistake } from './mistakes.ts'
 
 const word = z.string().nullish().catch(null)
 const source = z.object({ env: word, file: word }).nullish().catch(null)
@@ -11,7 +11,7 @@ const outline = z
   .object({ name: word, url: z.unknown().optional(), credential: source })
   .catch({ name: null, url: null, credential: null })
 const served = z.object({ backend: word, when: word }).catch({ backend: null, when: null })
-const model = z.object({ serve: z.array(z.union([z.array(served), served])).catch([]) }).catch({ serve: [] })
+const model = z.object({ serve: z.array(served).catch([]) }).catch({ serve: [] })
 
 const outlineSchema = z
   .object({ backends: z.array(outline).catch([]), models: z.array(model).catch([]) })
@@ -61,25 +61,15 @@ function judgeCredential({ name, credential }: Outline, i: number, readSecret: R
   return 'mistake' in read ? [{ path: ['backends', i, 'credential'], message: read.mistake }] : []
 }
 
-function judgeServe(serve: readonly (Served | readonly Served[])[], i: number, known: ReadonlySet<string>): Mistake[] {
-  const places = serve.flatMap((place, j) => withPaths(place, ['models', i, 'serve', j]))
-  const unknown = places.flatMap(({ path, backend }) =>
+function judgeServe(serve: readonly Served[], i: number, known: ReadonlySet<string>): Mistake[] {
+  const unknown = serve.flatMap(({ backend }, j) =>
     !backend || known.has(backend)
       ? []
-      : [{ path: [...path, 'backend'], message: `names a backend "${backend}" that does not exist` }],
+      : [{ path: ['models', i, 'serve', j, 'backend'], message: `names a backend "${backend}" that does not exist` }],
   )
   // With no backend before it, it would serve the model at no time.
-  const [first] = places
-  return first?.when === 'offline'
-    ? [...unknown, { path: [...first.path, 'when'], message: 'must not be offline for the first backend' }]
+  const isFirstOffline = serve[0]?.when === 'offline'
+  return isFirstOffline
+    ? [...unknown, { path: ['models', i, 'serve', 0, 'when'], message: 'must not be offline for the first backend' }]
     : unknown
-}
-
-/** The entries at one place of the list: one, or several neighbours. */
-function withPaths(place: Served | readonly Served[], path: Path): readonly (Served & { readonly path: Path })[] {
-  return isList(place) ? place.map((one, k) => ({ ...one, path: [...path, k] })) : [{ ...place, path }]
-}
-
-function isList(place: Served | readonly Served[]): place is readonly Served[] {
-  return Array.isArray(place)
 }

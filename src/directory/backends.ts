@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import type { SecretSource } from '../kernel/secret-source.ts'
-import { list, must, name, object, oneOf, oneOrList, text, tokens, trueOrFalse } from './fields.ts'
+import { list, must, name, object, oneOf, text, tokens, trueOrFalse } from './fields.ts'
 import { price } from './prices.ts'
 import type { GivenPrice } from './prices.ts'
 
@@ -23,10 +23,6 @@ export type ServeEntry = {
   readonly model: string
   /** `offline`: only while no earlier backend of the list can be reached. */
   readonly when: 'always' | 'offline'
-  /** Its place in the list. Entries of equal rank are neighbours, over which sessions are spread. */
-  readonly rank: number
-  /** The share of the sessions that it gets among its neighbours. */
-  readonly weight: number
   /** What the model costs there, where that differs from the model's price. */
   readonly price?: GivenPrice | undefined
 }
@@ -63,20 +59,9 @@ export const backend = object({
   credential: credential.nullish().transform((given) => given ?? null),
 })
 
-const served = object({
-  backend: name,
-  model: text,
-  when: oneOf(['always', 'offline']).default('always'),
-  weight: z.int(must('a whole number')).min(1, 'must be at least 1').max(1000, 'must be at most 1000').default(1),
-  price: price.optional(),
-})
-
-/** Each entry is a backend, or a list of neighbours. */
-export const serve = list(oneOrList(served))
-  .default([])
-  .transform((places): readonly ServeEntry[] =>
-    places.flatMap((neighbours, rank) => neighbours.map((entry) => ({ ...entry, rank }))),
-  )
+export const serve = list(
+  object({ backend: name, model: text, when: oneOf(['always', 'offline']).default('always'), price: price.optional() }),
+).default([])
 
 /** The members of `ModelCaps` in the gateway's dialects. */
 const capsMembers = object({

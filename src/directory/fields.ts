@@ -57,16 +57,3 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
 
 export const object = <Shape extends z.ZodRawShape>(shape: Shape) => z.strictObject(shape, must('a mapping'))
 export const list = <Item extends z.ZodType>(item: Item) => z.array(item, must('a list'))
-
-/** One item or a list of at least one; gives a list. Mistakes have their place inside of it. */
-export const oneOrList = <Item extends z.ZodType>(item: Item) =>
-  z.unknown().transform((given, context): z.output<Item>[] => {
-    const read = Array.isArray(given) ? list(item).min(1, 'must not be empty').safeParse(given) : item.safeParse(given)
-    if (read.success) return Array.isArray(read.data) ? read.data : [read.data]
-    for (const issue of read.error.issues) {
-      // Cast: an issue that was found becomes one of this value, with its path inside of the value.
-      context.issues.push({ ...issue, input: given } as z.core.$ZodRawIssue)
-    }
-    // After an unknown field zod goes on, with this value.
-    return []
-  })

@@ -5,7 +5,6 @@ import type { RoleRoutes } from '../http/app.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { openBackends } from './backends/backends.ts'
-import { backendHandlers } from './backends/routes.ts'
 import { callHandlers } from './calls/handle.ts'
 import { clientHandlers } from './clients/routes.ts'
 import type { Deployment } from './deployment.ts'
@@ -77,7 +76,6 @@ export function openGateway(needs: Needs): Gateway {
   const findTeam = makeFindTeam(deployment.findTeam)
   const handlers = {
     ...modelHandlers({ findTeam }),
-    ...backendHandlers({ backends }),
     ...workerHandlers({ findTeam, worker: backends.worker }),
     ...clientHandlers({
       findTeam,

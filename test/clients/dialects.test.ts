@@ -3,7 +3,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { serveEntry, servedModel, startGateway, TOKEN } from '../support/gateway.ts'
+import { servedModel, startGateway, TOKEN } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
     }),
     team: {
       models: BACKENDS.map((dialect) => {
-        return servedModel(`any/${dialect}`, { serve: [serveEntry(`b-${dialect}`, 'm')] })
+        return servedModel(`any/${dialect}`, { serve: [{ backend: `b-${dialect}`, model: 'm', when: 'always' }] })
       }),
     },
   })

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DirectoryBackend } from '../../src/directory/backends.ts'
+import type { DirectoryBackend, ServeEntry } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { GATEWAY_PATHS, SERVER_PATHS, bodyOf, greeting, saysHello, startServer } from '../support/dialect-servers.ts'
-import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
+import { servedModel, startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from '../support/stream-grammar.ts'
 import { answersJson } from '../support/upstream.ts'
@@ -30,7 +30,9 @@ function listed(dialect: Dialect): DirectoryBackend {
 }
 
 function served(id: string, ...dialects: Dialect[]) {
-  const serve = dialects.map((dialect, rank) => serveEntry(`${dialect}-server`, 'large-2026', { rank }))
+  const serve = dialects.map((dialect): ServeEntry => {
+    return { backend: `${dialect}-server`, model: 'large-2026', when: 'always' }
+  })
   return servedModel(id, { serve })
 }
 

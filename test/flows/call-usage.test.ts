@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readPrices } from '../../src/gateway/prices/read-prices.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
+import { servedModel, startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { answersJson, startUpstream, streams } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
@@ -11,8 +11,8 @@ const MODELS = [
   servedModel('vendora/large', { price: PRICE }),
   servedModel('vendora/plain', { caps: { streamUsage: false } }),
   servedModel('vendorb/writer', { price: PRICE }),
-  servedModel('svc/fast', { serve: [serveEntry('local-engine', 'qwen')] }),
-  servedModel('vendora/translated', { price: PRICE, serve: [serveEntry('vendorb', 'w')] }),
+  servedModel('svc/fast', { serve: [{ backend: 'local-engine', model: 'qwen', when: 'always' }] }),
+  servedModel('vendora/translated', { price: PRICE, serve: [{ backend: 'vendorb', model: 'w', when: 'always' }] }),
 ]
 
 const event = (data: object, name?: string) => `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`

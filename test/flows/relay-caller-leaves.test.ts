@@ -1,7 +1,6 @@
 import { connect, createServer as createTcpServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { makeStreamKeepAlive } from '../../src/gateway/exchange/stream-keep-alive.ts'
 import {
   answerOf,
   CHAT_EVENTS,
@@ -27,7 +26,7 @@ describe('a caller that leaves', () => {
       false,
     ],
   ])('closes the upstream call when it leaves %s', async (_name, script, answers) => {
-    const relay = await startRelay(script, { keepAlive: makeStreamKeepAlive(30) })
+    const relay = await startRelay(script)
     const client = relay.open()
     const head = answerOf(client)
     head.catch(() => {})

@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
 import { judgeAlternatives, ROUTING_MEMBERS } from '../../src/gateway/calls/alternatives.ts'
-import { listPlacements } from '../../src/gateway/plan/plan.ts'
-import { listServed } from '../../src/gateway/plan/served.ts'
-import { serveEntry, servedModel } from '../support/gateway.ts'
+import { listPlacements, listServed } from '../../src/gateway/plan/plan.ts'
+import { servedModel } from '../support/gateway.ts'
 
+const at = (backend: string, model: string) => ({ backend, model, when: 'always' as const })
 const MODELS = [
   servedModel('v/large', { aliases: ['large-1'] }),
   servedModel('v/small', { upstreamModel: 'v/small' }),
   servedModel('v/named', { upstreamModel: 'small-2026', aliases: ['small-2026', 'small-*'] }),
   servedModel('v/local', { backendModel: 'qwen' }),
   servedModel('v/draft', { certified: false, aliases: ['draft'] }),
-  servedModel('v/eu', { serve: [serveEntry('eu', 'v/eu')], aliases: ['eu-1'] }),
-  servedModel('v/eu-named', { serve: [serveEntry('eu', 'eu-1')] }),
-  servedModel('v/both', { serve: [serveEntry('eu', 'v/both'), serveEntry('vendora', 'v/both')] }),
+  servedModel('v/eu', { serve: [at('eu', 'v/eu')], aliases: ['eu-1'] }),
+  servedModel('v/eu-named', { serve: [at('eu', 'eu-1')] }),
+  servedModel('v/both', { serve: [at('eu', 'v/both'), at('vendora', 'v/both')] }),
 ]
 const TEAM = { defaultModel: 'v/large', models: MODELS, names: makeNameTable(MODELS) }
 

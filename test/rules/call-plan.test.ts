@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { listPlacements, planCall } from '../../src/gateway/plan/plan.ts'
+import { listPlacements, planCall, planServed } from '../../src/gateway/plan/plan.ts'
 import type { Candidate, ModelNames, Plan, Reach } from '../../src/gateway/plan/plan.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 
@@ -8,11 +8,10 @@ const BOTH = { id: 'svc/both', backendModel: 'qwen3:8b', upstreamModel: 'large-2
 const NAMED = { id: 'vendora/named', backendModel: null, upstreamModel: 'large-2026' }
 const PLAIN = { id: 'vendora/large', backendModel: null, upstreamModel: null }
 
-type Known = Omit<Candidate, 'model' | 'isOfflineOnly' | 'rank' | 'weight'>
-const WORKS = { isReady: true, isReachable: true, isTripped: false }
-const READY: Known = { backend: 'local-engine', kind: 'engine', dialects: ['chat'], ...WORKS }
+type Known = Omit<Candidate, 'model' | 'isOfflineOnly'>
+const READY: Known = { backend: 'local-engine', kind: 'engine', dialects: ['chat'], isReady: true }
 const NOT_READY: Known = { ...READY, isReady: false }
-const UPSTREAM: Known = { backend: 'vendora', kind: 'vendor', dialects: ['chat', 'responses'], ...WORKS }
+const UPSTREAM: Known = { backend: 'vendora', kind: 'vendor', dialects: ['chat', 'responses'], isReady: true }
 
 type Given = {
   readonly model: ModelNames
@@ -30,11 +29,8 @@ function plan({ model, operation, worker, upstream }: Given): Plan {
   return planCall(operation, candidates)
 }
 
-const step = (backend: string, model: string, dialect: Dialect = 'chat') => [
-  { backend, model, dialect, isOfflineOnly: false, isReachable: true },
-]
-const toWorker: Plan = step('local-engine', 'qwen3:8b')
-const toUpstream = (model: string): Plan => step('vendora', model)
+const toWorker: Plan = [{ backend: 'local-engine', model: 'qwen3:8b', isOfflineOnly: false, dialect: 'chat' }]
+const toUpstream = (model: string): Plan => [{ backend: 'vendora', model, isOfflineOnly: false, dialect: 'chat' }]
 
 describe('the backend of a call', () => {
   it.each<[string, ModelNames, Known | null, Known | null, Plan]>([
@@ -120,9 +116,9 @@ describe('an operation that only a vendor can serve', () => {
   const operation = { dialect: 'responses', reach: 'vendor_only' } as const
 
   it('goes to the upstream that knows the model by name, although the worker is ready', () => {
-    expect(plan({ model: BOTH, operation, worker: READY, upstream: UPSTREAM })).toEqual(
-      step('vendora', 'large-2026', 'responses'),
-    )
+    expect(plan({ model: BOTH, operation, worker: READY, upstream: UPSTREAM })).toEqual([
+      { backend: 'vendora', model: 'large-2026', isOfflineOnly: false, dialect: 'responses' },
+    ])
   })
 
   it.each([
@@ -130,5 +126,57 @@ describe('an operation that only a vendor can serve', () => {
     ['without an upstream', BOTH, null],
   ])('is not supported %s', (_name, model, upstream) => {
     expect(plan({ model, operation, worker: READY, upstream })).toBe('not_supported')
+  })
+})
+
+describe('the plan of a model that names its backends', () => {
+  const candidate = (backend: string, given: Partial<Candidate> = {}): Candidate => ({
+    backend,
+    model: 'large',
+    kind: 'vendor',
+    dialects: ['chat'],
+    isReady: true,
+    isOfflineOnly: false,
+    ...given,
+  })
+  const chat = { dialect: 'chat', reach: 'any_dialect' } as const
+  const steps = (plan: Plan) =>
+    typeof plan === 'string' ? plan : plan.map(({ backend, dialect }) => `${backend} in ${dialect}`)
+
+  it.each<[string, Parameters<typeof planServed>[0], Candidate[], string[] | string]>([
+    ['has them in their order', chat, [candidate('b'), candidate('a')], ['b in chat', 'a in chat']],
+    [
+      'keeps the order where one must be translated for',
+      chat,
+      [candidate('b', { dialects: ['messages'] }), candidate('a')],
+      ['b in messages', 'a in chat'],
+    ],
+    [
+      'has those that are not ready behind the others',
+      chat,
+      [candidate('b', { isReady: false }), candidate('a')],
+      ['a in chat', 'b in chat'],
+    ],
+    [
+      'has those for the time without a network at the end',
+      chat,
+      [candidate('b', { isReady: false }), candidate('local', { isOfflineOnly: true }), candidate('a')],
+      ['a in chat', 'b in chat', 'local in chat'],
+    ],
+    [
+      'leaves out those that cannot do the operation',
+      { dialect: 'responses', reach: 'vendor_only' },
+      [candidate('b'), candidate('a', { dialects: ['chat', 'responses'] })],
+      ['a in responses'],
+    ],
+    [
+      'does not try an engine that may not know the operation',
+      { dialect: 'messages', reach: 'own_dialect' },
+      [candidate('local', { kind: 'engine' })],
+      'not_supported',
+    ],
+    ['is empty where none is configured', chat, [], 'model_unavailable'],
+  ])('%s', (_name, operation, candidates, expected) => {
+    expect(steps(planServed(operation, candidates))).toEqual(expected)
   })
 })

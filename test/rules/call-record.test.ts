@@ -17,7 +17,6 @@ const outcome = {
   bytes: 1,
   reason: null,
   refusal: null,
-  kept: null,
 } as const
 
 const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
@@ -27,7 +26,6 @@ const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
   sentAt: at(0),
   outcome,
   usage: NO_USAGE,
-  refusal: null,
   ...given,
 })
 
@@ -49,8 +47,7 @@ function eventsOf(attempts: readonly Attempt[], operation: keyof typeof OPERATIO
   const ignore = () => undefined
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const recordEvent = (event: CallEvent) => void events.push(event)
-  const needs = { recordEvent, costOf: makePrices().costOf, clock: { now: () => at(9) }, log }
-  recordEnd(needs, admission, attempts, attempts.at(-1) ?? null)
+  recordEnd({ recordEvent, costOf: makePrices().costOf, clock: { now: () => at(9) }, log }, admission, attempts)
   return events
 }
 

@@ -330,8 +330,8 @@ models:
             contextWindow: 200_000,
             caps: { images: false },
             serve: [
-              { backend: 'eu', model: 'writer-2026', when: 'always', rank: 0, weight: 1 },
-              { backend: 'local-engine', model: 'qwen3:8b', when: 'offline', rank: 1, weight: 1 },
+              { backend: 'eu', model: 'writer-2026', when: 'always' },
+              { backend: 'local-engine', model: 'qwen3:8b', when: 'offline' },
             ],
           },
         ],
@@ -397,47 +397,6 @@ models:
     ],
   ])('refuse %s', (_name, from, to, mistake) => {
     expect(mistakesIn(changed(from, to))).toContain(mistake)
-  })
-
-  const NEIGHBOURS = changed(
-    '- { backend: eu, model: writer-2026 }',
-    `- - { backend: eu, model: writer-2026, weight: 3 }
-        - { backend: vendora, model: writer-2026 }`,
-  )
-
-  it('may be neighbours, which have the same rank', () => {
-    const read = readDirectoryFile(NEIGHBOURS)
-    expect('directory' in read && read.directory.models[0]?.serve).toEqual([
-      { backend: 'eu', model: 'writer-2026', when: 'always', rank: 0, weight: 3 },
-      { backend: 'vendora', model: 'writer-2026', when: 'always', rank: 0, weight: 1 },
-      { backend: 'local-engine', model: 'qwen3:8b', when: 'offline', rank: 1, weight: 1 },
-    ])
-  })
-
-  it.each<[string, string, string, string]>([
-    [
-      'an unknown one',
-      'backend: vendora, m',
-      'backend: us, m',
-      'line 13, models[0].serve[0][1].backend: names a backend "us" that does not exist',
-    ],
-    ['a wrong weight', 'weight: 3', 'weight: 0', 'line 12, models[0].serve[0][0].weight: must be at least 1'],
-    ['an unknown field', 'weight: 3', 'wait: 3', 'line 12, models[0].serve[0][0].wait: is not a known field'],
-    [
-      'none',
-      '- { backend: local-engine',
-      '- []\n      - { backend: local-engine',
-      'line 14, models[0].serve[1]: must not be empty',
-    ],
-    [
-      'one for the time without a network at the first place',
-      'weight: 3',
-      'when: offline',
-      'line 12, models[0].serve[0][0].when: must not be offline for the first backend',
-    ],
-  ])('refuse neighbours with %s', (_name, from, to, mistake) => {
-    expect(NEIGHBOURS).toContain(from)
-    expect(mistakesIn(NEIGHBOURS.replace(from, to))).toContain(mistake)
   })
 
   it('tell of unset credentials together with all other mistakes', () => {

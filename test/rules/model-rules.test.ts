@@ -8,9 +8,9 @@ import {
   toMessagesModelList,
   toModelList,
 } from '../../src/gateway/models/rules.ts'
+import type { ServeEntry } from '../../src/directory/backends.ts'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { SnapshotModel } from '../../src/directory/snapshot.ts'
-import { serveEntry } from '../support/gateway.ts'
 
 const FAST = model('svc/fast', {})
 const DRAFT = model('svc/draft', { certified: false })
@@ -194,12 +194,8 @@ describe('what Codex reads of a model', () => {
   it.each<[string, Partial<SnapshotModel>, 'freeform' | null]>([
     ['of a vendor', {}, 'freeform'],
     ['of the local worker', { backendModel: 'qwen3:8b' }, null],
-    ['of listed backends', { backendModel: 'x', serve: [serveEntry('vendorb', 'model-1')] }, 'freeform'],
-    [
-      'of listed backends with the worker',
-      { serve: [serveEntry('vendorb', 'model-1'), serveEntry('local-engine', 'model-1')] },
-      null,
-    ],
+    ['of listed backends', { backendModel: 'x', serve: [serveEntry('vendorb')] }, 'freeform'],
+    ['of listed backends with the worker', { serve: [serveEntry('vendorb'), serveEntry('local-engine')] }, null],
   ])('offers apply_patch as a custom tool, which local servers refuse: a model %s', (_, given, type) => {
     expect(read(given)).toMatchObject({ apply_patch_tool_type: type })
   })
@@ -209,6 +205,10 @@ describe('what Codex reads of a model', () => {
     expect(read({ caps: { images: false } })).toMatchObject({ input_modalities: ['text'] })
   })
 })
+
+function serveEntry(backend: string): ServeEntry {
+  return { backend, model: 'model-1', when: 'always' }
+}
 
 describe('the refusal of a model', () => {
   const SENTENCE = 'Your team may not call the model "x".'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { makeNameTable } from '../../src/directory/aliases.ts'
-import type { DirectoryBackend, ServeEntry } from '../../src/directory/backends.ts'
+import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { DirectorySnapshot, SnapshotModel } from '../../src/directory/snapshot.ts'
 import { docsRoutes } from '../../src/docs/routes.ts'
 import { openGateway } from '../../src/gateway/app.ts'
@@ -201,9 +201,4 @@ export function servedModel(id: string, given: Partial<SnapshotModel> = {}): Sna
     createdAt: new Date('2026-11-21T10:00:00Z'),
     ...given,
   }
-}
-
-/** An entry of `serve`: one backend that serves a model. */
-export function serveEntry(backend: string, model: string, given: Partial<ServeEntry> = {}): ServeEntry {
-  return { backend, model, when: 'always', rank: 0, weight: 1, ...given }
 }

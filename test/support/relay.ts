@@ -73,9 +73,6 @@ export async function startRelay(
       res,
       {
         dialect: DIALECTS[dialect],
-        backendDialect: DIALECTS[dialect],
-        keepsErrors: false,
-        onAnswer: () => {},
         wantsStream: true,
         rewrite: null,
         filter: null,

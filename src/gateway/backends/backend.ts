@@ -1,7 +1,6 @@
-import { buildConnector, Pool } from 'undici'
+import { Pool } from 'undici'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
-import type { Condition } from './condition.ts'
 import type { KindTraits } from './kinds.ts'
 import type { BackendKind } from './table.ts'
 import type { ModelState } from './worker-state.ts'
@@ -16,8 +15,6 @@ export type Backend = {
   readonly credential: Credential | null
   readonly dialects: BackendDialects
   readonly health: BackendHealth
-  /** What calls have found out about it. */
-  readonly condition: Condition
   /** Every token limit of a request is lowered to this; null: limits pass unchanged. */
   readonly maxTokens: number | null
   /** A call ends when the backend sends no byte for this long, or its caller takes none. */
@@ -29,8 +26,6 @@ export type Backend = {
 export type BackendDialects = {
   /** The dialects that it is known to support, without a probe. */
   readonly certain: readonly Dialect[]
-  /** These, and those that probes have found. */
-  known(): readonly Dialect[]
   /** Whether a call in this dialect can be sent untranslated, as far as is known now. Never waits. */
   speaks(dialect: Dialect, call: DialectNeeds): boolean
   /**
@@ -81,24 +76,10 @@ export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, i
     maxHeaderSize: 64 * 1024,
     maxResponseSize: -1,
   })
-  const canConnect = makeConnectProbe(new URL(origin), connectTimeoutMs)
-  return { pool, canConnect, prefix: pathname.replace(/\/+$/, ''), idleTimeoutMs }
-}
-
-/** Makes a function that connects, closes the connection at once, and says whether that worked. */
-function makeConnectProbe({ hostname, host, protocol, port }: URL, timeoutMs: number): () => Promise<boolean> {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false })
-  return () =>
-    new Promise((resolve) => {
-      connect({ hostname, host, protocol, port }, (_error, socket) => {
-        socket?.destroy()
-        resolve(socket !== null)
-      })
-    })
+  return { pool, prefix: pathname.replace(/\/+$/, ''), idleTimeoutMs }
 }
 
 /** Aborts every call of a backend and closes its connections. */
-export async function closeBackend({ pool, condition }: Pick<Backend, 'pool' | 'condition'>): Promise<void> {
-  condition.close()
+export async function closeBackend({ pool }: Pick<Backend, 'pool'>): Promise<void> {
   await pool.destroy()
 }

@@ -1,4 +1,3 @@
-import type { DirectoryBackend } from '../../directory/backends.ts'
 import type { DirectorySnapshot } from '../../directory/snapshot.ts'
 import { UPSTREAM_NAMES } from '../../kernel/backend-name.ts'
 import type { UpstreamName } from '../../kernel/backend-name.ts'
@@ -20,10 +19,6 @@ export type Backends = {
   readonly worker: Worker | null
   /** A backend; null when it is not configured. */
   find(name: string): Backend | null
-  /** Every backend that can be called. */
-  list(): readonly Backend[]
-  /** The backends of the directory whose credential is missing here. */
-  listUnusable(): readonly DirectoryBackend[]
   /** Whether a conversation may hold reasoning that was translated for its caller, which no vendor takes back. */
   mayTranslate(): boolean
   /**
@@ -55,8 +50,6 @@ export function openBackends(needs: Needs): Backends {
   return {
     worker,
     find: (name) => byName.get(name) ?? null,
-    list: () => [...byName.values()],
-    listUnusable: listed.listUnusable,
     mayTranslate: () => mayTranslate,
     apply({ backends: rows, hasPlans }) {
       const dialectsOf = new Map(rows.map(({ name, dialects }) => [name, dialects]))
@@ -73,12 +66,12 @@ export function openBackends(needs: Needs): Backends {
   }
 }
 
-function openUpstreams({ upstreams, ...needs }: Needs): readonly Backend[] {
+function openUpstreams({ upstreams, ...timeouts }: Needs): readonly Backend[] {
   return UPSTREAM_NAMES.flatMap((name) => {
     const settings = upstreams[name]
     if (!settings) return []
     const { dialects } = UPSTREAMS[name]
-    return [openUpstream({ name, url: settings.url, credential: toCredential(settings), dialects }, needs)]
+    return [openUpstream({ name, url: settings.url, credential: toCredential(settings), dialects }, timeouts)]
   })
 }
 

@@ -6,26 +6,23 @@ import type { ReadSecret } from '../../kernel/secret-source.ts'
 import type { Logger } from '../../log.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { closeBackend } from './backend.ts'
-import type { Backend } from './backend.ts'
+import type { Backend, Timeouts } from './backend.ts'
 import { openUpstream } from './upstream.ts'
-import type { UpstreamNeeds } from './upstream.ts'
 
 export type ListedBackends = {
   /** The backends of these rows that can be called; the others are closed after their running calls. */
   apply(rows: readonly DirectoryBackend[]): readonly Backend[]
-  /** The rows whose credential is missing here. */
-  listUnusable(): readonly DirectoryBackend[]
   /** Breaks off every call and closes every connection. */
   close(): Promise<void>
 }
 
-type Needs = UpstreamNeeds & { readonly readSecret: ReadSecret; readonly log: Logger }
+type Needs = Timeouts & { readonly readSecret: ReadSecret; readonly log: Logger }
 
 /** A backend that is open, or that cannot be called because its credential is missing here. */
 type Listed = { readonly row: DirectoryBackend; readonly secret: string | null; readonly backend: Backend | null }
 
 /** Opens each backend once, until its row or its credential changes. */
-export function openListedBackends({ readSecret, log, ...needs }: Needs): ListedBackends {
+export function openListedBackends({ readSecret, log, ...timeouts }: Needs): ListedBackends {
   let known: readonly Listed[] = []
   const retiring = new Set<Backend>()
 
@@ -42,11 +39,10 @@ export function openListedBackends({ readSecret, log, ...needs }: Needs): Listed
   function open({ name, dialects, url, credential }: DirectoryBackend, secret: Secret | null): Backend | null {
     if (url === null) return null
     const sent: Credential | null = credential && secret && { as: credential.as, secret }
-    return openUpstream({ name, url: new URL(url), credential: sent, dialects }, needs)
+    return openUpstream({ name, url: new URL(url), credential: sent, dialects }, timeouts)
   }
 
   function retire(backend: Backend): void {
-    backend.condition.close()
     retiring.add(backend)
     void backend.pool.close().finally(() => retiring.delete(backend))
   }
@@ -58,7 +54,6 @@ export function openListedBackends({ readSecret, log, ...needs }: Needs): Listed
       known = next
       return next.flatMap(({ backend }) => backend ?? [])
     },
-    listUnusable: () => known.flatMap(({ row, backend }) => (backend ? [] : row)),
     async close() {
       await Promise.all([...retiring, ...known.flatMap(({ backend }) => backend ?? [])].map(closeBackend))
     },

@@ -17,8 +17,6 @@ export type SendProbe = (path: string, body: Json) => Promise<ProbeAnswer>
 export type NativeDialects = {
   /** How the engine supports a dialect. Null: not known yet; a probe runs in the background. */
   supportOf(dialect: Dialect, model: string): DialectSupport | null
-  /** The dialects that a probe has found the engine to support. */
-  found(): readonly Dialect[]
   /** Drops all results, so that each dialect is probed again. Call it when the engine may have been replaced. */
   forget(): void
 }
@@ -57,7 +55,6 @@ export function openNativeDialects({ sendProbe, onFound }: Needs): NativeDialect
       if (!support && !probing.has(dialect)) void find(dialect, probe, model)
       return support
     },
-    found: () => [...known].flatMap(([dialect, { isNative }]) => (isNative ? [dialect] : [])),
     forget() {
       generation++
       known.clear()

@@ -1,11 +1,8 @@
-import type { Clock } from '../../kernel/clock.ts'
-import { random } from '../../kernel/random.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { openBackendPool } from './backend.ts'
 import type { Backend, BackendDialects, BackendHealth, Timeouts } from './backend.ts'
-import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 
 export type UpstreamSettings = {
@@ -16,11 +13,8 @@ export type UpstreamSettings = {
 
 type Service = Pick<Backend, 'name' | 'credential'> & { readonly url: URL; readonly dialects: readonly Dialect[] }
 
-export type UpstreamNeeds = Timeouts & { readonly clock: Clock }
-
 /** A vendor's service. */
-export function openUpstream({ name, url, credential, dialects }: Service, needs: UpstreamNeeds): Backend {
-  const { canConnect, ...connections } = openBackendPool(url, needs)
+export function openUpstream({ name, url, credential, dialects }: Service, timeouts: Timeouts): Backend {
   return {
     name,
     kind: 'vendor',
@@ -28,15 +22,14 @@ export function openUpstream({ name, url, credential, dialects }: Service, needs
     credential,
     dialects: fixedDialects(dialects),
     health: ASSUMED_READY,
-    condition: openCondition({ canConnect, random, clock: needs.clock }),
     maxTokens: null,
-    ...connections,
+    ...openBackendPool(url, timeouts),
   }
 }
 
 /** Dialects that are known from the configuration. */
 export function fixedDialects(dialects: readonly Dialect[]): BackendDialects {
-  return { certain: dialects, known: () => dialects, speaks: (dialect) => dialects.includes(dialect), forget: () => {} }
+  return { certain: dialects, speaks: (dialect) => dialects.includes(dialect), forget: () => {} }
 }
 
 /** Vendors have nothing to ask that costs nothing. */

@@ -1,5 +1,4 @@
 import type { Clock } from '../../kernel/clock.ts'
-import { random } from '../../kernel/random.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { Logger } from '../../log.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -8,7 +7,6 @@ import type { BackendRequest } from '../exchange/send.ts'
 import { sendAndWait } from '../exchange/send.ts'
 import { openBackendPool } from './backend.ts'
 import type { Backend, BackendDialects } from './backend.ts'
-import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 import { openNativeDialects } from './native-dialects.ts'
 import type { NativeDialects, SendProbe } from './native-dialects.ts'
@@ -49,11 +47,10 @@ const MAX_PROBE_ANSWER_BYTES = 4 * 1024 * 1024
 /** Opens the worker. Its list of models is fetched when the gateway is used, never by a timer. */
 export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, log }: Needs): Worker {
   const { idleTimeoutMs, apiKey, maxTokens } = settings
-  const { canConnect: _unused, ...connections } = openBackendPool(withoutVersion(settings.url), {
-    connectTimeoutMs,
-    idleTimeoutMs,
-  })
-  const server = { credential: apiKey && ({ as: 'bearer', secret: apiKey } as const), ...connections }
+  const server = {
+    credential: apiKey && ({ as: 'bearer', secret: apiKey } as const),
+    ...openBackendPool(withoutVersion(settings.url), { connectTimeoutMs, idleTimeoutMs }),
+  }
   const native = openNativeDialects({
     sendProbe: makeSendProbe(server),
     onFound: (dialect, { isNative: native, isStateful: stateful }) =>
@@ -73,8 +70,6 @@ export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, 
     kind: 'engine',
     traits: BACKEND_KINDS.engine,
     ...server,
-    // Its list of models says whether it can be reached.
-    condition: openCondition({ canConnect: null, random, clock }),
     maxTokens,
     dialects: toDialects(native),
     health: {
@@ -92,7 +87,6 @@ export function openWorker(settings: WorkerSettings, { connectTimeoutMs, clock, 
 function toDialects(native: NativeDialects): BackendDialects {
   return {
     certain: CERTAIN,
-    known: () => [...CERTAIN, ...native.found()],
     speaks(dialect, { model, needsStoredState }) {
       const support = native.supportOf(dialect, model)
       // An engine that ignores the reference to an earlier answer must not get the call. The translation refuses the

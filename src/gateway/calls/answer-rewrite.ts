@@ -9,8 +9,7 @@ import type { Json } from '../dialects/json/read-json.ts'
 import { renameAnswer } from '../dialects/rename-model.ts'
 import { makeStreamRewriter } from '../dialects/sse/rewrite.ts'
 import type { AnswerTranslation } from '../dialects/translate.ts'
-import type { WholeAnswer } from '../exchange/answer.ts'
-import type { AnswerRewrite } from '../exchange/relay.ts'
+import type { AnswerRewrite, WholeAnswer } from '../exchange/relay.ts'
 import type { Operation } from './operations.ts'
 
 /** What a rewrite needs of a call. Nothing of the request, which would be kept until the answer ends. */

@@ -7,16 +7,11 @@ import { DIALECTS } from '../dialects/dialects.ts'
 import { scanUsage } from '../dialects/usage-scanner.ts'
 import { FREE_USAGE } from '../dialects/usage.ts'
 import { startExchange } from '../exchange/exchange.ts'
-import { judgedStatusOf, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
-import type { Outcome } from '../exchange/outcome.ts'
+import { suggestsUnready, toRefusal } from '../exchange/outcome.ts'
 import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
-import { chooseNext, isTriedElsewhere } from '../plan/next-step.ts'
-import type { Tried } from '../plan/next-step.ts'
 import type { Step } from '../plan/plan.ts'
-import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
-import type { SessionAffinity } from './affinity.ts'
 import { prepareCall } from './prepare.ts'
 import { recordStart } from './record.ts'
 import type { RecordNeeds } from './record.ts'
@@ -26,22 +21,20 @@ import type { CallRequest } from './request.ts'
 export type AttemptNeeds = RecordNeeds & {
   readonly backends: Backends
   readonly keepAlive: StreamKeepAlive
-  readonly affinity: SessionAffinity
   /** Calls back when the session ends; returns a function that stops watching. */
   readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
 }
 
-/** The steps of a plan that were tried, in order. */
-export type TriedSteps = {
+/** What became of a call. */
+export type Served = {
   readonly attempts: readonly Attempt[]
-  /** What the backends that were not called cannot be asked. */
-  readonly refusals: readonly ApiError[]
+  /** What the caller gets instead of an answer; null: it has got one, or it has left. */
+  readonly refusal: ApiError | null
 }
 
 /**
- * Tries the steps of a plan until one of them has answered. The next one is tried after an error that another backend
- * may not have, and only while the caller has no byte. A request that a backend has taken without an answer may have
- * been carried out, so it is never sent again.
+ * Tries the steps of a plan in their order. The next one is tried only while no byte has left to a backend or to the
+ * caller.
  */
 export async function tryInOrder(
   needs: AttemptNeeds,
@@ -49,101 +42,67 @@ export async function tryInOrder(
   steps: readonly Step[],
   req: CallRequest,
   res: ServerResponse,
-): Promise<TriedSteps> {
+): Promise<Served> {
   const attempts: Attempt[] = []
-  const refusals: ApiError[] = []
-  const tried: Tried[] = []
-  for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
+  let refusal: ApiError | null = null
+  let isOffline = true
+  for (const step of steps) {
     const backend = needs.backends.find(step.backend)
     // The directory may have changed since the plan was made.
-    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1 }
-    const sent = backend && sendStep(needs, admission, { step, backend, ...place }, req, res)
-    if (!sent || sent instanceof ApiError) {
-      if (sent) refusals.push(sent)
-      tried.push({ step, result: 'refused' })
+    if (!backend || (step.isOfflineOnly && !isOffline)) continue
+    const sent = sendStep(needs, admission, step, backend, req, res)
+    if (sent instanceof ApiError) {
+      refusal ??= sent
+      isOffline = false
       continue
     }
-    nameAttempts(res, attempts, step.backend)
-    const attempt = await sent.ended
-    attempts.push(attempt)
-    if (!isTriedNext(attempt.outcome)) break
-    tried.push({ step, result: attempt.outcome.kind === 'unreachable' ? 'unreachable' : 'answered' })
+    if (step === steps.at(-1)) releaseBody(req)
+    const stopWatching = needs.watchSession(admission.caller.sessionId, () => sent.exchange.end(ACCESS_ENDED))
+    const outcome = await sent.exchange.outcome
+    stopWatching()
+    attempts.push({
+      backend: backend.name,
+      backendKind: backend.kind,
+      model: step.model,
+      sentAt: sent.sentAt,
+      outcome,
+      usage: admission.operation.isCount ? FREE_USAGE : sent.usage.end(),
+    })
+    if (suggestsUnready(outcome)) backend.health.recheck()
+    refusal = toRefusal(outcome, backend.traits.failureCodes)
+    if (outcome.kind !== 'unreachable') break
   }
-  return { attempts, refusals }
+  return { attempts, refusal: refusal ?? (attempts.length === 0 ? new ApiError('model_unavailable') : null) }
 }
-
-/** Only an answer of 200 is sent before the call has ended. */
-function nameAttempts(res: ServerResponse, before: readonly Attempt[], backend: string): void {
-  if (before.length === 0) return
-  res.setHeader('x-svc-attempts', writeAttempts([...before.map(toTried), { backend, result: '200' }]))
-}
-
-function isTriedNext(outcome: Outcome): boolean {
-  if (outcome.kind === 'unreachable') return true
-  const isHeld = outcome.kept !== null || outcome.kind === 'refused'
-  return isHeld && isTriedElsewhere(judgedStatusOf(outcome) ?? 0)
-}
-
-type Sending = { readonly step: Step; readonly backend: Backend; readonly isFirst: boolean; readonly isOnly: boolean }
 
 /** Not part of the loop, so that no body of a request stays on the stack of a call that takes minutes. */
 function sendStep(
   needs: AttemptNeeds,
   admission: Admission,
-  sending: Sending,
+  step: Step,
+  backend: Backend,
   req: CallRequest,
   res: ServerResponse,
-): { readonly ended: Promise<Attempt> } | ApiError {
-  const { step, backend, isOnly } = sending
-  const { operation, model, calledAs, wantsStream, caller } = admission
+) {
+  const { operation, model, calledAs, wantsStream } = admission
   const { backends, keepAlive, clock } = needs
   const mayBeTranslated = backends.mayTranslate()
-  const { team } = caller
+  const { team } = admission.caller
   const prepared = prepareCall({ operation, model, calledAs, team, step, backend, mayBeTranslated, clock }, req)
   if (prepared instanceof ApiError) return prepared
   res.setHeader('x-svc-served-by', backend.name)
+  const sentAt = recordStart(needs, admission, backend.name)
   const usage = scanUsage()
-  const sentAt = clock.now()
-  if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
-  backend.condition.noteStart()
   const exchange = startExchange(backend, prepared.request, res, {
     dialect: DIALECTS[operation.dialect],
-    backendDialect: DIALECTS[step.dialect],
     wantsStream,
     rewrite: prepared.rewrite,
-    keepsErrors: !isOnly,
-    onAnswer(status) {
-      releaseBody(req)
-      if (status < 400) noteServed(needs, admission, sending)
-    },
     filter: prepared.filter,
     keepAlive,
     observer: usage,
     clock,
   })
-  if (isOnly) releaseBody(req)
-  const stopWatching = needs.watchSession(caller.sessionId, () => exchange.end(ACCESS_ENDED))
-  const ended = exchange.outcome.then((outcome) => {
-    stopWatching()
-    backend.condition.noteEnd(outcome)
-    if (suggestsUnready(outcome)) backend.health.recheck()
-    const refusal = toRefusal(outcome, backend.traits.failureCodes)
-    return {
-      backend: backend.name,
-      backendKind: backend.kind,
-      model: step.model,
-      sentAt,
-      outcome,
-      usage: operation.isCount ? FREE_USAGE : usage.end(),
-      refusal,
-    }
-  })
-  return { ended }
-}
-
-function noteServed({ affinity }: AttemptNeeds, admission: Admission, { step, backend, isOnly }: Sending): void {
-  backend.condition.noteAnswer()
-  if (!isOnly && !step.isOfflineOnly) affinity.note(admission, backend.name)
+  return { exchange, usage, sentAt }
 }
 
 const ACCESS_ENDED: StreamFailure = {

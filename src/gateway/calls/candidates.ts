@@ -23,7 +23,7 @@ export async function findCandidates(
 }
 
 async function toCandidate(
-  { kind, dialects, health, condition }: Backend,
+  { kind, dialects, health }: Backend,
   placement: Placement,
   { dialect, reach }: Operation,
   body: Json,
@@ -40,7 +40,5 @@ async function toCandidate(
     kind,
     dialects: speaks ? [dialect, ...dialects.certain] : dialects.certain,
     isReady: state === 'ready',
-    isReachable: condition.isReachable() && state !== 'unavailable',
-    isTripped: condition.isTripped(),
   }
 }

@@ -1,15 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import { planCall } from '../plan/plan.ts'
-import { planServed } from '../plan/served.ts'
+import { planCall, planServed } from '../plan/plan.ts'
 import { admit } from './admit.ts'
 import type { Admission, AdmitNeeds } from './admit.ts'
-import { openSessionAffinity } from './affinity.ts'
 import { tryInOrder } from './attempts.ts'
 import type { AttemptNeeds } from './attempts.ts'
 import { findCandidates } from './candidates.ts'
-import { chooseEnding, sendEnding } from './ending.ts'
 import { sendEstimate } from './estimate.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
@@ -19,8 +16,7 @@ import type { CallRequest } from './request.ts'
 type Needs = AdmitNeeds & AttemptNeeds
 
 /** The handlers of all model calls: what differs between them is in their rows of `OPERATIONS`. */
-export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOperationId> {
-  const needs = { ...given, affinity: openSessionAffinity() }
+export function callHandlers(needs: Needs): Handlers<CallOperationId> {
   const handle = (operation: Operation) => (req: CallRequest, res: ServerResponse) =>
     handleCall(needs, operation, req, res)
   const handlers = Object.entries(OPERATIONS).map(([id, operation]) => [id, handle(operation)])
@@ -34,15 +30,12 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
     const hasServe = admission.model.serve.length > 0
-    const plan = hasServe
-      ? planServed(operation, candidates, needs.affinity.find(admission))
-      : planCall(operation, candidates)
+    const plan = hasServe ? planServed(operation, candidates) : planCall(operation, candidates)
     if (plan === 'not_supported' && hasServe && operation.isCount) return sendEstimate(req.body, res)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
-    const tried = await tryInOrder(needs, admission, plan, req, res)
-    const ending = chooseEnding(tried, needs.clock.now())
-    recordEnd(needs, admission, tried.attempts, ending.by)
-    sendEnding(res, ending, tried.attempts)
+    const { attempts, refusal } = await tryInOrder(needs, admission, plan, req, res)
+    recordEnd(needs, admission, attempts)
+    if (refusal) throw refusal
   } finally {
     admission.slot?.free()
   }

@@ -1,9 +1,8 @@
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import type { Backends } from '../backends/backends.ts'
 import { upstreamOf } from '../backends/table.ts'
-import { listPlacements } from '../plan/plan.ts'
+import { listPlacements, listServed } from '../plan/plan.ts'
 import type { Placement } from '../plan/plan.ts'
-import { listServed } from '../plan/served.ts'
 import type { Operation } from './operations.ts'
 
 /** The configured backends that have a model for an operation, in the order of preference, with its name at each. */

@@ -1,9 +1,8 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import { isKnown } from '../dialects/usage.ts'
-import { isFailure } from '../exchange/outcome.ts'
+import { isFailure, resultOf } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
-import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
 
@@ -16,57 +15,48 @@ export type RecordNeeds = {
   readonly log: Logger
 }
 
-/** Reports that the first request of a call is sent to this backend. Only calls of a session have this event. */
-export function recordStart({ recordEvent }: RecordNeeds, admission: Admission, backend: string, at: Date): void {
-  if (admission.sessionId === null) return
-  recordEvent({ kind: 'started', at, call: toFacts(admission, backend), result: null })
+/** Reports that a request of a call is about to be sent; returns the time. Only calls of a session have this event. */
+export function recordStart({ recordEvent, clock }: RecordNeeds, admission: Admission, backend: string): Date {
+  const at = clock.now()
+  if (admission.sessionId !== null) {
+    recordEvent({ kind: 'started', at, call: toFacts(admission, backend), result: null })
+  }
+  return at
 }
 
 /**
- * Reports how a call ended: an event with the attempt that answered it, `by`, and every failure of a backend in the
- * log. Another attempt has an event when its backend counted tokens, because they are billed too.
+ * Reports how a call ended: its last attempt in an event, every failure of a backend in the log. An earlier attempt has
+ * an event when its backend counted tokens, because they are billed too.
  */
-export function recordEnd(
-  needs: RecordNeeds,
-  admission: Admission,
-  attempts: readonly Attempt[],
-  by: Attempt | null,
-): void {
+export function recordEnd(needs: RecordNeeds, admission: Admission, attempts: readonly Attempt[]): void {
   const endedAt = needs.clock.now()
-  const [first] = attempts
-  const answering = by ?? attempts.at(-1)
   for (const [at, attempt] of attempts.entries()) {
     logFailure(needs.log, admission, attempt)
-    if (attempt === answering || admission.operation.isCount || !isKnown(attempt.usage)) continue
-    const ended = { from: attempt.sentAt, at: attempts[at + 1]?.sentAt ?? endedAt }
-    recordAttempt(needs, admission, attempt, { kind: 'retried', ...ended, tried: [attempt] })
+    const next = attempts[at + 1]
+    if (!next || admission.operation.isCount || !isKnown(attempt.usage)) continue
+    recordAttempt(needs, admission, attempt, {
+      kind: 'retried',
+      from: attempt.sentAt,
+      at: next.sentAt,
+      tried: [attempt],
+    })
   }
-  logFallback(needs.log, admission, attempts)
+  const [first] = attempts
+  const last = attempts.at(-1)
   // A call that no backend could be asked has no events.
-  if (!first || !answering) return
-  const { kind, status } = answering.outcome
+  if (!first || !last) return
+  const { kind, status } = last.outcome
   const isFinished = kind === 'whole' && status !== null && status < 400
   const ending = isFinished ? 'finished' : 'failed'
-  recordAttempt(needs, admission, answering, { kind: ending, from: first.sentAt, at: endedAt, tried: attempts })
+  recordAttempt(needs, admission, last, { kind: ending, from: first.sentAt, at: endedAt, tried: attempts })
 }
 
 function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
   const facts = { requestId, model: model.id, servedBy: backend }
-  const { kept, ...ending } = outcome
-  if (isFailure(outcome)) log.warn({ ...facts, ...ending }, 'call.upstream_failed')
+  if (isFailure(outcome)) log.warn({ ...facts, ...outcome }, 'call.upstream_failed')
   if (outcome.refusal?.code === 'upstream_refused_credential') {
     log.warn({ ...facts, status: outcome.status }, 'call.credential_refused')
-  } else if (kept && OPERATORS_FAULT.has(kept.answer.status)) {
-    log.warn({ ...facts, status: outcome.status }, 'call.backend_refused')
   }
-}
-
-/** The backend refuses the service's account, or does not know the model. */
-const OPERATORS_FAULT: ReadonlySet<number> = new Set([402, 403, 404])
-
-function logFallback(log: Logger, { requestId, model }: Admission, attempts: readonly Attempt[]): void {
-  if (attempts.length < 2) return
-  log.info({ requestId, model: model.id, attempts: writeAttempts(attempts.map(toTried)) }, 'call.fell_back')
 }
 
 type Ending = {
@@ -83,7 +73,7 @@ function recordAttempt(
   { kind, from, at, tried }: Ending,
 ): void {
   const result = {
-    attempts: tried.map(toTried),
+    attempts: tried.map((attempt) => ({ backend: attempt.backend, result: resultOf(attempt.outcome) })),
     outcome: outcome.kind,
     status: outcome.status,
     firstByteMs: outcome.firstByteMs,

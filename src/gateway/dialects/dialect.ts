@@ -33,11 +33,6 @@ export type DialectTraits = {
   readonly failureAnswer: (failure: Failure) => ErrorAnswer
   /** Whether an error body has the shape of this dialect. */
   readonly isErrorBody: (body: unknown) => boolean
-  /**
-   * The failure that an event of a backend's stream reports; null when it reports none. Asked for the first event,
-   * where vendors report errors after a status of 200.
-   */
-  readonly readErrorEvent: (event: SseEvent) => Failure | null
   /** The request that finds out whether an engine supports this dialect; null for chat, which every engine supports. */
   readonly nativeProbe: NativeProbe | null
   /** Whether a request refers to state that only the server of an earlier answer has. */

@@ -1,5 +1,5 @@
 import { readFailure } from '../dialects/failure.ts'
-import type { AnswerHead } from './answer.ts'
+import type { AnswerHead } from './relay.ts'
 
 /** No other server asks a client of ours for a credential: these statuses refuse the service's own. */
 const REFUSING_STATUSES: ReadonlySet<number> = new Set([401, 407])

@@ -3,14 +3,13 @@ import type { Dispatcher, Pool } from 'undici'
 import type { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
-import type { AnswerHead, KeptAnswer } from './answer.ts'
 import type { Outcome } from './outcome.ts'
 import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UnreadableAnswer } from './relay.ts'
-import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
-import { NOT_NEEDED, reasonOf, toNoAnswerAfterSending } from './send.ts'
+import type { AnswerHead, AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import { NOT_NEEDED, reasonOf, toNoAnswer } from './send.ts'
 import type { BackendRequest } from './send.ts'
 import type { StreamKeepAlive } from './stream-keep-alive.ts'
-import { StreamOpening } from './stream-opening.ts'
+import { startStreamRelay } from './stream-relay.ts'
 import { WholeRelay } from './whole-relay.ts'
 
 /** The backend that a request is sent to. */
@@ -22,17 +21,11 @@ export type Connection = {
 
 export type ExchangeOptions = {
   /** The caller's dialect, in which a failure of a stream is reported. */
-  readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureAnswer'>
-  /** The backend's dialect, in which its stream may begin with an error. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent'>
+  readonly dialect: Pick<DialectTraits, 'monitorStream'>
   /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
   readonly wantsStream: boolean
   /** Changes the answer. Null: its bytes pass unchanged. */
   readonly rewrite: AnswerRewrite | null
-  /** Keeps error answers for the outcome instead of sending them, because another backend may do better. */
-  readonly keepsErrors: boolean
-  /** Called when the answer to the caller begins. Nothing of the request is needed any more. */
-  readonly onAnswer: (status: number) => void
   /** Removes events of a stream that is not rewritten; null: all of them pass. */
   readonly filter: MakeStreamFilter | null
   /** Keeps rewritten streams alive while the backend is silent. */
@@ -131,7 +124,7 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return
-    const kind = this.#controller ? toNoAnswerAfterSending(error) : 'unreachable'
+    const kind = toNoAnswer(error)
     if (!this.#relay || !this.res.headersSent) return this.finish(kind, reasonOf(error))
     // The connection broke after the last event, so the answer is complete.
     if (this.#relay.isComplete()) return this.#relay.end()
@@ -150,38 +143,18 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     this.#controller?.abort(NOT_NEEDED)
   }
 
-  beginAnswer(status: number): void {
-    this.#options.onAnswer(status)
-  }
-
-  relayWith(relay: Relay): void {
-    this.#relay = relay
-  }
-
-  keep(kept: KeptAnswer): void {
-    this.#status = kept.answer.status
-    this.#finish({ kind: 'whole', reason: null, refusal: null, kept })
-  }
-
-  refuse(status: number, refusal: ApiError): void {
-    this.#status = status
-    this.finish('refused', refusal.code, refusal)
-  }
-
   finish(kind: Outcome['kind'], reason: string | null, refusal: ApiError | null = null): void {
-    this.#finish({ kind, reason, refusal, kept: null })
-  }
-
-  #finish(how: Pick<Outcome, 'kind' | 'reason' | 'refusal' | 'kept'>): void {
     this.isOver = true
     this.res.off('close', this.#onCallerLeft)
     this.#relay?.stop()
     this.#settle({
-      ...how,
+      kind,
       answered: this.res.headersSent,
       status: this.#status,
       firstByteMs: this.#firstByteMs,
       bytes: this.#bytes,
+      reason,
+      refusal,
     })
   }
 
@@ -189,8 +162,8 @@ class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHand
     const { rewrite } = this.#options
     const { 'content-encoding': encoding = '', 'content-type': type } = head.headers
     if (rewrite && encoding !== '' && encoding !== 'identity') throw new UnreadableAnswer('compressed')
-    if (this.#isStream(head.status, type)) return new StreamOpening(this, head, this.#options)
-    return new WholeRelay(this, head, this.#options)
+    if (this.#isStream(head.status, type)) return startStreamRelay(this, head, this.#options)
+    return new WholeRelay(this, head, rewrite)
   }
 
   /**

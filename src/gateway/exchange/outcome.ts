@@ -1,6 +1,5 @@
 import { ApiError } from '../../http/errors.ts'
 import type { ErrorCode } from '../../http/errors.ts'
-import type { KeptAnswer } from './answer.ts'
 import type { NoAnswer } from './send.ts'
 
 /** How the exchange of one call with one backend ended. */
@@ -23,8 +22,6 @@ export type Outcome = {
   readonly reason: string | null
   /** With `refused`: the error that the caller gets instead of the answer. */
   readonly refusal: ApiError | null
-  /** An error answer that was not sent, because another backend may do better. */
-  readonly kept: KeptAnswer | null
 }
 
 /** Whether the backend failed, whether or not the caller has received an error. */
@@ -40,17 +37,6 @@ export function resultOf({ kind, status }: Outcome): string {
 }
 
 const NO_ANSWERS: ReadonlySet<Outcome['kind']> = new Set(['unreachable', 'timeout', 'failed'])
-
-/**
- * The status by which an answer is judged: a refusal of the service's credential is 401, whatever the backend's status.
- * Null without an answer.
- */
-export function judgedStatusOf({ kind, status, refusal }: Outcome): number | null {
-  if (NO_ANSWERS.has(kind)) return null
-  return refusal?.code === 'upstream_refused_credential' ? UNAUTHORIZED : status
-}
-
-const UNAUTHORIZED = 401
 
 /** Whether this outcome suggests that the backend is not ready, so that its state should be fetched again. */
 export function suggestsUnready(outcome: Outcome): boolean {

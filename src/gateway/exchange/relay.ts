@@ -2,11 +2,11 @@
  * The types between an exchange and its relay. An exchange has one relay, which is chosen by the head of the backend's
  * answer.
  */
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ApiError } from '../../http/errors.ts'
 import type { StreamFailure, StreamFilter } from '../dialects/dialect.ts'
 import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
-import type { KeptAnswer, WholeAnswer } from './answer.ts'
+import { toCallerHeaders } from './headers.ts'
 import type { HeaderOptions } from './headers.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -20,6 +20,19 @@ export type AnswerRewrite = HeaderOptions & {
 
 /** Makes a filter for one stream. */
 export type MakeStreamFilter = () => StreamFilter
+
+/** An answer that is not a stream. */
+export type WholeAnswer = {
+  readonly status: number
+  readonly body: Buffer
+  /** The content type, where it differs from the backend's. */
+  readonly contentType?: string
+  /** Headers where the backend sent none. */
+  readonly defaults?: Readonly<Record<string, string>>
+}
+
+/** The head of a backend's answer; header names in lower case. */
+export type AnswerHead = { readonly status: number; readonly headers: IncomingHttpHeaders }
 
 /** Relays the body of one answer to the caller. */
 export type Relay = {
@@ -43,14 +56,6 @@ export type RelayedExchange = {
   /** Applies backpressure to the backend. */
   pause(): void
   resume(): void
-  /** Called before the head of the answer is written to the caller. */
-  beginAnswer(status: number): void
-  /** Replaces the relay of the rest of the answer. */
-  relayWith(relay: Relay): void
-  /** Settles the outcome with an error answer that is not sent. */
-  keep(kept: KeptAnswer): void
-  /** Settles the outcome with an error instead of the answer, which counts as one of this status. */
-  refuse(status: number, refusal: ApiError): void
   /** Settles the outcome. The relay calls it after its last write. */
   finish(kind: Outcome['kind'], reason: string | null, refusal?: ApiError): void
   /** Closes the request to the backend. */
@@ -66,6 +71,16 @@ export const BACKEND_WAS_SILENT: StreamFailure = {
   code: 'upstream_timeout',
   type: 'api_error',
   message: 'The upstream fell silent in the middle of its answer.',
+}
+
+/** Writes the head of the caller's answer: what may cross of the backend's head, and `more`. */
+export function writeHead(
+  res: ServerResponse,
+  { status, headers }: AnswerHead,
+  more: OutgoingHttpHeaders,
+  rewrite: HeaderOptions | null,
+): void {
+  res.writeHead(status, { ...toCallerHeaders(headers, res, rewrite ?? undefined), ...more })
 }
 
 /**

@@ -68,16 +68,10 @@ export function sendAndWait(pool: Pool, request: BackendRequest, { timeoutMs, ma
 }
 
 /** Classifies an error of the HTTP client. */
-function toNoAnswer(error: Error): NoAnswer {
+export function toNoAnswer(error: Error): NoAnswer {
   const code = codeOf(error)
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout'
   return UNREACHABLE.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_') ? 'unreachable' : 'failed'
-}
-
-/** Classifies an error of the HTTP client after a request has been written: the backend may have got it. */
-export function toNoAnswerAfterSending(error: Error): NoAnswer {
-  const kind = toNoAnswer(error)
-  return kind === 'unreachable' ? 'failed' : kind
 }
 
 /** Returns one word about an error for the log. Its message could contain addresses and bytes of the other side. */

@@ -1,10 +1,8 @@
 import type { DialectTraits, StreamFailure, StreamFilter, StreamMonitor } from '../dialects/dialect.ts'
 import type { StreamRewriter } from '../dialects/sse/rewrite.ts'
-import { writeHead } from './answer.ts'
-import type { AnswerHead } from './answer.ts'
 import { ChunkWriter, hasUnread } from './chunk-writer.ts'
-import { BACKEND_BROKE_OFF, breakConnection } from './relay.ts'
-import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
+import { BACKEND_BROKE_OFF, breakConnection, writeHead } from './relay.ts'
+import type { AnswerHead, AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
 
@@ -22,12 +20,11 @@ type Needs = {
  */
 const MAX_TRAILER_MS = 250
 
-/** Writes the head of a stream and starts to relay its events. */
+/** Writes the head of a stream at once, because the first byte may be minutes away. */
 export function startStreamRelay(exchange: RelayedExchange, head: AnswerHead, needs: Needs): Relay {
   const { rewrite } = needs
   const { headers } = head
   const shown = rewrite ? { ...headers, 'content-type': 'text/event-stream; charset=utf-8' } : headers
-  exchange.beginAnswer(head.status)
   writeHead(exchange.res, { status: head.status, headers: shown }, streamHeaders(headers['cache-control']), rewrite)
   exchange.res.flushHeaders()
   if (rewrite) return new RewrittenStream(exchange, rewrite.stream(), needs.keepAlive)

@@ -1,11 +1,9 @@
 import { ApiError } from '../../http/errors.ts'
 import type { StreamFailure } from '../dialects/dialect.ts'
-import { writeHead, writeWhole } from './answer.ts'
-import type { AnswerHead, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused } from './credential-refusal.ts'
-import { breakConnection, UnreadableAnswer } from './relay.ts'
-import type { AnswerRewrite, Relay, RelayedExchange } from './relay.ts'
+import { breakConnection, UnreadableAnswer, writeHead } from './relay.ts'
+import type { AnswerHead, AnswerRewrite, Relay, RelayedExchange, WholeAnswer } from './relay.ts'
 
 /** An answer up to this size is sent in one write; a larger one is relayed chunk by chunk. */
 const MAX_HELD_BYTES = 1024 * 1024
@@ -13,13 +11,8 @@ const MAX_HELD_BYTES = 1024 * 1024
 /** An answer that is rewritten is held in memory until it is complete. */
 const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024
 
-type Needs = {
-  readonly rewrite: AnswerRewrite | null
-  /** Keeps an answer that is not 200, because another backend may do better. */
-  readonly keepsErrors: boolean
-}
-
-const OK = 200
+/** An answer up to this size fits into the buffers of a connection, whether the caller reads it or not. */
+const MAX_BUFFERED_BYTES = 16 * 1024
 
 /**
  * Relays an answer that is not a stream. It is held until it is complete, so that an earlier failure can be answered.
@@ -28,18 +21,16 @@ export class WholeRelay implements Relay {
   readonly #exchange: RelayedExchange
   readonly #head: AnswerHead
   readonly #rewrite: AnswerRewrite | null
-  readonly #keepsErrors: boolean
   /** Empty once the answer is relayed chunk by chunk. */
   #held: Buffer[] = []
   #heldBytes = 0
   /** Null while the answer is held. */
   #writer: ChunkWriter | null = null
 
-  constructor(exchange: RelayedExchange, head: AnswerHead, { rewrite, keepsErrors }: Needs) {
+  constructor(exchange: RelayedExchange, head: AnswerHead, rewrite: AnswerRewrite | null) {
     this.#exchange = exchange
     this.#head = head
     this.#rewrite = rewrite
-    this.#keepsErrors = keepsErrors
   }
 
   take(chunk: Buffer): void {
@@ -47,8 +38,6 @@ export class WholeRelay implements Relay {
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
     if (this.#rewrite && this.#heldBytes > MAX_REWRITTEN_BYTES) throw new UnreadableAnswer('too_large')
-    const isError = this.#head.status !== OK && this.#keepsErrors
-    if (isError && this.#heldBytes > MAX_HELD_BYTES) throw new UnreadableAnswer('too_large')
     if (!this.#rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(Buffer.concat(this.#held))
   }
 
@@ -79,7 +68,6 @@ export class WholeRelay implements Relay {
       return this.#exchange.abort()
     }
     const { 'content-length': length } = this.#head.headers
-    this.#exchange.beginAnswer(this.#head.status)
     // The backend's own length lets a client notice an answer that is cut.
     writeHead(this.#exchange.res, this.#head, length === undefined ? {} : { 'content-length': length }, null)
     this.#exchange.res.flushHeaders()
@@ -93,15 +81,32 @@ export class WholeRelay implements Relay {
     const given: WholeAnswer = { status: this.#head.status, body }
     const answer = this.#rewrite ? this.#rewrite.whole(given) : given
     if (answer instanceof ApiError) return this.#exchange.finish('refused', answer.code, answer)
-    const shown = { head: this.#head, answer, headerOptions: this.#rewrite }
-    if (this.#keepsErrors && answer.status !== OK) return this.#exchange.keep(shown)
-    this.#exchange.beginAnswer(answer.status)
-    writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
+    this.#write(answer)
     this.#exchange.finish('whole', null)
   }
 
   #refuseCredential(): void {
     const refusal = new ApiError('upstream_refused_credential')
     this.#exchange.finish('refused', refusal.code, refusal)
+  }
+
+  #write({ status, body, contentType, defaults }: WholeAnswer): void {
+    const { res, idleTimeoutMs } = this.#exchange
+    const { headers } = this.#head
+    const shown = contentType === undefined ? headers : { ...defaults, ...headers, 'content-type': contentType }
+    writeHead(
+      res,
+      { status, headers: shown },
+      status === 204 || status === 304 ? {} : { 'content-length': body.length },
+      this.#rewrite,
+    )
+    if (body.length > MAX_BUFFERED_BYTES) {
+      res.end(body)
+      // Node closes the connection when the caller does not read for this long.
+      res.setTimeout(idleTimeoutMs)
+    } else {
+      // Node sends the head and a string in one write, but the head and a buffer in two. Latin-1 keeps every byte.
+      res.end(body.toString('latin1'), 'latin1')
+    }
   }
 }

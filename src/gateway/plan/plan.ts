@@ -1,8 +1,8 @@
 /**
- * Decides which backends serve a call, and in which order. For a model whose backends the directory names, `served.ts`
- * decides. Otherwise, one of the worker and the upstream of the route group serves it: the worker where the model has a
- * name there. A worker that is not ready gives way only to an upstream that knows the model by name. An upstream never
- * gives way to the worker without being told to.
+ * Decides which backends serve a call, and in which order. The directory names them for a model. Without that, one of
+ * the worker and the upstream of the route group serves it: the worker where the model has a name there. A worker that
+ * is not ready gives way only to an upstream that knows the model by name. An upstream never gives way to the worker
+ * without being told to.
  */
 import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -23,10 +23,6 @@ export type Placement = {
   readonly model: string
   /** Used only while no earlier backend of the plan can be reached. */
   readonly isOfflineOnly: boolean
-  /** Its place in the order of preference. Backends of equal rank are neighbours, over which sessions are spread. */
-  readonly rank: number
-  /** The share of the sessions that it gets among its neighbours. */
-  readonly weight: number
 }
 
 type Configured = {
@@ -47,7 +43,15 @@ export function listPlacements(model: ModelNames, { worker, upstream }: Configur
 }
 
 function toPlacement(backend: string, model: string): Placement {
-  return { backend, model, isOfflineOnly: false, rank: 0, weight: 1 }
+  return { backend, model, isOfflineOnly: false }
+}
+
+/** A backend that the directory names for a model. */
+type Served = { readonly backend: string; readonly model: string; readonly when: 'always' | 'offline' }
+
+/** The backends that the directory names for a model, in its order. */
+export function listServed(serve: readonly Served[]): readonly Placement[] {
+  return serve.map(({ backend, model, when }) => ({ backend, model, isOfflineOnly: when === 'offline' }))
 }
 
 /**
@@ -57,8 +61,7 @@ function toPlacement(backend: string, model: string): Placement {
  */
 export type Reach = 'any_dialect' | 'own_dialect' | 'vendor_only'
 
-/** What a plan needs to know of an operation. */
-export type PlannedOperation = { readonly dialect: Dialect; readonly reach: Reach }
+type PlannedOperation = { readonly dialect: Dialect; readonly reach: Reach }
 
 /** A placement, with what is known of the backend now. */
 export type Candidate = Placement & {
@@ -66,15 +69,10 @@ export type Candidate = Placement & {
   /** The dialects in which the backend takes this call, the preferred one first. */
   readonly dialects: readonly Dialect[]
   readonly isReady: boolean
-  /** False after a failure to connect. */
-  readonly isReachable: boolean
-  /** It has failed repeatedly, so the others are asked first. */
-  readonly isTripped: boolean
 }
 
 /** One way to serve a call. */
-export type Step = Pick<Placement, 'backend' | 'model' | 'isOfflineOnly'> & {
-  readonly isReachable: boolean
+export type Step = Placement & {
   /** The dialect in which the backend is called. Where it is not the operation's, the call is translated. */
   readonly dialect: Dialect
 }
@@ -97,13 +95,32 @@ export function planCall(operation: PlannedOperation, candidates: readonly Candi
   return chosen ? [toStep(chosen)] : 'not_supported'
 }
 
-/** The step of a candidate in the dialect that was chosen. */
-export function toStep({ backend, model, isOfflineOnly, isReachable, dialect }: Step): Step {
-  return { backend, model, isOfflineOnly, isReachable, dialect }
+/**
+ * The steps of a call of a model whose backends the directory names: each that can do the operation. Those that are not
+ * ready come last, because what is known of them may be old. Those for the time without a network come after these.
+ */
+export function planServed(operation: PlannedOperation, candidates: readonly Candidate[]): Plan {
+  if (candidates.length === 0) return 'model_unavailable'
+  const able = candidates.flatMap((candidate) => {
+    const dialect = chooseDialect(operation, candidate)
+    // An engine that is not known to do the operation is not tried: the plan may have a backend that can.
+    const isKnown = dialect !== null && (operation.reach !== 'own_dialect' || candidate.dialects.includes(dialect))
+    return isKnown ? [{ ...candidate, dialect }] : []
+  })
+  if (able.length === 0) return 'not_supported'
+  return able.toSorted((a, b) => rankOf(a) - rankOf(b)).map(toStep)
+}
+
+function rankOf({ isOfflineOnly, isReady }: Candidate): number {
+  return (isOfflineOnly ? 2 : 0) + (isReady ? 0 : 1)
+}
+
+function toStep({ backend, model, isOfflineOnly, dialect }: Step): Step {
+  return { backend, model, isOfflineOnly, dialect }
 }
 
 /** The dialect in which a backend can be called; null when it cannot do the operation. */
-export function chooseDialect({ dialect, reach }: PlannedOperation, { kind, dialects }: Candidate): Dialect | null {
+function chooseDialect({ dialect, reach }: PlannedOperation, { kind, dialects }: Candidate): Dialect | null {
   if (dialects.includes(dialect)) return reach === 'vendor_only' && kind === 'engine' ? null : dialect
   if (reach === 'own_dialect' && kind === 'engine') return dialect
   if (reach !== 'any_dialect') return null

@@ -3,12 +3,10 @@
  * that was refused before it was sent has no event; the request log has it. Calls of a session also have an event for
  * their start, so that people who watch the session see a call while it runs.
  */
-import type { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Usage } from '../dialects/usage.ts'
-import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 
 /** What is known of a call when it is sent. */
@@ -24,7 +22,7 @@ export type CallFacts = {
   readonly servedBy: string
 }
 
-/** One backend that a call was sent to. `refusal`: what the caller gets where there is no answer. */
+/** One backend that a call was sent to. */
 export type Attempt = {
   readonly backend: string
   readonly backendKind: BackendKind
@@ -33,12 +31,6 @@ export type Attempt = {
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage
-  readonly refusal: ApiError | null
-}
-
-/** An attempt as events and headers name it. */
-export function toTried({ backend, outcome }: Attempt): TriedBackend {
-  return { backend, result: resultOf(outcome) }
 }
 
 /** A backend that was tried, and its answer in one word: a status, or why there was none. */

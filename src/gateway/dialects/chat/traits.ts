@@ -1,5 +1,4 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
-import { makeErrorReader } from '../error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
@@ -19,7 +18,6 @@ export const CHAT: DialectTraits = {
   errorAnswer: openAiErrorAnswer,
   failureAnswer: openAiFailureAnswer,
   isErrorBody: isOpenAiErrorBody,
-  readErrorEvent: makeErrorReader(),
   nativeProbe: null,
   needsStoredState: () => false,
   hasLocalReasoning,

@@ -1,7 +1,6 @@
 import { isMessage } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
 import { isObject, parseObject } from '../json/read-json.ts'
-import { makeErrorReader } from '../error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
@@ -39,7 +38,6 @@ export const MESSAGES: DialectTraits = {
   errorAnswer: messagesErrorAnswer,
   failureAnswer: messagesFailureAnswer,
   isErrorBody: (body) => isObject(body) && isObject(body.error) && body.type === 'error',
-  readErrorEvent: makeErrorReader(),
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
   hasLocalReasoning,

@@ -1,7 +1,6 @@
 import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe } from '../dialect.ts'
 import { isObject, type Json, parseObject, readCount, readObject } from '../json/read-json.ts'
-import { makeErrorReader } from '../error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../openai-error.ts'
 import { sseDecoder } from '../sse/decode.ts'
@@ -33,7 +32,6 @@ export const RESPONSES: DialectTraits = {
   errorAnswer: openAiErrorAnswer,
   failureAnswer: openAiFailureAnswer,
   isErrorBody: isOpenAiErrorBody,
-  readErrorEvent: makeErrorReader(['response.failed']),
   nativeProbe: NATIVE_PROBE,
   needsStoredState: ({ previous_response_id: previous, conversation }) =>
     isPresent(previous) || isPresent(conversation),
