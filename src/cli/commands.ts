@@ -14,6 +14,7 @@ export const peopleCommands: CommandTable = {
   usage: async () => (await import('./commands/usage.ts')).makeUsage,
   devices: async () => (await import('./commands/devices.ts')).makeDevices,
   sessions: async () => (await import('./commands/sessions.ts')).makeSessions,
+  keys: async () => (await import('./commands/keys.ts')).makeKeys,
   invite: async () => (await import('./commands/invite.ts')).makeInvite,
   uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,
   members: async () => (await import('./commands/members.ts')).makeMembers,

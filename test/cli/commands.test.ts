@@ -56,6 +56,8 @@ describe('the exit status', () => {
     [['usage', '--csv', '--json'], 2],
     [['usage', '--from', 'yesterday'], 1],
     [['devices', 'revoke', 'ffffffff'], 1],
+    [['keys', 'revoke', 'ffffffff'], 1],
+    [['keys', 'create', 'x', '--days', 'many'], 2],
     [['uninvite', 'nobody@example.com'], 1],
     [['members', '--team', '@acme/unknown'], 1],
   ])('of svc %j is %i', async (args, status) => {
@@ -165,6 +167,25 @@ describe('svc devices', () => {
   it('does not let the name of a device steer the terminal', async () => {
     await service.signIn('ada@example.com', { deviceId: 'evil', deviceName: 'a\u001b[2Jb' })
     expect((await machine.svc(['devices'])).stdout).not.toContain('\u001b')
+  })
+})
+
+describe('svc keys', () => {
+  it('creates a key that calls models, lists it, rotates and revokes it', async () => {
+    const created = await machine.svc(['keys', 'create', 'opencode', '--model', 'svc/fast', '--print'])
+    const key = created.stdout.trim()
+    expect([key, created.stderr]).toEqual([expect.stringMatching(/^svck_[\w-]{49}$/), ''])
+    const models = await service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    expect(models.status).toBe(200)
+
+    const [listed] = await jsonOf<{ id: string; name: string; models: string[] }[]>(['keys'])
+    expect(listed).toMatchObject({ name: 'opencode', models: ['svc/fast'] })
+    const rotated = await machine.svc(['keys', 'rotate', listed?.id ?? '', '--overlap', '0', '--days', '1'])
+    expect(rotated.stdout).toMatch(/^svck_/)
+    expect(rotated.stderr).toContain('It is not shown again.')
+    const [next] = await jsonOf<{ id: string }[]>(['keys'])
+    expect((await machine.svc(['keys', 'revoke', next?.id ?? ''])).stdout).toContain('Revoked: opencode')
+    expect((await machine.svc(['keys'])).stdout).toContain('You have no API keys.')
   })
 })
 

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { changeView, findOverflow, findSeriousViolations } from '../support/browser.ts'
+import { startBrowserService } from '../support/browser-service.ts'
+import type { BrowserService } from '../support/browser-service.ts'
+import { checkAnswer } from '../support/contract-check.ts'
+import { linkOf, SIGN_IN_SUBJECT } from '../support/mailbox.ts'
+
+const EMAIL = 'ada@example.com'
+let fixture: BrowserService
+
+beforeAll(async () => {
+  fixture = await startBrowserService()
+})
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+/** Holds every answer that a page gets to the contract; returns what does not match it. */
+function checkTraffic(page: Page): string[] {
+  const problems: string[] = []
+  page.on('response', (answer) => {
+    const check = async () => {
+      // Chromium joins several `Set-Cookie` lines with a line break, which is no header.
+      const { 'set-cookie': _cookies, ...headers } = await answer.allHeaders()
+      // Browsers do not keep the bodies of redirects.
+      const body = answer.status() >= 300 && answer.status() < 400 ? null : await answer.text()
+      const response = new Response(body, { status: answer.status(), headers })
+      await checkAnswer(answer.request().method(), new URL(answer.url()), response)
+    }
+    check().catch((error: unknown) => void problems.push(String(error)))
+  })
+  return problems
+}
+
+it('lets an invited person with a phone sign in by email and approve a device, without a script', async () => {
+  const page = await fixture.newPage({ javaScript: false })
+  await changeView(page, { width: 320, scheme: 'dark' })
+  const problems = checkTraffic(page)
+  const { userCode, poll } = await fixture.startLogin('by-phone')
+
+  await page.goto(`${fixture.baseUrl}/device?userCode=${userCode}`)
+  expect(await findOverflow(page)).toBe(0)
+  await page.getByLabel('Email address').fill(EMAIL)
+  await page.getByRole('button', { name: 'Email me a sign-in link' }).click()
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor()
+  const [mail] = await fixture.service.mailbox.waitFor(EMAIL, SIGN_IN_SUBJECT)
+  if (!mail) throw new Error('No sign-in link arrived.')
+
+  await page.goto(linkOf(mail).href)
+  expect(await findOverflow(page)).toBe(0)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Your devices' }).waitFor()
+  expect(await findOverflow(page)).toBe(0)
+  // The code that the person came with is filled in.
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.getByRole('status').filter({ hasText: 'Approved.' }).waitFor()
+  expect(await poll()).toBe(200)
+  expect(problems).toEqual([])
+})
+
+it('shows the pages of the sign-in without serious violations of accessibility rules', async () => {
+  const page = await fixture.newPage()
+  for (const path of ['/', '/sign-in', '/device']) {
+    await page.goto(fixture.baseUrl + path)
+    expect(await findSeriousViolations(page), path).toEqual([])
+  }
+})
