@@ -8,6 +8,7 @@ import { DirectoryFileError } from '../server/directory-file.ts'
 import { PricesFileError } from '../server/prices-file.ts'
 import { AddressError } from '../server/listener.ts'
 import { ManagementError } from '../server/management.ts'
+import { ProcessStartError } from '../server/processes.ts'
 import { backUp, restore } from './backup.ts'
 import type { MakeCommand } from './command-line.ts'
 import { runDemo } from './demo/demo.ts'
@@ -29,6 +30,7 @@ const PLAIN_ERRORS = [
   DirectoryInUseError,
   MigrationError,
   ManagementError,
+  ProcessStartError,
   TourError,
 ]
 

@@ -1,15 +1,22 @@
+import cluster from 'node:cluster'
 import { readConfig, warningsOf } from '../config.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { openLog } from '../log.ts'
+import type { Log } from '../log.ts'
+import { obeyParent } from '../server/child.ts'
+import { openProcesses } from '../server/processes.ts'
 import { serve } from '../server/serve.ts'
+import type { Running } from '../server/serve.ts'
 import { interrupted } from './interrupt.ts'
 
 /** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. */
 export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
   const log = openLog(config.logLevel)
+  const serveHere = () => serve(config, { clock: systemClock, log, forceDirectory: force })
+  if (cluster.isWorker) return runChild(serveHere(), log)
   for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
-  const starting = serve(config, { clock: systemClock, log, forceDirectory: force })
+  const starting = config.processes > 1 ? openProcesses(config, log) : serveHere()
   // From the start, because the default action of the signal ends the process.
   process.on('SIGHUP', () => {
     // The log says what became of it.
@@ -19,6 +26,18 @@ export async function runService({ force }: { readonly force: boolean }): Promis
   const signal = await interrupted()
   log.info({ signal }, 'service.stopping')
   await running.stop()
+  await closeLog(log)
+}
+
+/** Serves as one of several processes, until the process above says stop. */
+async function runChild(starting: Promise<Running>, log: Log): Promise<void> {
+  await obeyParent(starting)
+  await (await starting).stop()
+  await closeLog(log)
+  process.disconnect()
+}
+
+async function closeLog(log: Log): Promise<void> {
   // A pipe that nobody reads blocks the last write, and with it the exit of the process.
   if (!(await log.close())) process.kill(process.pid, 'SIGKILL')
 }

@@ -15,6 +15,10 @@ export function findContradictions(config: Config, s: Settings, isProduction: bo
     role === 'gateway' &&
       database?.kind === 'embedded' &&
       'SVC_DATABASE_URL: an embedded database belongs to one process; a gateway needs postgresql://... or "none"',
+    config.processes > 1 &&
+      (database?.kind === 'embedded' || database?.kind === 'memory') &&
+      'SVC_PROCESSES: an embedded database belongs to one process; several processes need postgresql://... in ' +
+        'SVC_DATABASE_URL, or a gateway without a database',
     isProduction &&
       s.SVC_DEV_LINKS &&
       'SVC_DEV_LINKS: must not be set with NODE_ENV=production, because it lets everyone who knows an address sign in',
@@ -42,6 +46,10 @@ export function findWarnings(config: Config, givenNames: readonly string[], isPr
     config.role !== 'gateway' &&
       isIpAddress(config.rpId) &&
       'Passkeys do not work at an IP address. Set SVC_BASE_URL to a host name; use http://localhost for development.',
+    config.processes > 1 &&
+      config.redisUrl === null &&
+      'SVC_PROCESSES is set without SVC_REDIS_URL: each process counts limits for itself, so a caller may reach ' +
+        'each limit once in every process.',
     config.database === null &&
       config.directoryFile === null &&
       'Without a database and without SVC_DIRECTORY_FILE there are no teams and no models, so every call is refused.',

@@ -13,6 +13,7 @@ const SERVER = {
   SVC_ALLOWED_ORIGINS: field.origins.optional(),
   SVC_DRAIN_SECONDS: whole(0, 3600).default(0),
   SVC_STOP_SECONDS: whole(0, 3600).default(25),
+  SVC_PROCESSES: whole(1, 64).default(1),
   SVC_MANAGEMENT_SOCKET: field.socketPath.optional(),
   SVC_METRICS_PORT: whole(0, 65_535).optional(),
   SVC_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),

@@ -78,6 +78,8 @@ export type Config = {
    * After a signal to stop: how long `/readyz` says 503 before the listener closes, and how long calls may then take.
    */
   readonly stop: { readonly drainSeconds: number; readonly stopSeconds: number }
+  /** How many processes serve the port. */
+  readonly processes: number
   /** The Unix socket at which operators' commands reach the running service; null: there is none. */
   readonly managementSocket: string | null
   /** The port of the metrics listener; null when it is off. */
@@ -147,6 +149,7 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
       offlineGraceMs: s.SVC_OFFLINE_GRACE_HOURS * 3_600_000,
     },
     stop: { drainSeconds: s.SVC_DRAIN_SECONDS, stopSeconds: s.SVC_STOP_SECONDS },
+    processes: s.SVC_PROCESSES,
     managementSocket: s.SVC_MANAGEMENT_SOCKET ?? defaultSocket(database),
     metricsPort: s.SVC_METRICS_PORT ?? null,
     redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,

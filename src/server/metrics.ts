@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { collectDefaultMetrics, Counter, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
 import type { Logger } from '../log.ts'
 import { listenOn } from './listener.ts'
 
@@ -28,11 +28,27 @@ export function countEvents(log: Logger, registry: Registry): Logger {
 
 export type MetricsListener = { readonly port: number; close(): Promise<void> }
 
+/** What is shown at `/metrics`. */
+type Metrics = Pick<Registry, 'metrics'> & { readonly contentType: string }
+
+/** The metrics of all processes below this one, in sum. */
+export function metricsOfChildren(): Metrics {
+  const registry = new AggregatorRegistry()
+  return { metrics: () => registry.clusterMetrics(), contentType: registry.contentType }
+}
+
+/** Gives the metrics of this process to the one above it, which serves them. */
+export function shareMetrics(registry: Registry): void {
+  AggregatorRegistry.setRegistries([registry])
+  // Answers the questions of the process above.
+  new AggregatorRegistry()
+}
+
 /**
  * Serves `/metrics` on a listener of its own, because metrics are for the operator only. Rejects with an
  * `AddressError`.
  */
-export async function serveMetrics(registry: Registry, host: string, port: number): Promise<MetricsListener> {
+export async function serveMetrics(registry: Metrics, host: string, port: number): Promise<MetricsListener> {
   const server = createServer((req, res) => {
     if (req.url?.split('?')[0] !== '/metrics') return void res.writeHead(404).end()
     registry.metrics().then(

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
 import { openDatabase } from '../database/open.ts'
@@ -15,7 +16,7 @@ import type { ServerTimeouts } from './listener.ts'
 import { openManagement } from './management.ts'
 import type { Management, ManagementActions } from './management.ts'
 import { applyPricesFile } from './prices-file.ts'
-import { serveMetrics } from './metrics.ts'
+import { serveMetrics, shareMetrics } from './metrics.ts'
 import type { MetricsListener } from './metrics.ts'
 
 /** A service that is listening. */
@@ -150,6 +151,8 @@ async function start(
 }
 
 async function startMetrics({ host, metricsPort }: Config, { metrics }: Service): Promise<MetricsListener | null> {
+  if (metrics && cluster.isWorker) shareMetrics(metrics)
+  if (cluster.isWorker) return null
   return metrics && serveMetrics(metrics, host, metricsPort ?? 0)
 }
 
@@ -158,7 +161,8 @@ async function startManagement(
   { managementSocket: socket }: Config,
   { reload, database, log }: Pick<Resources, 'database' | 'log'> & Pick<Running, 'reload'>,
 ): Promise<Management | null> {
-  if (socket === null) return null
+  // The process above several ones has the socket.
+  if (socket === null || cluster.isWorker) return null
   const actions: ManagementActions = {
     reload: (options) => reload(options.has('force')),
     ...(database?.copyFiles && { backup: database.copyFiles }),

@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askService } from '../../src/server/management.ts'
+import { freePort } from '../support/loopback.ts'
+import { newFolder, refusedStart, startProcess } from '../support/process.ts'
+import type { TestProcess } from '../support/process.ts'
+import { waitForValue, waitUntil } from '../support/wait.ts'
+
+let running: TestProcess
+let folder: Awaited<ReturnType<typeof newFolder>>
+let metricsPort: number
+const file = () => path.join(folder.path, 'directory.yaml')
+const socket = () => path.join(folder.path, 'management.sock')
+
+beforeAll(async () => {
+  folder = await newFolder()
+  metricsPort = await freePort()
+  await writeFile(file(), 'organizations: [{ name: acme, teams: [{ name: core }] }]')
+  running = await startProcess({
+    SVC_ROLE: 'gateway',
+    SVC_PROCESSES: '2',
+    SVC_PORT: String(await freePort()),
+    SVC_METRICS_PORT: String(metricsPort),
+    SVC_GATEWAY_KEYS_FILE: `${folder.path}/keys.json`,
+    SVC_CONTROL_PLANE_URL: 'http://127.0.0.1:9',
+    SVC_DIRECTORY_FILE: file(),
+    SVC_MANAGEMENT_SOCKET: socket(),
+  })
+})
+afterAll(async () => {
+  await running[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+/** A new connection for each request: connections are given to the processes in turn. */
+const getHealth = async () => {
+  const answer = await fetch(`${running.origin}/healthz`, { headers: { connection: 'close' } })
+  return answer.status
+}
+
+const countListening = () => running.output().match(/"service\.listening"/g)?.length ?? 0
+
+/** How many answers of `/healthz` all processes have counted. */
+async function countHealth(): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  return Number(/^svc_http_request_seconds_count\{.*healthz.*\} (\d+)$/m.exec(text)?.[1] ?? 0)
+}
+
+describe('SVC_PROCESSES=2', () => {
+  it('serves one port with two processes, and the sum of their metrics', async () => {
+    await waitForValue('two processes', countListening, 2)
+    for (let count = 0; count < 10; count++) expect(await getHealth()).toBe(200)
+    expect(await countHealth()).toBe(10)
+  })
+
+  it('applies the directory file in both processes, by signal and by command', async () => {
+    const applied = () => running.output().match(/"directory\.applied"/g)?.length ?? 0
+    expect(await askService(socket(), 'reload')).toContain('was applied')
+    await waitForValue('both processes', applied, 4)
+    running.signal('SIGHUP')
+    await waitForValue('both processes', applied, 6)
+    await writeFile(file(), 'organizations: 7')
+    await expect(askService(socket(), 'reload')).rejects.toThrow('must be a list')
+    await writeFile(file(), 'organizations: []')
+  })
+
+  it('replaces a process that was killed, and serves meanwhile', async () => {
+    const pids = childrenOf(running.pid)
+    expect(pids).toHaveLength(2)
+    process.kill(pids[0] ?? 0, 'SIGKILL')
+    await waitUntil(
+      'the log',
+      () => running.output(),
+      (output) => output.includes('process.ended'),
+    )
+    expect(await getHealth()).toBe(200)
+    await waitForValue('a third start', countListening, 3)
+    expect(childrenOf(running.pid)).toHaveLength(2)
+  })
+
+  it('stops all processes with one signal', async () => {
+    const pids = childrenOf(running.pid)
+    const { code, stdout } = await running.stop()
+    expect(code).toBe(0)
+    expect(stdout.match(/"service\.stopped"/g)).toHaveLength(2)
+    expect(pids.filter(isAlive)).toEqual([])
+  })
+
+  it('is refused with an embedded database', async () => {
+    const { code, stderr } = await refusedStart({ SVC_PROCESSES: '2', SVC_DATABASE_URL: 'memory:' })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('SVC_PROCESSES: an embedded database')])
+  })
+
+  it('reports a start that fails once', async () => {
+    const env = { SVC_ROLE: 'gateway', SVC_PROCESSES: '2', SVC_DIRECTORY_FILE: `${folder.path}/none.yaml` }
+    const { code, stderr } = await refusedStart({ ...env, SVC_GATEWAY_KEYS_FILE: `${folder.path}/other.json` })
+    expect(code).toBe(1)
+    expect(stderr.match(/was not applied/g)).toHaveLength(1)
+  })
+})
+
+/** The processes below one (Linux, proc(5)). */
+function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.split(' ').filter(Boolean).map(Number)
+}
+
+function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}`)
+}
