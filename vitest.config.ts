@@ -7,8 +7,8 @@ export default defineConfig({
     pool: 'forks',
     // The files of a worker share its database, which is emptied between services.
     isolate: false,
-    // One more than two cores, because tests spend much of their time waiting for real timeouts.
-    maxWorkers: 3,
+    // More than two cores, because tests spend much of their time waiting for real timeouts and other processes.
+    maxWorkers: 4,
     // Generous, for machines with other work: the speed that is promised is measured by the benchmark.
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -143,11 +143,7 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
       accountRequestsPerMinute: s.SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE,
       accountStreams: s.SVC_LIMIT_ACCOUNT_STREAMS,
     },
-    verification: {
-      controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl,
-      keysFile: s.SVC_GATEWAY_KEYS_FILE,
-      offlineGraceMs: s.SVC_OFFLINE_GRACE_HOURS * 3_600_000,
-    },
+    verification: toVerification(s, baseUrl),
     stop: { drainSeconds: s.SVC_DRAIN_SECONDS, stopSeconds: s.SVC_STOP_SECONDS },
     processes: s.SVC_PROCESSES,
     managementSocket: s.SVC_MANAGEMENT_SOCKET ?? defaultSocket(database),
@@ -163,6 +159,14 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
     trustProxy: s.SVC_TRUST_PROXY,
     allowedOrigins: s.SVC_ALLOWED_ORIGINS ?? [],
     logLevel: s.SVC_LOG_LEVEL,
+  }
+}
+
+function toVerification(s: Settings, baseUrl: string): Config['verification'] {
+  return {
+    controlPlaneUrl: s.SVC_CONTROL_PLANE_URL ?? baseUrl,
+    keysFile: s.SVC_GATEWAY_KEYS_FILE,
+    offlineGraceMs: s.SVC_OFFLINE_GRACE_HOURS * 3_600_000,
   }
 }
 

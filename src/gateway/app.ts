@@ -22,7 +22,7 @@ import { workerHandlers } from './workers/routes.ts'
 
 type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine' | 'readSecret'
 
-type Needs = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
+export type GatewayNeeds = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
   readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl'>
   readonly deployment: Deployment
   readonly costOf: CostOf
@@ -47,7 +47,7 @@ export type Gateway = {
 const KEEP_ALIVE_MS = 15_000
 
 /** Opens the gateway: its backends and the handlers of its operations. Nothing connects before a call needs it. */
-export function openGateway(needs: Needs): Gateway {
+export function openGateway(needs: GatewayNeeds): Gateway {
   const {
     settings,
     contract,

@@ -8,7 +8,7 @@ type Read = { directory: Directory } | { mistakes: string[] }
 /** Reading this much takes less than 50 ms. A worker thread takes longer to start. */
 const MAX_INLINE_LENGTH = 50_000
 
-/** Identifies the data of this file's worker: any module may be loaded by another worker. */
+/** Identifies the data of this file's worker, because other workers may load this module too. */
 const TASK = 'svc-read-directory'
 
 /**

@@ -6,19 +6,18 @@ import type { Config } from '../config/values.ts'
 import { openControlPlane } from '../control/app.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
-import { openGateway } from '../gateway/app.ts'
-import type { Gateway } from '../gateway/app.ts'
-import { openDatabaseDeployment, openStandaloneDeployment } from '../gateway/deployment.ts'
+import { openDatabaseDeployment } from '../gateway/database-deployment.ts'
 import type { Deployment } from '../gateway/deployment.ts'
+import { openStandaloneDeployment } from '../gateway/standalone-deployment.ts'
 import type { CostOf } from '../gateway/prices/cost.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import type { Contract } from '../http/contract.ts'
-import { rateLimits } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
 import { startBackgroundWork } from './background.ts'
 import { openCallers } from './callers.ts'
+import { openConfiguredGateway } from './configured-gateway.ts'
 
 /** What the service needs of the outside world and what tests replace. */
 export type Resources = {
@@ -57,7 +56,7 @@ export async function openRoles(config: Config, resources: Resources, given: Giv
   const { database, clock, log } = resources
   if (database) return openWithDatabase(config, { ...resources, database }, given)
   const deployment = await openStandaloneDeployment({ ...config, clock, log })
-  const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
+  const gateway = openConfiguredGateway(config, { ...given, deployment, clock, log })
   return {
     routes: gateway ? [gateway.routes] : [],
     applyDirectory: deployment.applyDirectory,
@@ -82,7 +81,7 @@ async function openWithDatabase(
   const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
-  const gateway = openConfiguredGateway(config, resources, { ...given, deployment })
+  const gateway = openConfiguredGateway(config, { ...given, deployment, clock, log })
   const { auditDays } = config
   const background = startBackgroundWork({ database, access, rotateKeys: keys.rotate, auditDays, clock, log })
   const needs = {
@@ -112,24 +111,4 @@ async function openWithDatabase(
       await deployment.close()
     },
   }
-}
-
-/** The gateway, where this process serves that role. */
-function openConfiguredGateway(
-  config: Config,
-  { clock, log }: Pick<Resources, 'clock' | 'log'>,
-  { contract, redis, metrics, costOf, deployment }: Given & { readonly deployment: Deployment },
-): Gateway | null {
-  if (config.role === 'control-plane') return null
-  return openGateway({
-    settings: config,
-    contract,
-    deployment,
-    costOf,
-    openRateLimit: rateLimits(redis),
-    redis,
-    metrics,
-    clock,
-    log,
-  })
 }

@@ -172,6 +172,8 @@ describe('svc devices', () => {
 
 describe('svc keys', () => {
   it('creates a key that calls models, lists it, rotates and revokes it', async () => {
+    // Keys need a sign-in of the last 15 minutes.
+    await machine.signIn(service)
     const created = await machine.svc(['keys', 'create', 'opencode', '--model', 'svc/fast', '--print'])
     const key = created.stdout.trim()
     expect([key, created.stderr]).toEqual([expect.stringMatching(/^svck_[\w-]{49}$/), ''])

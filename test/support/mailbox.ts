@@ -19,8 +19,8 @@ export type Mailbox = AsyncDisposable & {
   readonly mails: readonly ReceivedMail[]
   fault: MailFault
   /**
-   * The newest email to an address whose subject starts with this text, by default the one with the approval link; throws when there is
-   * none.
+   * The newest email to an address whose subject starts with this text, by default the one with the approval link;
+   * throws when there is none.
    */
   newest(to: string, subject?: string): ReceivedMail
   /**
@@ -126,7 +126,10 @@ function toWordBytes(encoding: string, text: string): Buffer {
 
 /** The text part of an email, decoded from quoted-printable. */
 function textOf(raw: string): string {
-  const part = raw.split(/^--\S+\r?\n/m).find((candidate) => /^content-type: text\/plain/im.test(candidate)) ?? raw
+  // Only the boundary: a folded line of the text may also begin with two hyphens, because tokens contain them.
+  const boundary = /boundary="?([^"\r\n;]+)/i.exec(raw)?.[1]
+  const parts = boundary === undefined ? [raw] : raw.split(`--${boundary}`)
+  const part = parts.find((candidate) => /^content-type: text\/plain/im.test(candidate)) ?? raw
   const body = part.slice(part.search(/\r?\n\r?\n/)).trim()
   const quoted = /^content-transfer-encoding: quoted-printable/im.test(part)
   return quoted ? Buffer.from(unquoted(body), 'latin1').toString('utf8') : body

@@ -1,0 +1,54 @@
+import type { LiveCallers } from '../access/live-callers.ts'
+import { isDatabaseUnavailable } from '../database/errors.ts'
+import type { Database } from '../database/client.ts'
+import { snapshotCache } from '../directory/snapshot.ts'
+import { directoryStore } from '../directory/store.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+import type { Deployment, WatchDirectory } from './deployment.ts'
+import { openRecorder } from './usage/recorder.ts'
+import { openSpool } from './usage/spool.ts'
+import { callEventStore } from './usage/store.ts'
+
+const MAX_DIRECTORY_AGE_MS = 5000
+
+type DatabaseNeeds = {
+  readonly database: Database
+  readonly live: Pick<LiveCallers, 'identify' | 'identifyKey' | 'explainToken' | 'watch'>
+  /** Where events wait while the database cannot be reached; null: in memory. */
+  readonly spoolDirectory: string | null
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Sessions, teams and events are rows of the database. */
+export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
+  const { database, live, spoolDirectory, clock, log } = needs
+  const directory = directoryStore(database.prisma)
+  const watchers: WatchDirectory[] = []
+  const teams = snapshotCache({
+    load: directory.loadSnapshot,
+    onLoad: (snapshot) => watchers.forEach((onDirectory) => onDirectory(snapshot)),
+    clock,
+    maxAgeMs: MAX_DIRECTORY_AGE_MS,
+    onFailure: (err) => log.warn({ err }, 'directory.load_failed'),
+  })
+  const spool = spoolDirectory === null ? null : openSpool({ directory: spoolDirectory, clock, log })
+  const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, spool, log })
+  return {
+    identify: live.identify,
+    identifyKey: live.identifyKey,
+    explainToken: live.explainToken,
+    watchSession: live.watch,
+    findTeam: teams.team,
+    watchDirectory: (onDirectory) => void watchers.push(onDirectory),
+    recordEvent: recorder.record,
+    async applyDirectory(given, judge) {
+      const changes = await directory.applyDirectory(given, clock.now(), judge)
+      await teams.reload()
+      return changes
+    },
+    countDirectory: () => directory.count().catch(() => null),
+    close: recorder.close,
+  }
+}

@@ -1,0 +1,23 @@
+import type { Config } from '../config/values.ts'
+import { openGateway } from '../gateway/app.ts'
+import type { Gateway, GatewayNeeds } from '../gateway/app.ts'
+import { rateLimits } from '../http/rate-limit.ts'
+
+type Needs = Omit<GatewayNeeds, 'settings' | 'openRateLimit' | 'keepAliveMs'>
+
+/** Opens the gateway; null where this process does not serve that role. */
+export function openConfiguredGateway(config: Config, needs: Needs): Gateway | null {
+  if (config.role === 'control-plane') return null
+  const { contract, deployment, costOf, redis, metrics, clock, log } = needs
+  return openGateway({
+    settings: config,
+    contract,
+    deployment,
+    costOf,
+    openRateLimit: rateLimits(redis),
+    redis,
+    metrics,
+    clock,
+    log,
+  })
+}
