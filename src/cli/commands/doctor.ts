@@ -114,7 +114,7 @@ async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]
   const where = profile.gatewayUrl
   return [
     data.length > 0
-      ? ok('gateway', `${where} answers; your team may use ${data.length} models.`)
+      ? ok('gateway', `${where} answers; models that your team may use: ${data.length}.`)
       : problem('gateway', `${where} answers, but your team may use no model. Ask an admin of the team.`),
     ...workers.map(({ id, state }) =>
       state === 'ready' || state === 'not_configured'
