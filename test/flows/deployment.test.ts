@@ -1,29 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startDeployment } from '../support/deployment.ts'
+import { ONE_PERSON_DIRECTORY, startDeployment } from '../support/deployment.ts'
 import type { Deployment } from '../support/deployment.ts'
 import { hasRedis } from '../support/redis.ts'
 import { readToEnd, repeatCalls } from '../support/repeated-calls.ts'
 import { answersJson } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const DIRECTORY = `
-organizations:
-  - name: acme
-    teams:
-      - name: core
-        defaultModel: vendora/large
-        models: [vendora/large]
-        members: [{ email: ada@example.com }]
-models:
-  - { id: vendora/large, displayName: Large, owner: vendora }
-`
-
 describe('a deployment of two control planes and two gateways', () => {
   let deployment: Deployment
   let accessToken: string
 
   beforeAll(async () => {
-    deployment = await startDeployment({ directory: DIRECTORY, redis: hasRedis })
+    deployment = await startDeployment({ directory: ONE_PERSON_DIRECTORY, redis: hasRedis })
     ;({ accessToken } = await deployment.signIn('ada@example.com'))
   }, 120_000)
   beforeEach(() => deployment.upstream.restart(answersJson({ object: 'chat.completion', choices: [] })))

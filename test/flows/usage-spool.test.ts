@@ -3,23 +3,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startDeployment } from '../support/deployment.ts'
+import { ONE_PERSON_DIRECTORY, startDeployment } from '../support/deployment.ts'
 import type { Deployment } from '../support/deployment.ts'
 import { readToEnd } from '../support/repeated-calls.ts'
 import { answersJson } from '../support/upstream.ts'
 import { waitForValue, waitUntil } from '../support/wait.ts'
 
-const DIRECTORY = `
-organizations:
-  - name: acme
-    teams:
-      - name: core
-        defaultModel: vendora/large
-        models: [vendora/large]
-        members: [{ email: ada@example.com }]
-models:
-  - { id: vendora/large, displayName: Large, owner: vendora }
-`
 const CALLS = 5
 
 let directory: string
@@ -30,7 +19,7 @@ let expected = 0
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'svc-spool-'))
   const env = { SVC_SPOOL_DIR: directory }
-  deployment = await startDeployment({ directory: DIRECTORY, controlPlanes: 1, gateways: 1, env })
+  deployment = await startDeployment({ directory: ONE_PERSON_DIRECTORY, controlPlanes: 1, gateways: 1, env })
   deployment.upstream.restart(answersJson({ object: 'chat.completion', choices: [] }))
   ;({ accessToken } = await deployment.signIn('ada@example.com'))
 }, 120_000)

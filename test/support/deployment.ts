@@ -58,6 +58,19 @@ export type Deployment = AsyncDisposable & {
 
 type Environment = Readonly<Record<string, string>>
 
+/** A directory file with one team, of which Ada is the only member, and one model of `vendora`. */
+export const ONE_PERSON_DIRECTORY = `
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        defaultModel: vendora/large
+        models: [vendora/large]
+        members: [{ email: ada@example.com }]
+models:
+  - { id: vendora/large, displayName: Large, owner: vendora }
+`
+
 type Given = {
   readonly controlPlanes?: number
   readonly gateways?: number

@@ -7,16 +7,21 @@ export type HeaderList = string[]
 /** The service's own credential at a backend, and the header to send it in: `authorization: Bearer` or `x-api-key`. */
 export type Credential = { readonly as: 'bearer' | 'x-api-key'; readonly secret: Secret }
 
-/**
- * The caller's headers that are sent to a backend. All others are dropped: credentials, cookies, addresses, our own.
- */
-const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
+/** The caller's headers that mean the same in every dialect. They are sent to a backend of another dialect too. */
+const CROSSES_DIALECTS: ReadonlySet<string> = new Set([
   'accept',
   'accept-language',
   'user-agent',
   'idempotency-key',
   'traceparent',
   'tracestate',
+])
+
+/**
+ * The caller's headers that are sent to a backend. All others are dropped: credentials, cookies, addresses, our own.
+ */
+const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
+  ...CROSSES_DIALECTS,
   // Clients of the responses dialect. Organization and project headers are dropped: the account is the operator's.
   'openai-beta',
   'originator',
@@ -31,16 +36,6 @@ const CROSSES_TO_BACKEND: ReadonlySet<string> = new Set([
   'x-session-id',
   'x-session-affinity',
   'x-parent-session-id',
-])
-
-/** Those that mean the same in every dialect: the others are a vendor's own. */
-const CROSSES_DIALECTS: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-language',
-  'user-agent',
-  'idempotency-key',
-  'traceparent',
-  'tracestate',
 ])
 
 const PREFIXES_TO_BACKEND = [
