@@ -47,36 +47,32 @@ const PREFIXES_TO_BACKEND = [
   'x-responsesapi-',
 ] as const
 
-/** The headers of a backend's answer that are sent to the caller. */
-const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
+/**
+ * A backend's headers that are sent to callers of every dialect: limits and ids of one vendor mean nothing to the
+ * clients of another.
+ */
+const CROSSES_DIALECTS_BACK: ReadonlySet<string> = new Set([
   'content-type',
   // For a backend that compresses although it was asked not to: its bytes pass unchanged.
   'content-encoding',
-  'content-language',
   'cache-control',
   'retry-after',
   'retry-after-ms',
   'request-id',
   'x-request-id',
   'x-should-retry',
+])
+
+/** The headers of a backend's answer that are sent to the caller. */
+const CROSSES_TO_CALLER: ReadonlySet<string> = new Set([
+  ...CROSSES_DIALECTS_BACK,
+  'content-language',
   'x-models-etag',
   'x-reasoning-included',
   // Not the whole prefixes `openai-` and `anthropic-`: other headers name the operator's organization and project.
   'openai-model',
   'openai-processing-ms',
   'openai-version',
-])
-
-/** Those of a backend of another dialect: limits and ids of one vendor mean nothing to the clients of another. */
-const CROSSES_DIALECTS_BACK: ReadonlySet<string> = new Set([
-  'content-type',
-  'content-encoding',
-  'cache-control',
-  'retry-after',
-  'retry-after-ms',
-  'request-id',
-  'x-request-id',
-  'x-should-retry',
 ])
 
 const PREFIXES_TO_CALLER = [
