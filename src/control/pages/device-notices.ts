@@ -22,7 +22,7 @@ export const DEVICE_NOTICES = {
   signed_out_others: { tone: 'good', text: 'Everything but this browser is signed out.' },
   device_disowned: {
     tone: 'good',
-    text: 'Everything but this browser is signed out, and the passkeys and keys that were added since then are deleted.',
+    text: 'Everything but this browser is signed out. The passkeys and keys that were added since then are deleted.',
   },
   passkey_renamed: { tone: 'good', text: 'The passkey has its new name.' },
   passkey_deleted: {
