@@ -2858,7 +2858,7 @@ export interface components {
         };
         /** @description The id of a model. */
         ModelName: string;
-        /** @description The team may not call this model, or no model has this name. */
+        /** @description The team or the API key may not call this model, or no model has this name. */
         ModelNotAllowed: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -2907,7 +2907,7 @@ export interface components {
             /** @description The largest `max_tokens` of a call. */
             max_tokens: number | null;
         };
-        /** @description The team may call this model, but no upstream and no local worker serves it now. */
+        /** @description The caller may call this model, but no backend serves it now. */
         ModelUnavailable: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -2928,7 +2928,7 @@ export interface components {
                 code: "model_unavailable";
                 /**
                  * @description For people. The wording may change.
-                 * @example Your team may call this model, but no backend serves it now.
+                 * @example You may call this model, but no backend serves it now.
                  */
                 message: string;
             };
@@ -11572,7 +11572,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11643,7 +11643,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11780,7 +11780,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11866,7 +11866,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12007,7 +12007,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12093,7 +12093,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12233,7 +12233,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12304,7 +12304,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12444,7 +12444,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12515,7 +12515,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12645,7 +12645,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12731,7 +12731,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12877,7 +12877,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12948,7 +12948,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13094,7 +13094,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13165,7 +13165,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13298,7 +13298,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13384,7 +13384,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13517,7 +13517,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13603,7 +13603,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
