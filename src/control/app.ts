@@ -60,7 +60,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   const db = database.prisma
   const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({ limits: rates, sendsMail: mail?.kind === 'smtp', redis: needs.redis })
-  const { findMembership, findEmail } = members
+  const { findEmail } = members
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
     limits,
@@ -86,7 +86,15 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { hasEmail } = signInLinks.signInLinks
   const { mails } = limits.signInLinks
-  const apiKeys = makeKeyFlows({ db, findMembership, onKeyEnd: onSessionEnd, clock, log })
+  const apiKeys = makeKeyFlows({
+    db,
+    members,
+    notify,
+    mails: limits.keyNotices,
+    onKeyEnd: onSessionEnd,
+    clock,
+    log,
+  })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,
