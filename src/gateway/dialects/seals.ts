@@ -35,9 +35,10 @@ export function sealedLength(sealed: string): number {
 }
 
 /**
- * Makes and reads the seals of one call, of the form `svc1.<head>.<payload>.<mac>`. The head names the backend, the model and the kind;
- * the payload is the backend's text; the mac (HMAC-SHA-256) covers head, payload, team and the reasoning that was
- * shown. So a seal is not accepted with an edited text, by another team, at another backend or with another account.
+ * Makes and reads the seals of one call, of the form `svc1.<head>.<payload>.<mac>`. The head names the backend, the
+ * model and the kind; the payload is the backend's text; the mac (HMAC-SHA-256) covers head, payload, team and the
+ * reasoning that was shown. So a seal is not accepted with an edited text, by another team, at another backend or with
+ * another account.
  */
 export function makeSeals({ backend, model, team, key }: SealNeeds): Seals {
   const macOf = (signed: string, text: string): string =>
