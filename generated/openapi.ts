@@ -108,8 +108,8 @@ export interface paths {
         /**
          * Device status
          * @description Tells who is signed in. With `Accept: text/html` the answer is a page on which a person approves a device by its
-         *     code, signs devices out and manages passkeys. For a person who is not signed in, it is a page with the ways to sign
-         *     in.
+         *     code, signs devices out, and manages passkeys and API keys. For a person who is not signed in, it is a page with the
+         *     ways to sign in.
          */
         get: operations["getDeviceStatus"];
         put?: never;
@@ -2412,7 +2412,7 @@ export interface components {
          */
         DeviceForm: {
             /** @enum {string} */
-            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "confirm-email" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device";
+            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "confirm-email" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device" | "create-key" | "rotate-key" | "revoke-key";
             /** @description For `find`, `approve` and `deny`. */
             userCode?: string;
             /**
@@ -2425,8 +2425,19 @@ export interface components {
              * @description For `rename-passkey` and `delete-passkey`.
              */
             passkeyId?: string;
-            /** @description For `rename-passkey`. */
+            /** @description For `rename-passkey` and `create-key`. */
             name?: string;
+            /**
+             * Format: uuid
+             * @description For `rotate-key` and `revoke-key`.
+             */
+            keyId?: string;
+            /** @description For `create-key`: the only model that the key may call. Empty: all models of the team. */
+            model?: string;
+            /** @description For `create-key` and `rotate-key`: after how many days the key stops working. Default: 90. */
+            expiresInDays?: components["schemas"]["KeyDays"];
+            /** @description For `rotate-key`: how many seconds the old key still works. Default: 86400, one day. */
+            overlapSeconds?: components["schemas"]["KeyOverlap"];
         };
         /** @description An id that the device chooses once and keeps. Signing in again with the same id replaces the device's session. */
         DeviceId: string;
@@ -2646,6 +2657,11 @@ export interface components {
         InvitationList: {
             invitations: components["schemas"]["TeamInvitation"][];
         };
+        /**
+         * @description The lifetimes of a key that the pages offer, in days.
+         * @enum {string}
+         */
+        KeyDays: "7" | "30" | "90" | "365";
         /** @description How long a key works. */
         KeyLifetime: {
             /**
@@ -2656,6 +2672,11 @@ export interface components {
         };
         /** @description A name for people, 1 to 64 visible characters, such as the program that uses the key. */
         KeyName: string;
+        /**
+         * @description The times for which the pages let a rotated key work, in seconds: none, an hour, a day, a week.
+         * @enum {string}
+         */
+        KeyOverlap: "0" | "3600" | "86400" | "604800";
         /** @description A JWK Set (RFC 7517). */
         KeySet: {
             keys: components["schemas"]["PublicKey"][];
@@ -4161,8 +4182,10 @@ export type Home = components['schemas']['Home'];
 export type Html = components['schemas']['Html'];
 export type InvalidRequest = components['schemas']['InvalidRequest'];
 export type InvitationList = components['schemas']['InvitationList'];
+export type KeyDays = components['schemas']['KeyDays'];
 export type KeyLifetime = components['schemas']['KeyLifetime'];
 export type KeyName = components['schemas']['KeyName'];
+export type KeyOverlap = components['schemas']['KeyOverlap'];
 export type KeySet = components['schemas']['KeySet'];
 export type ListedModel = components['schemas']['ListedModel'];
 export type ListedModelMetadata = components['schemas']['ListedModelMetadata'];

@@ -70,10 +70,14 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { refreshSession, issueTokens, signOut } = tokens
   const devices = makeDevicesFlow({ db, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
+  const onKeyEnd = onSessionEnd
+  const apiKeys = makeKeyFlows({ db, members, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     db,
     findEmail,
     passkeyChanges: passkeys.changes,
+    keys: apiKeys.keys,
+    keyChanges: apiKeys.changes,
     signInLinks: signInLinks.signInLinks,
     signOut,
     signOutEverywhere: devices.signOutEverywhere,
@@ -86,15 +90,6 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { hasEmail } = signInLinks.signInLinks
   const { mails } = limits.signInLinks
-  const apiKeys = makeKeyFlows({
-    db,
-    members,
-    notify,
-    mails: limits.keyNotices,
-    onKeyEnd: onSessionEnd,
-    clock,
-    log,
-  })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,

@@ -201,6 +201,17 @@ describe('what Codex reads of a model', () => {
       { serve: [serveEntry('vendorb', 'model-1'), serveEntry('local-engine', 'model-1')] },
       null,
     ],
+    [
+      'of two equal backends, and of the worker without a network',
+      {
+        serve: [
+          serveEntry('vendorb', 'model-1', { weight: 3 }),
+          serveEntry('vendorb-eu', 'model-1'),
+          serveEntry('local-engine', 'model-1', { rank: 1, when: 'offline' }),
+        ],
+      },
+      null,
+    ],
   ])('offers apply_patch as a custom tool, which local servers refuse: a model %s', (_, given, type) => {
     expect(read(given)).toMatchObject({ apply_patch_tool_type: type })
   })
