@@ -148,10 +148,10 @@ const KEY_HEADINGS = {
 } as const
 
 const IF_NOT_YOUR_KEY =
-  'If not, somebody else is signed in as you. On the page below, sign out the device that you do not know, and say that ' +
-  'it was not yours: this revokes its keys too. Then tell an admin of your team.'
+  'If not, somebody else is signed in as you. On the page below, sign out the device that you do not know, and say ' +
+  'that it was not yours: this revokes its keys too. Then tell an admin of your team.'
 const IF_NOT_YOUR_TEAMS_KEY =
-  'If not, ask the person who made it. Any admin of the team can revoke it: svc service-accounts keys.'
+  'If not, ask the person who made it. Any admin of the team can revoke it: svc keys --service.'
 
 /** The name is in the subject, so that two emails of one kind can be told apart in a list. */
 function headingOf(title: string, name: string): Heading {
