@@ -108,8 +108,8 @@ export interface paths {
         /**
          * Device status
          * @description Tells who is signed in. With `Accept: text/html` the answer is a page on which a person approves a device by its
-         *     code, signs devices out and manages passkeys. For a person who is not signed in, it is a page with the ways to sign
-         *     in.
+         *     code, signs devices out, and manages passkeys and API keys. For a person who is not signed in, it is a page with the
+         *     ways to sign in.
          */
         get: operations["getDeviceStatus"];
         put?: never;
@@ -2520,7 +2520,7 @@ export interface components {
          */
         DeviceForm: {
             /** @enum {string} */
-            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "confirm-email" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device";
+            action: "find" | "approve" | "deny" | "revoke-device" | "rename-passkey" | "delete-passkey" | "confirm-email" | "sign-out" | "sign-out-others" | "sign-out-everywhere" | "disown-device" | "create-key" | "rotate-key" | "revoke-key";
             /** @description For `find`, `approve` and `deny`. */
             userCode?: string;
             /**
@@ -2533,8 +2533,19 @@ export interface components {
              * @description For `rename-passkey` and `delete-passkey`.
              */
             passkeyId?: string;
-            /** @description For `rename-passkey`. */
+            /** @description For `rename-passkey` and `create-key`. */
             name?: string;
+            /**
+             * Format: uuid
+             * @description For `rotate-key` and `revoke-key`.
+             */
+            keyId?: string;
+            /** @description For `create-key`: the only model that the key may call. Empty: all models of the team. */
+            model?: string;
+            /** @description For `create-key` and `rotate-key`: after how many days the key stops working. Default: 90. */
+            expiresInDays?: components["schemas"]["KeyDays"];
+            /** @description For `rotate-key`: how many seconds the old key still works. Default: 86400, one day. */
+            overlapSeconds?: components["schemas"]["KeyOverlap"];
         };
         /** @description An id that the device chooses once and keeps. Signing in again with the same id replaces the device's session. */
         DeviceId: string;
@@ -2754,6 +2765,11 @@ export interface components {
         InvitationList: {
             invitations: components["schemas"]["TeamInvitation"][];
         };
+        /**
+         * @description The lifetimes of a key that the pages offer, in days.
+         * @enum {string}
+         */
+        KeyDays: "7" | "30" | "90" | "365";
         /** @description How long a key works. */
         KeyLifetime: {
             /**
@@ -2764,6 +2780,11 @@ export interface components {
         };
         /** @description A name for people, 1 to 64 visible characters, such as the program that uses the key. */
         KeyName: string;
+        /**
+         * @description The times for which the pages let a rotated key work, in seconds: none, an hour, a day, a week.
+         * @enum {string}
+         */
+        KeyOverlap: "0" | "3600" | "86400" | "604800";
         /** @description A JWK Set (RFC 7517). */
         KeySet: {
             keys: components["schemas"]["PublicKey"][];
@@ -2966,7 +2987,7 @@ export interface components {
         };
         /** @description The id of a model. */
         ModelName: string;
-        /** @description The team may not call this model, or no model has this name. */
+        /** @description The team or the API key may not call this model, or no model has this name. */
         ModelNotAllowed: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -3015,7 +3036,7 @@ export interface components {
             /** @description The largest `max_tokens` of a call. */
             max_tokens: number | null;
         };
-        /** @description The team may call this model, but no upstream and no local worker serves it now. */
+        /** @description The caller may call this model, but no backend serves it now. */
         ModelUnavailable: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -3036,7 +3057,7 @@ export interface components {
                 code: "model_unavailable";
                 /**
                  * @description For people. The wording may change.
-                 * @example Your team may call this model, but no backend serves it now.
+                 * @example You may call this model, but no backend serves it now.
                  */
                 message: string;
             };
@@ -4304,8 +4325,10 @@ export type Home = components['schemas']['Home'];
 export type Html = components['schemas']['Html'];
 export type InvalidRequest = components['schemas']['InvalidRequest'];
 export type InvitationList = components['schemas']['InvitationList'];
+export type KeyDays = components['schemas']['KeyDays'];
 export type KeyLifetime = components['schemas']['KeyLifetime'];
 export type KeyName = components['schemas']['KeyName'];
+export type KeyOverlap = components['schemas']['KeyOverlap'];
 export type KeySet = components['schemas']['KeySet'];
 export type ListedModel = components['schemas']['ListedModel'];
 export type ListedModelMetadata = components['schemas']['ListedModelMetadata'];
@@ -12339,7 +12362,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12410,7 +12433,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12547,7 +12570,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12633,7 +12656,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12774,7 +12797,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12860,7 +12883,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13000,7 +13023,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13071,7 +13094,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13211,7 +13234,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13282,7 +13305,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13412,7 +13435,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13498,7 +13521,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13644,7 +13667,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13715,7 +13738,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13861,7 +13884,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13932,7 +13955,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14065,7 +14088,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14151,7 +14174,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14284,7 +14307,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -14370,7 +14393,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */

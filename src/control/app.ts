@@ -60,7 +60,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   const db = database.prisma
   const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({ limits: rates, sendsMail: mail?.kind === 'smtp', redis: needs.redis })
-  const { findMembership, findEmail } = members
+  const { findEmail } = members
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
     limits,
@@ -70,10 +70,14 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { refreshSession, issueTokens, signOut } = tokens
   const devices = makeDevicesFlow({ db, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
+  const onKeyEnd = onSessionEnd
+  const apiKeys = makeKeyFlows({ db, members, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     db,
     findEmail,
     passkeyChanges: passkeys.changes,
+    keys: apiKeys.keys,
+    keyChanges: apiKeys.changes,
     signInLinks: signInLinks.signInLinks,
     signOut,
     signOutEverywhere: devices.signOutEverywhere,
@@ -86,7 +90,6 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { hasEmail } = signInLinks.signInLinks
   const { mails } = limits.signInLinks
-  const apiKeys = makeKeyFlows({ db, findMembership, onKeyEnd: onSessionEnd, clock, log })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,
