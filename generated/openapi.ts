@@ -2879,7 +2879,7 @@ export interface components {
         };
         /** @description The id of a model. */
         ModelName: string;
-        /** @description The team may not call this model, or no model has this name. */
+        /** @description The team or the API key may not call this model, or no model has this name. */
         ModelNotAllowed: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -2928,7 +2928,7 @@ export interface components {
             /** @description The largest `max_tokens` of a call. */
             max_tokens: number | null;
         };
-        /** @description The team may call this model, but no upstream and no local worker serves it now. */
+        /** @description The caller may call this model, but no backend serves it now. */
         ModelUnavailable: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -2949,7 +2949,7 @@ export interface components {
                 code: "model_unavailable";
                 /**
                  * @description For people. The wording may change.
-                 * @example Your team may call this model, but no backend serves it now.
+                 * @example You may call this model, but no backend serves it now.
                  */
                 message: string;
             };
@@ -11595,7 +11595,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11666,7 +11666,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11803,7 +11803,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11889,7 +11889,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12030,7 +12030,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12116,7 +12116,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12256,7 +12256,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12327,7 +12327,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12467,7 +12467,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12538,7 +12538,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12668,7 +12668,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12754,7 +12754,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12900,7 +12900,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12971,7 +12971,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13117,7 +13117,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13188,7 +13188,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13321,7 +13321,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13407,7 +13407,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13540,7 +13540,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13626,7 +13626,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */

@@ -24,7 +24,7 @@ import { sealsFor } from './seals.ts'
 import { askForUsage } from './stream-usage.ts'
 
 export type PreparedCall = {
-  readonly request: BackendRequest
+  readonly request: BackendRequest & { readonly body: Buffer }
   /** Null: the answer passes untouched. */
   readonly rewrite: AnswerRewrite | null
   /** Removes events of a stream that passes otherwise untouched; null: all of them pass. */
