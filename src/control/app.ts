@@ -112,7 +112,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,
-    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }),
+    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }).handlers,
     ...apiKeys.handlers,
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
     ...makePageHandlers({ baseUrl, gatewayUrl }),
