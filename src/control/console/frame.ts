@@ -3,22 +3,24 @@ import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
 import type { Viewer } from './viewer.ts'
 
+export type PageName = 'overview' | 'usage' | 'sessions' | 'models'
+
+type Item = { readonly name: PageName; readonly label: string; readonly path: string; readonly forAdmins: boolean }
+
 /** The pages of a team, in the order of the navigation. */
-const PAGES = [
+const PAGES: readonly Item[] = [
   { name: 'overview', label: 'Overview', path: '', forAdmins: false },
   { name: 'usage', label: 'Usage', path: '/usage', forAdmins: false },
   { name: 'sessions', label: 'Sessions', path: '/sessions', forAdmins: false },
   { name: 'models', label: 'Models', path: '/models', forAdmins: false },
-] as const
-
-export type PageName = (typeof PAGES)[number]['name']
+]
 
 /** What the frame of a page shows of its viewer. */
 export type FramedViewer = Pick<Viewer, 'email' | 'team' | 'role' | 'path' | 'others'>
 
 /** A page of a team: the navigation, the title, and the content. */
 export function teamPage(viewer: FramedViewer, name: PageName, content: Interpolation): Html {
-  const { label } = PAGES.find((item) => item.name === name) ?? PAGES[0]
+  const label = PAGES.find((item) => item.name === name)?.label ?? ''
   return page(
     { title: label, layout: 'team', nav: navigation(viewer, name) },
     html`<div class="title">
