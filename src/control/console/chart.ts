@@ -37,11 +37,14 @@ export function dayChart(days: readonly DayValue[], what: string, write: (value:
   const summary = `${what} from ${toDayText(first)} to ${toDayText(last)}. Most: ${write(highest.value)} on ${
     highest.day && toDayText(highest.day)
   }.`
+  const bars = days.map(({ day, value }, index) =>
+    bar(index, value / (highest.value || 1), `${toDayText(day)}: ${write(value)}`),
+  )
   return html`<figure class="chart">
     <figcaption><span>${what}</span> <span>up to ${write(highest.value)}</span></figcaption>
     <svg viewBox="0 0 ${days.length * STEP} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${summary}">
       <path class="grid" d="M0 0.5H${days.length * STEP}M0 50H${days.length * STEP}" />
-      ${days.map(({ day, value }, index) => bar(index, value / (highest.value || 1), `${toDayText(day)}: ${write(value)}`))}
+      ${bars}
     </svg>
     <p class="axis"><span>${toDayText(first)}</span> <span>${toDayText(last)}</span></p>
   </figure>`

@@ -25,7 +25,7 @@ export function table<Row>(
       </caption>
       <thead>
         <tr>
-          ${columns.map(({ heading, isNumber }) => html`<th scope="col" class="${isNumber && 'number'}">${heading}</th>`)}
+          ${columns.map((column) => html`<th scope="col" class="${classOf(column)}">${column.heading}</th>`)}
         </tr>
       </thead>
       <tbody>
@@ -49,6 +49,10 @@ function tableRow<Row>(columns: readonly Column<Row>[], row: Row): Html {
         : html`<td class="${isNumber && 'number'}">${cell(row)}</td>`,
     )}
   </tr>`
+}
+
+function classOf({ isNumber = false }: { readonly isNumber?: boolean | undefined }): string {
+  return isNumber ? 'number' : ''
 }
 
 /** A link to the next page of a table; nothing on the last page. */
