@@ -7,7 +7,8 @@ export type PlainError = { readonly name: string; readonly message: string; read
 /** Writes an error with those of its fields that are data, such as the code of a database error. */
 export function toPlainError(error: unknown): PlainError {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {} }
-  const fields = JSON.parse(JSON.stringify({ ...error })) as Record<string, unknown>
+  const own = Object.fromEntries(Object.entries(error))
+  const fields = JSON.parse(JSON.stringify(own)) as Record<string, unknown>
   return { name: error.name, message: error.message, fields }
 }
 

@@ -210,14 +210,9 @@ describe('the thread of a database', () => {
   })
 
   it('leaves this thread free while a statement runs', async () => {
-    let isDone = false
-    const statement = database.prisma.$queryRaw`SELECT pg_sleep(0.3)::text`.then(() => (isDone = true))
+    const statement = database.prisma.$queryRaw`SELECT pg_sleep(0.3)::text`.then(() => 'done')
     let rounds = 0
-    while (!isDone) {
-      rounds += 1
-      await setImmediate()
-    }
-    await statement
+    while ((await Promise.race([statement, setImmediate('not yet')])) === 'not yet') rounds += 1
     expect(rounds).toBeGreaterThan(10)
   })
 

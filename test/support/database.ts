@@ -6,7 +6,7 @@ import { PGlite } from '@electric-sql/pglite'
 import type { Database } from '../../src/database/client.ts'
 import { toDatabase } from '../../src/database/embedded.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
-import { pgliteAdapter, toMigrationConnection } from '../../src/database/pglite.ts'
+import { openMemory, pgliteAdapter, toMigrationConnection } from '../../src/database/pglite.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
 
 export type TestDatabase = Database & AsyncDisposable
@@ -90,7 +90,7 @@ export async function loadMigrated(): Promise<PGlite> {
   const dump = `${cache}database-${await schemaKey()}.tar`
   if (existsSync(dump)) return PGlite.create({ loadDataDir: await openAsBlob(dump) })
 
-  const pglite = await PGlite.create()
+  const pglite = await openMemory()
   await openPGlite(lend(pglite))
   const blob = await pglite.dumpDataDir('none')
   await mkdir(cache, { recursive: true })
