@@ -12,6 +12,8 @@ import { makeMemberHandlers } from './members/routes.ts'
 import { makeTeamMemberStore } from './members/store.ts'
 import type { Notify } from './notify.ts'
 import { makeTeamDevicesFlow } from './team-devices/flow.ts'
+import { makeTeamModelHandlers } from './team-models/routes.ts'
+import { makeTeamModelStore } from './team-models/store.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
@@ -50,15 +52,17 @@ export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl
     log,
   })
   const devices = makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock })
+  const teamModels = makeTeamModelStore(db)
   const handlers = {
     ...invitations.handlers,
     ...devices.handlers,
     ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findAdminTeam, clock }),
     ...makeAuditHandlers({ audit, findAdminTeam }),
+    ...makeTeamModelHandlers({ models: teamModels, findAdminTeam, clock, log }),
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeUsageHandlers({ db, findMembership, clock }),
   }
   const { invite } = invitations
   const { teamDevices } = devices
-  return { handlers, teamMembers, memberChanges, invite, teamDevices, audit }
+  return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels }
 }
