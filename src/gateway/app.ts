@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Tracer } from '../kernel/tracer.ts'
 import type { Logger } from '../log.ts'
 import { openBackends } from './backends/backends.ts'
 import { backendHandlers } from './backends/routes.ts'
@@ -23,13 +24,15 @@ import { workerHandlers } from './workers/routes.ts'
 type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine' | 'readSecret'
 
 export type GatewayNeeds = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
-  readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl'>
+  readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl' | 'tracedBackends'>
   readonly deployment: Deployment
   readonly costOf: CostOf
   /** Counts streams for all processes. Null: each process counts its own. */
   readonly redis: Redis | null
   /** Null: metrics are off. */
   readonly metrics: Registry | null
+  /** Null: traces are off. */
+  readonly tracer: Tracer | null
   /** How long a rewritten stream may be silent before it is kept alive. */
   readonly keepAliveMs?: number
   readonly clock: Clock
@@ -56,6 +59,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     openRateLimit,
     redis,
     metrics,
+    tracer,
     keepAliveMs = KEEP_ALIVE_MS,
     clock,
     log,
@@ -90,6 +94,8 @@ export function openGateway(needs: GatewayNeeds): Gateway {
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchSession: deployment.watchSession,
+      tracer,
+      tracedBackends: settings.tracedBackends,
       costOf,
       recordEvent(event) {
         countCall?.(event)

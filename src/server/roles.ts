@@ -13,6 +13,7 @@ import type { CostOf } from '../gateway/prices/cost.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import type { Contract } from '../http/contract.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Tracer } from '../kernel/tracer.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
 import { startBackgroundWork } from './background.ts'
@@ -35,6 +36,8 @@ type Given = {
   readonly redis: Redis | null
   /** Null when metrics are off. */
   readonly metrics: Registry | null
+  /** Null when traces are off. */
+  readonly tracer: Tracer | null
   readonly costOf: CostOf
 }
 

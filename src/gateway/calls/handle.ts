@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
+import type { Tracer } from '../../kernel/tracer.ts'
 import { planCall } from '../plan/plan.ts'
 import { planServed } from '../plan/served.ts'
 import { admit } from './admit.ts'
@@ -13,10 +14,15 @@ import { chooseEnding, sendEnding } from './ending.ts'
 import { sendEstimate } from './estimate.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
-import { recordEnd } from './record.ts'
+import { makeCostOfAttempt, recordEnd } from './record.ts'
 import type { CallRequest } from './request.ts'
+import { describeCallEnd, startCallSpan } from './trace.ts'
 
-type Needs = AdmitNeeds & AttemptNeeds
+type Needs = AdmitNeeds &
+  AttemptNeeds & {
+    /** Null: calls are not traced. */
+    readonly tracer: Tracer | null
+  }
 
 /** The handlers of all model calls: what differs between them is in their rows of `OPERATIONS`. */
 export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOperationId> {
@@ -31,6 +37,7 @@ export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOpera
 async function handleCall(needs: Needs, operation: Operation, req: CallRequest, res: ServerResponse): Promise<void> {
   const admission = await admit(needs, operation, req)
   if (admission instanceof ApiError) throw admission
+  if (needs.tracer) req.span = startCallSpan(needs.tracer, admission, req)
   if (admission.caller.isOffline) res.setHeader('x-svc-offline', '1')
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
@@ -43,6 +50,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     const tried = await tryInOrder(needs, admission, plan, req, res)
     const ending = chooseEnding(tried, needs.clock.now())
     recordEnd(needs, admission, tried.attempts, ending.by)
+    if (req.span) describeCallEnd(req.span, tried.attempts, ending.by, makeCostOfAttempt(needs, admission))
     sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()
