@@ -501,7 +501,8 @@ export interface paths {
         /**
          * Create an invitation
          * @description Invites an email address to a team. An address whose invitation was withdrawn can be invited again; its earlier
-         *     sessions stay ended. The person gets an email that says how to sign in. Only for admins of the team.
+         *     sessions stay ended. The person gets an email that says how to sign in. Inviting an admin needs a sign-in that is at
+         *     most 15 minutes old. Only for admins of the team.
          */
         post: operations["createInvitation"];
         delete?: never;
@@ -523,9 +524,78 @@ export interface paths {
         /**
          * Withdraw an invitation
          * @description Withdraws an invitation. Every device and browser that signed in by it is signed out, at gateways within 5 seconds,
-         *     and its pending logins end. An invitation of the directory file is answered with 409. Only for admins of the team.
+         *     and its pending logins end. An invitation of the directory file, and the one of the team's only admin, are answered with 409. Only
+         *     for admins of the team.
          */
         delete: operations["withdrawInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List members
+         * @description Lists who may sign in to a team, with role and last use. Only for admins of the team.
+         */
+        get: operations["listMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team}/members/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a member
+         * @description Removes a member: the invitation to the team is withdrawn. Devices, browsers and API keys of the person end, at
+         *     gateways within 5 seconds. Answered with 409 when the directory file lists the member, and when the team would have no
+         *     admin. Only for admins of the team.
+         */
+        delete: operations["removeMember"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the role of a member
+         * @description Gives a member another role. Making somebody an admin needs a sign-in that is at most 15 minutes old. Answered with
+         *     409 when the directory file lists the member, and when the team would have no admin. Only for admins of the team.
+         */
+        patch: operations["changeMember"];
+        trace?: never;
+    };
+    "/v1/teams/{team}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit events of a team
+         * @description Lists the changes that were made in a team, and the sign-ins to it. Only for admins of the team. `SVC_AUDIT_DAYS` says
+         *     how long they are kept.
+         */
+        get: operations["listAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1859,6 +1929,41 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Who made a change. */
+        AuditActor: {
+            /**
+             * @description `account`: a person. `file`: the operator's directory file.
+             * @enum {string}
+             */
+            kind: "account" | "file";
+            /** @description The id of the account. Null for the directory file. */
+            id: string | null;
+            /** @description The email address of the account. Null for the directory file. */
+            email: string | null;
+        };
+        /** @description A change that was made in a team, or a sign-in to it. It never contains a secret. */
+        AuditEvent: {
+            id: string;
+            /** Format: date-time */
+            at: string;
+            /** @description What was done, such as `invitation.created`. New actions may be added. */
+            action: string;
+            actor: components["schemas"]["AuditActor"];
+            /** @description What was changed, for people: an email address or a name. Null: the action says it all. */
+            subject: string | null;
+            /** @description The id of what was changed. */
+            subjectId: string | null;
+            /** @description The address that the request came from. Null for the directory file. */
+            ip: string | null;
+            /** @description More about the change. The fields depend on the action, and new ones may be added. */
+            details: components["schemas"]["Open"];
+        };
+        AuditEventList: {
+            /** @description The newest first. */
+            events: components["schemas"]["AuditEvent"][];
+            /** @description Send it as `before` to get the next page. Null: this page is the last. */
+            next: string | null;
+        };
         /** @description The caller is not signed in. `auth` says where to sign in. */
         AuthenticateFirst: {
             /** @enum {string} */
@@ -2001,6 +2106,9 @@ export interface components {
              * @description The tokens of the answer that are reasoning.
              */
             reasoning?: number;
+        };
+        ChangeMember: {
+            role: components["schemas"]["Role"];
         };
         /** @description A whole chat completion. */
         ChatCompletion: {
@@ -2879,7 +2987,7 @@ export interface components {
         };
         /** @description The id of a model. */
         ModelName: string;
-        /** @description The team may not call this model, or no model has this name. */
+        /** @description The team or the API key may not call this model, or no model has this name. */
         ModelNotAllowed: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -2928,7 +3036,7 @@ export interface components {
             /** @description The largest `max_tokens` of a call. */
             max_tokens: number | null;
         };
-        /** @description The team may call this model, but no upstream and no local worker serves it now. */
+        /** @description The caller may call this model, but no backend serves it now. */
         ModelUnavailable: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -2949,7 +3057,7 @@ export interface components {
                 code: "model_unavailable";
                 /**
                  * @description For people. The wording may change.
-                 * @example Your team may call this model, but no backend serves it now.
+                 * @example You may call this model, but no backend serves it now.
                  */
                 message: string;
             };
@@ -3660,6 +3768,11 @@ export interface components {
             team: string;
             role: components["schemas"]["Role"];
         };
+        /**
+         * @description Where an entry of the directory comes from. `file`: the operator's file lists it, and only the file changes it.
+         * @enum {string}
+         */
+        Source: "file" | "admin";
         StartDeviceLogin: {
             /** @description The email address of an invited account. It receives the approval link. */
             email: components["schemas"]["Email"];
@@ -3720,6 +3833,32 @@ export interface components {
             source: "directory" | "admin";
             /** Format: date-time */
             createdAt: string;
+        };
+        /** @description A person who may sign in to a team. */
+        TeamMember: {
+            /**
+             * Format: uuid
+             * @description The id of the account, as in reports of usage.
+             */
+            id: string;
+            email: string;
+            role: components["schemas"]["Role"];
+            source: components["schemas"]["Source"];
+            /** Format: date-time */
+            invitedAt: string;
+            /**
+             * Format: int32
+             * @description The number of devices that are signed in to the team.
+             */
+            devices: number;
+            /** @description When a device or browser of the person last used the team, within the last 30 days. Null: never. */
+            lastSeenAt: string | null;
+        };
+        TeamMemberList: {
+            /** @description Ordered by email address. */
+            members: components["schemas"]["TeamMember"][];
+            /** @description Send it as `after` to get the next page. Null: this page is the last. */
+            next: string | null;
         };
         /** @description The name of a team: `@organization/name`. */
         TeamName: string;
@@ -4106,6 +4245,9 @@ export type ApprovingUser = components['schemas']['ApprovingUser'];
 export type AssertionResponse = components['schemas']['AssertionResponse'];
 export type AssetText = components['schemas']['AssetText'];
 export type AttestationResponse = components['schemas']['AttestationResponse'];
+export type AuditActor = components['schemas']['AuditActor'];
+export type AuditEvent = components['schemas']['AuditEvent'];
+export type AuditEventList = components['schemas']['AuditEventList'];
 export type AuthenticateFirst = components['schemas']['AuthenticateFirst'];
 export type AuthenticationCredential = components['schemas']['AuthenticationCredential'];
 export type AuthenticatorSelection = components['schemas']['AuthenticatorSelection'];
@@ -4119,6 +4261,7 @@ export type BackendState = components['schemas']['BackendState'];
 export type Base64Url = components['schemas']['Base64Url'];
 export type BreakerState = components['schemas']['BreakerState'];
 export type CallTokens = components['schemas']['CallTokens'];
+export type ChangeMember = components['schemas']['ChangeMember'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatCompletionChoice = components['schemas']['ChatCompletionChoice'];
 export type ChatCompletionChunk = components['schemas']['ChatCompletionChunk'];
@@ -4268,11 +4411,14 @@ export type SessionTokens = components['schemas']['SessionTokens'];
 export type SignInForm = components['schemas']['SignInForm'];
 export type SignInLinkForm = components['schemas']['SignInLinkForm'];
 export type SignedInUser = components['schemas']['SignedInUser'];
+export type Source = components['schemas']['Source'];
 export type StartDeviceLogin = components['schemas']['StartDeviceLogin'];
 export type StartPasskeyLogin = components['schemas']['StartPasskeyLogin'];
 export type StartedDeviceLogin = components['schemas']['StartedDeviceLogin'];
 export type Team = components['schemas']['Team'];
 export type TeamInvitation = components['schemas']['TeamInvitation'];
+export type TeamMember = components['schemas']['TeamMember'];
+export type TeamMemberList = components['schemas']['TeamMemberList'];
 export type TeamName = components['schemas']['TeamName'];
 export type TelemetryAccepted = components['schemas']['TelemetryAccepted'];
 export type TokenCount = components['schemas']['TokenCount'];
@@ -7917,7 +8063,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Forbidden"];
+                    "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
                 };
             };
             /** @description It does not exist, or the caller may not see it. */
@@ -8112,6 +8258,627 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listMembers: {
+        parameters: {
+            query?: {
+                /** @description The largest number of members of the page. Default: 500. */
+                limit?: number;
+                /** @description The `next` of the page before. */
+                after?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The members of the team. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "members": [
+                     *         {
+                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *           "email": "ada@example.com",
+                     *           "role": "admin",
+                     *           "source": "file",
+                     *           "invitedAt": "2026-11-01T09:00:00Z",
+                     *           "devices": 2,
+                     *           "lastSeenAt": "2026-11-21T09:00:00Z"
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamMemberList"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    removeMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+                /**
+                 * @description The `id` of the list.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person is not a member any more. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    changeMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+                /**
+                 * @description The `id` of the list.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "admin"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeMember"];
+            };
+        };
+        responses: {
+            /** @description The member with the new role. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *       "email": "grace@example.com",
+                     *       "role": "admin",
+                     *       "source": "admin",
+                     *       "invitedAt": "2026-11-21T09:00:00Z",
+                     *       "devices": 1,
+                     *       "lastSeenAt": "2026-11-21T09:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamMember"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description Only changes by this email address, or by the directory file: `file`. */
+                actor?: string;
+                /**
+                 * @description Only this action, or all actions of a kind: `invitation` stands for `invitation.created` and the like.
+                 * @example invitation
+                 */
+                action?: string;
+                /** @description Only from this time on. */
+                from?: string;
+                /** @description Only before this time. */
+                to?: string;
+                /** @description The largest number of events of the page. Default: 100. */
+                limit?: number;
+                /** @description The `next` of the page before. */
+                before?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The audit events. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "events": [
+                     *         {
+                     *           "id": "41",
+                     *           "at": "2026-11-21T09:00:00Z",
+                     *           "action": "invitation.created",
+                     *           "actor": {
+                     *             "kind": "account",
+                     *             "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *             "email": "ada@example.com"
+                     *           },
+                     *           "subject": "grace@example.com",
+                     *           "subjectId": "01939c1e-7b6c-7d4e-9f50-1b2c3d4e5f60",
+                     *           "ip": "192.0.2.7",
+                     *           "details": {}
+                     *         }
+                     *       ],
+                     *       "next": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditEventList"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
@@ -11595,7 +12362,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11666,7 +12433,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11803,7 +12570,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -11889,7 +12656,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12030,7 +12797,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12116,7 +12883,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12256,7 +13023,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12327,7 +13094,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12467,7 +13234,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12538,7 +13305,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12668,7 +13435,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12754,7 +13521,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12900,7 +13667,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -12971,7 +13738,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13117,7 +13884,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13188,7 +13955,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13321,7 +14088,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13407,7 +14174,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13540,7 +14307,7 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
-            /** @description The team may not call this model, or no model has this name. */
+            /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -13626,7 +14393,7 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamFailed"] | components["schemas"]["UpstreamRefusedCredential"];
                 };
             };
-            /** @description The team may call this model, but no upstream and no local worker serves it now. */
+            /** @description The caller may call this model, but no backend serves it now. */
             503: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */

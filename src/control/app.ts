@@ -60,7 +60,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   const db = database.prisma
   const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({ limits: rates, sendsMail: mail?.kind === 'smtp', redis: needs.redis })
-  const { findMembership, findEmail } = members
+  const { findEmail } = members
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
     limits,
@@ -70,7 +70,8 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { refreshSession, issueTokens, signOut } = tokens
   const devices = makeDevicesFlow({ db, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
-  const apiKeys = makeKeyFlows({ db, findMembership, onKeyEnd: onSessionEnd, clock, log })
+  const onKeyEnd = onSessionEnd
+  const apiKeys = makeKeyFlows({ db, members, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     db,
     findEmail,
@@ -111,7 +112,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,
-    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }),
+    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }).handlers,
     ...apiKeys.handlers,
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
     ...makePageHandlers({ baseUrl, gatewayUrl }),

@@ -11,6 +11,8 @@ const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   Devices: ['control-plane'],
   Passkeys: ['control-plane'],
   Invitations: ['control-plane'],
+  Members: ['control-plane'],
+  Audit: ['control-plane'],
   'API keys': ['control-plane'],
   'Service accounts': ['control-plane'],
   OAuth: ['control-plane'],
