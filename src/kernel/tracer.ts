@@ -28,7 +28,9 @@ export type ServerSpan = Span & {
 
 /** The span of a request to another server. */
 export type ClientSpan = Span & {
-  /** The headers that make the other server's spans part of the trace (W3C Trace Context); names and values alternate. */
+  /**
+   * The headers that make the other server's spans part of the trace (W3C Trace Context); names and values alternate.
+   */
   readonly headers: readonly string[]
 }
 

@@ -32,7 +32,13 @@ import type { TracingConfig } from '../config/tracing.ts'
 import type { ClientSpan, NewSpan, ServerSpan, Span, SpanAttributes, Tracer } from '../kernel/tracer.ts'
 import type { Logger } from '../log.ts'
 import { version } from './describe.ts'
-import type { Tracing } from './tracing.ts'
+
+/** The traces of this process. */
+export type Tracing = {
+  readonly tracer: Tracer
+  /** Sends the spans that wait, within a few seconds. */
+  close(): Promise<void>
+}
 
 /** The longest wait at the stop for spans to be sent. */
 const MAX_CLOSE_MS = 3000

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
-import type { TracedBackends } from '../../kernel/tracer.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
 import type { ReasoningRetry, StreamFailure } from '../dialects/dialect.ts'
@@ -25,15 +24,16 @@ import type { RecordNeeds } from './record.ts'
 import { releaseBody } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { endAttemptSpan, startAttemptSpan, toTraceHeaders } from './trace.ts'
+import type { TraceNeeds } from './trace.ts'
 
-export type AttemptNeeds = RecordNeeds & {
-  readonly backends: Backends
-  readonly keepAlive: StreamKeepAlive
-  readonly affinity: SessionAffinity
-  readonly tracedBackends: TracedBackends
-  /** Calls back when the session ends; returns a function that stops watching. */
-  readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
-}
+export type AttemptNeeds = RecordNeeds &
+  TraceNeeds & {
+    readonly backends: Backends
+    readonly keepAlive: StreamKeepAlive
+    readonly affinity: SessionAffinity
+    /** Calls back when the session ends; returns a function that stops watching. */
+    readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
+  }
 
 /** The steps of a plan that were tried, in order. */
 export type TriedSteps = {

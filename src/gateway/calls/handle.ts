@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
-import type { Tracer } from '../../kernel/tracer.ts'
 import { planCall } from '../plan/plan.ts'
 import { planServed } from '../plan/served.ts'
 import { admit } from './admit.ts'
@@ -19,14 +18,10 @@ import { exactBodyOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { describeCallEnd, startCallSpan } from './trace.ts'
 
-type Needs = AdmitNeeds &
-  AttemptNeeds & {
-    /** Null: calls are not traced. */
-    readonly tracer: Tracer | null
-  }
+export type CallNeeds = AdmitNeeds & AttemptNeeds
 
 /** The handlers of all model calls: what differs between them is in their rows of `OPERATIONS`. */
-export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOperationId> {
+export function callHandlers(given: Omit<CallNeeds, 'affinity'>): Handlers<CallOperationId> {
   const needs = { ...given, affinity: openSessionAffinity() }
   const handle = (operation: Operation) => (req: CallRequest, res: ServerResponse) =>
     handleCall(needs, operation, req, res)
@@ -35,7 +30,12 @@ export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOpera
   return Object.fromEntries(handlers) as Handlers<CallOperationId>
 }
 
-async function handleCall(needs: Needs, operation: Operation, req: CallRequest, res: ServerResponse): Promise<void> {
+async function handleCall(
+  needs: CallNeeds,
+  operation: Operation,
+  req: CallRequest,
+  res: ServerResponse,
+): Promise<void> {
   const admission = await admit(needs, operation, req)
   if (admission instanceof ApiError) throw admission
   if (needs.tracer) req.span = startCallSpan(needs.tracer, admission, req)

@@ -13,6 +13,12 @@ import type { Admission } from './admit.ts'
 import type { Operation } from './operations.ts'
 import type { CallRequest } from './request.ts'
 
+export type TraceNeeds = {
+  /** Null: calls are not traced. */
+  readonly tracer: Tracer | null
+  readonly tracedBackends: TracedBackends
+}
+
 /** Starts the span of a call that was admitted. It ends with the request. */
 export function startCallSpan(tracer: Tracer, admission: Admission, { headers }: CallRequest): ServerSpan {
   const { operation, model, caller, sessionId } = admission
