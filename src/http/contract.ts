@@ -17,6 +17,7 @@ const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   'Service accounts': ['control-plane'],
   OAuth: ['control-plane'],
   Pages: ['control-plane'],
+  Console: ['control-plane'],
   Teams: ['control-plane'],
   'Agent sessions': ['control-plane'],
   Usage: ['control-plane'],

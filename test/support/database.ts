@@ -3,7 +3,7 @@ import { existsSync, openAsBlob } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
-import { openPGlite } from '../../src/database/pglite.ts'
+import { openMemory, openPGlite } from '../../src/database/pglite.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
@@ -73,7 +73,7 @@ export async function loadMigrated(): Promise<PGlite> {
   const dump = `${cache}database-${await schemaKey()}.tar`
   if (existsSync(dump)) return PGlite.create({ loadDataDir: await openAsBlob(dump) })
 
-  const pglite = await PGlite.create()
+  const pglite = await openMemory()
   await openPGlite(lend(pglite))
   const blob = await pglite.dumpDataDir('none')
   await mkdir(cache, { recursive: true })
