@@ -430,7 +430,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change the default model of a team
+         * @description Changes the default model of a team. Answered with 409 when the directory file sets it. Only for admins of the team.
+         */
+        patch: operations["changeTeam"];
         trace?: never;
     };
     "/v1/teams/{team}/sessions": {
@@ -578,6 +582,55 @@ export interface paths {
          *     409 when the directory file lists the member, and when the team would have no admin. Only for admins of the team.
          */
         patch: operations["changeMember"];
+        trace?: never;
+    };
+    "/v1/teams/{team}/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the models of a team
+         * @description Lists the models that a team may use, with what serves them. Models of the directory file are changed there; admins
+         *     may add models that are served by the same backends. Only for admins of the team.
+         */
+        get: operations["listTeamModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team}/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add or replace a model of a team
+         * @description Adds a model to a team, or replaces one that an admin has added. Only this team sees it. Its id begins with
+         *     `organization/team/`. It may be served by what serves the models of the directory file that the team may use, under
+         *     the same names there, and it costs what those cost. Gateways know it within 5 seconds. Answered with 409 when the
+         *     directory file has a model or an alias of this name. Only for admins of the team.
+         */
+        put: operations["putTeamModel"];
+        post?: never;
+        /**
+         * Delete a model of a team
+         * @description Deletes a model that an admin has added. Answered with 409 for a model of the directory file, and for the default
+         *     model of the team. Only for admins of the team.
+         */
+        delete: operations["deleteTeamModel"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/teams/{team}/audit": {
@@ -2232,6 +2285,10 @@ export interface components {
         ChangeMember: {
             role: components["schemas"]["Role"];
         };
+        ChangeTeam: {
+            /** @description The model of calls that name no model: one of those that the team may use. Null: there is none. */
+            defaultModel: string | null;
+        };
         /** @description A whole chat completion. */
         ChatCompletion: {
             id: string;
@@ -3549,6 +3606,20 @@ export interface components {
             /** @enum {string} */
             use: "sig";
         };
+        /** @description A model that an admin adds or replaces. */
+        PutTeamModel: {
+            displayName: string;
+            /** @description The backends that serve it, in order. Each is a backend, or a list of neighbours. */
+            serve: (components["schemas"]["ServeEntry"] | components["schemas"]["ServeNeighbours"])[];
+            /** @description Further names, and beginnings of names that end in `*`. Only the team of the model sees them. */
+            aliases?: string[];
+            /** @description In tokens. Default: that of the model of the file that its first backend serves. */
+            contextWindow?: number | null;
+            /** @description What it can be asked, as in the directory file. Default: as the model of the file. */
+            caps?: components["schemas"]["Open"];
+            /** @description Default: true. */
+            published?: boolean;
+        };
         /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
         RateLimited: {
             /**
@@ -3734,6 +3805,25 @@ export interface components {
         };
         /** @description A secret, such as a token or a device code. */
         SecretText: string;
+        /** @description One backend of a model that an admin adds. */
+        ServeEntry: {
+            /** @description With `model`, one of those that serve a model of the directory file that the team may use. */
+            backend: string;
+            /** @description The name of the model at the backend. */
+            model: string;
+            /**
+             * @description `offline`: only while no earlier backend of the list can be reached. Default: `always`.
+             * @enum {string}
+             */
+            when?: "always" | "offline";
+            /**
+             * Format: int32
+             * @description The share of the sessions that it gets among its neighbours. Default: 1.
+             */
+            weight?: number;
+        };
+        /** @description Backends of equal rank, over which sessions are spread. */
+        ServeNeighbours: components["schemas"]["ServeEntry"][];
         /**
          * @description The backend that served a call: `local-engine` for the local worker, the name of an upstream such as `vendora`, or the
          *     name of a backend of the directory file. `gateway` for an answer that no backend was needed for.
@@ -3791,6 +3881,26 @@ export interface components {
                  */
                 message: string;
             };
+        };
+        /** @description A backend that serves a model, and the model's name there. */
+        ServingBackend: {
+            backend: string;
+            model: string;
+            /**
+             * @description `offline`: only while no earlier backend of the list can be reached.
+             * @enum {string}
+             */
+            when: "always" | "offline";
+            /**
+             * Format: int32
+             * @description Backends of equal rank are neighbours, over which sessions are spread.
+             */
+            rank: number;
+            /**
+             * Format: int32
+             * @description The share of the sessions that it gets among its neighbours.
+             */
+            weight: number;
         };
         /**
          * @description The start or the end of a model call, without its content. Every event of a call has the same `requestId`. A call
@@ -3981,6 +4091,32 @@ export interface components {
             members: components["schemas"]["TeamMember"][];
             /** @description Send it as `after` to get the next page. Null: this page is the last. */
             next: string | null;
+        };
+        /** @description A model that a team may use, as its admins see it. */
+        TeamModel: {
+            id: string;
+            displayName: string;
+            source: components["schemas"]["Source"];
+            aliases: string[];
+            /** @description In order. For a model of the file without a list of backends: what can serve it, depending on the route. */
+            serve: components["schemas"]["ServingBackend"][];
+            /** @description In tokens. Null: it is not known. */
+            contextWindow: number | null;
+            /** @description Whether lists show it, and calls may name it. */
+            published: boolean;
+            /**
+             * @description False for a model of an admin that cannot be called: the team may not use any more what it is served by, or the
+             *     directory file has a model of this id.
+             */
+            usable: boolean;
+        };
+        TeamModelList: {
+            /** @description The model of calls that name no model. */
+            defaultModel: string | null;
+            /** @description Where the default model comes from. `file`: only the file changes it. */
+            defaultModelSource: components["schemas"]["Source"] | null;
+            /** @description Ordered by id. */
+            models: components["schemas"]["TeamModel"][];
         };
         /** @description The name of a team: `@organization/name`. */
         TeamName: string;
@@ -4384,6 +4520,7 @@ export type Base64Url = components['schemas']['Base64Url'];
 export type BreakerState = components['schemas']['BreakerState'];
 export type CallTokens = components['schemas']['CallTokens'];
 export type ChangeMember = components['schemas']['ChangeMember'];
+export type ChangeTeam = components['schemas']['ChangeTeam'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatCompletionChoice = components['schemas']['ChatCompletionChoice'];
 export type ChatCompletionChunk = components['schemas']['ChatCompletionChunk'];
@@ -4504,6 +4641,7 @@ export type PayloadTooLarge = components['schemas']['PayloadTooLarge'];
 export type PickedModel = components['schemas']['PickedModel'];
 export type PollDeviceLogin = components['schemas']['PollDeviceLogin'];
 export type PublicKey = components['schemas']['PublicKey'];
+export type PutTeamModel = components['schemas']['PutTeamModel'];
 export type RateLimited = components['schemas']['RateLimited'];
 export type Readiness = components['schemas']['Readiness'];
 export type Reauthenticate = components['schemas']['Reauthenticate'];
@@ -4521,11 +4659,14 @@ export type RevocationRequest = components['schemas']['RevocationRequest'];
 export type Role = components['schemas']['Role'];
 export type RotateApiKey = components['schemas']['RotateApiKey'];
 export type SecretText = components['schemas']['SecretText'];
+export type ServeEntry = components['schemas']['ServeEntry'];
+export type ServeNeighbours = components['schemas']['ServeNeighbours'];
 export type ServedBy = components['schemas']['ServedBy'];
 export type ServiceAccount = components['schemas']['ServiceAccount'];
 export type ServiceAccountList = components['schemas']['ServiceAccountList'];
 export type ServiceAccountName = components['schemas']['ServiceAccountName'];
 export type ServiceUnavailable = components['schemas']['ServiceUnavailable'];
+export type ServingBackend = components['schemas']['ServingBackend'];
 export type SessionEvent = components['schemas']['SessionEvent'];
 export type SessionEventLines = components['schemas']['SessionEventLines'];
 export type SessionEventStream = components['schemas']['SessionEventStream'];
@@ -4541,6 +4682,8 @@ export type Team = components['schemas']['Team'];
 export type TeamInvitation = components['schemas']['TeamInvitation'];
 export type TeamMember = components['schemas']['TeamMember'];
 export type TeamMemberList = components['schemas']['TeamMemberList'];
+export type TeamModel = components['schemas']['TeamModel'];
+export type TeamModelList = components['schemas']['TeamModelList'];
 export type TeamName = components['schemas']['TeamName'];
 export type TelemetryAccepted = components['schemas']['TelemetryAccepted'];
 export type TokenCount = components['schemas']['TokenCount'];
@@ -7721,6 +7864,178 @@ export interface operations {
             };
         };
     };
+    changeTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "defaultModel": "acme/core/writer"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeTeam"];
+            };
+        };
+        responses: {
+            /** @description The default model is changed. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
     listAgentSessions: {
         parameters: {
             query?: {
@@ -8845,6 +9160,470 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listTeamModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models of the team. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "defaultModel": "svc/fast",
+                     *       "defaultModelSource": "file",
+                     *       "models": [
+                     *         {
+                     *           "id": "svc/fast",
+                     *           "displayName": "Fast",
+                     *           "source": "file",
+                     *           "aliases": [],
+                     *           "serve": [
+                     *             {
+                     *               "backend": "local-engine",
+                     *               "model": "qwen3:8b",
+                     *               "when": "always",
+                     *               "rank": 0,
+                     *               "weight": 1
+                     *             }
+                     *           ],
+                     *           "contextWindow": null,
+                     *           "published": true,
+                     *           "usable": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamModelList"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    putTeamModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+                /**
+                 * @description The id, percent-encoded.
+                 * @example acme/core/writer
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "displayName": "Writer",
+                 *       "aliases": [
+                 *         "writer"
+                 *       ],
+                 *       "serve": [
+                 *         {
+                 *           "backend": "local-engine",
+                 *           "model": "qwen3:8b"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["PutTeamModel"];
+            };
+        };
+        responses: {
+            /** @description The model. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "acme/core/writer",
+                     *       "displayName": "Writer",
+                     *       "source": "admin",
+                     *       "aliases": [
+                     *         "writer"
+                     *       ],
+                     *       "serve": [
+                     *         {
+                     *           "backend": "local-engine",
+                     *           "model": "qwen3:8b",
+                     *           "when": "always",
+                     *           "rank": 0,
+                     *           "weight": 1
+                     *         }
+                     *       ],
+                     *       "contextWindow": null,
+                     *       "published": true,
+                     *       "usable": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamModel"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    deleteTeamModel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+                /**
+                 * @description The id, percent-encoded.
+                 * @example acme/core/writer
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model is deleted. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */

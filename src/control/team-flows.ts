@@ -12,6 +12,8 @@ import { makeMemberChanges } from './members/changes.ts'
 import { makeMemberHandlers } from './members/routes.ts'
 import { makeTeamMemberStore } from './members/store.ts'
 import type { Notify } from './notify.ts'
+import { makeTeamModelHandlers } from './team-models/routes.ts'
+import { makeTeamModelStore } from './team-models/store.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
@@ -38,12 +40,14 @@ export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl
   const teamMembers = makeTeamMemberStore(db)
   const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
   const audit = makeAuditStore(db)
+  const teamModels = makeTeamModelStore(db)
   const handlers = {
     ...makeInvitationHandlers({ db, members: teamMembers, findAdminTeam, announce, onSessionEnd, clock, log }),
     ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findAdminTeam, clock }),
     ...makeAuditHandlers({ audit, findAdminTeam }),
+    ...makeTeamModelHandlers({ models: teamModels, findAdminTeam, clock, log }),
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeUsageHandlers({ db, findMembership, clock }),
   }
-  return { handlers, teamMembers, memberChanges, audit }
+  return { handlers, teamMembers, memberChanges, audit, teamModels }
 }

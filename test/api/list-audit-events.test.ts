@@ -5,7 +5,7 @@ import type { OperationId } from '../../src/http/operation.ts'
 import { bearerOf, startKeyService } from '../support/keys.ts'
 import type { KeyService, NewKey } from '../support/keys.ts'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
-import { expectJson, form, json, outcomeOf } from '../support/requests.ts'
+import { expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { consumeSignInLink, requestSignInLink } from '../support/sign-in-links.ts'
 
 type Page = components['schemas']['AuditEventList']
@@ -51,6 +51,9 @@ const keyOf = async (account: string) => {
   const path = `${TEAM}/service-accounts/${account}/keys`
   return `${path}/${(await made<NewKey>(path, { name: 'nightly' })).info.id}`
 }
+const modelPath = (name: string) => `${TEAM}/models/acme%2Fcore%2F${name}`
+const putModel = (name: string) =>
+  send('PUT', modelPath(name), { displayName: 'Own', serve: [{ backend: 'vendora', model: 'fast-1' }] })
 const start = (path: string) => async () => {
   const response = await keys.service.fetch(path, json({ email: 'ada@example.com', deviceId: 'walk' }))
   remembered.login = ((await response.clone().json()) as { deviceCode: string }).deviceCode
@@ -163,6 +166,18 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
   removeMember: {
     action: 'invitation.withdrawn',
     make: async () => send('DELETE', `${TEAM}/members/${await memberOf('removed@example.com')}`),
+  },
+  putTeamModel: { action: 'model.created', make: () => putModel('walk') },
+  deleteTeamModel: {
+    action: 'model.deleted',
+    async make() {
+      await expectOk('The model', putModel('gone'))
+      return send('DELETE', modelPath('gone'))
+    },
+  },
+  changeTeam: {
+    action: 'team.default_model_changed',
+    make: () => send('PATCH', '/v1/teams/%40acme%2Fother', { defaultModel: 'svc/deep' }, keys.stranger),
   },
   createApiKey: { action: 'api_key.created', make: () => send('POST', '/v1/keys', { name: 'walk' }) },
   rotateApiKey: {
