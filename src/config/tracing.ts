@@ -5,6 +5,8 @@ export type TracingConfig = {
   readonly sampler: Sampler
   /** The share of traces, from 0 to 1, for a sampler by ratio. */
   readonly ratio: number
+  /** The longest time for sending spans, with retries. A stop waits for that long. */
+  readonly timeoutMs: number
   /** How long spans wait to be sent together. */
   readonly delayMs: number
   /** Spans that wait while they cannot be sent; further ones are dropped. */
@@ -36,6 +38,7 @@ export function readTracing(env: Environment): {
   const sampler = env['OTEL_TRACES_SAMPLER'] || 'parentbased_always_on'
   const known = SAMPLERS.find((one) => one === sampler)
   const ratio = toNumber(env['OTEL_TRACES_SAMPLER_ARG'], 1)
+  const timeoutMs = toNumber(env['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT'] || env['OTEL_EXPORTER_OTLP_TIMEOUT'], 3000)
   const delayMs = toNumber(env['OTEL_BSP_SCHEDULE_DELAY'], 5000)
   const maxWaiting = toNumber(env['OTEL_BSP_MAX_QUEUE_SIZE'], 2048)
   const mistakes = [
@@ -43,10 +46,11 @@ export function readTracing(env: Environment): {
     ...PROTOCOLS.map((name) => !isProtocol(env[name]) && `${name}: must be http/protobuf`),
     !known && `OTEL_TRACES_SAMPLER: must be one of ${SAMPLERS.join(', ')}`,
     !(ratio >= 0 && ratio <= 1) && 'OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1',
+    !(timeoutMs >= 1) && 'OTEL_EXPORTER_OTLP_TIMEOUT: must be a number of milliseconds',
     !(delayMs >= 0) && 'OTEL_BSP_SCHEDULE_DELAY: must be a number of milliseconds',
     !(maxWaiting >= 1) && 'OTEL_BSP_MAX_QUEUE_SIZE: must be a number of at least 1',
   ].filter((mistake) => mistake !== false)
-  return { tracing: { sampler: known ?? 'always_off', ratio, delayMs, maxWaiting }, mistakes }
+  return { tracing: { sampler: known ?? 'always_off', ratio, timeoutMs, delayMs, maxWaiting }, mistakes }
 }
 
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const

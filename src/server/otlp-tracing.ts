@@ -36,17 +36,14 @@ import { version } from './describe.ts'
 /** The traces of this process. */
 export type Tracing = {
   readonly tracer: Tracer
-  /** Sends the spans that wait, within a few seconds. */
+  /** Sends the spans that wait, within the time limit for sending. */
   close(): Promise<void>
 }
 
-/** The longest wait at the stop for spans to be sent. */
-const MAX_CLOSE_MS = 3000
-
 /** Opens the export to the endpoint of the standard variables, which the exporter reads itself. */
 export function openOtlpTracing(config: TracingConfig, log: Logger): Tracing {
-  const exporter = withLog(new OTLPTraceExporter(), log)
-  const { delayMs: scheduledDelayMillis, maxWaiting: maxQueueSize } = config
+  const { timeoutMs: timeoutMillis, delayMs: scheduledDelayMillis, maxWaiting: maxQueueSize } = config
+  const exporter = withLog(new OTLPTraceExporter({ timeoutMillis }), log)
   const provider = new TracerProvider({
     sampler: SAMPLERS[config.sampler](config.ratio),
     resource: describeProcess(),
@@ -57,9 +54,9 @@ export function openOtlpTracing(config: TracingConfig, log: Logger): Tracing {
     async close() {
       const hasEnded = await Promise.race([
         provider.shutdown().then(() => true),
-        sleep(MAX_CLOSE_MS, false, { ref: false }),
+        sleep(timeoutMillis, false, { ref: false }),
       ])
-      if (!hasEnded) log.warn({ waitedMs: MAX_CLOSE_MS }, 'traces.not_sent')
+      if (!hasEnded) log.warn({ waitedMs: timeoutMillis }, 'traces.not_sent')
     },
   }
 }
@@ -98,9 +95,10 @@ function withLog(exporter: SpanExporter, log: Logger): SpanExporter {
   }
 }
 
-/** One word about why spans were not sent: an HTTP status or the code of a failed connection. */
+/** One word about why spans were not sent: an HTTP status, the code of a failed connection, or the error's name. */
 function reasonOf(error: (Error & { readonly code?: unknown }) | undefined): string {
-  return error?.code === undefined ? (error?.name ?? 'unknown') : String(error.code)
+  const { code, name = 'unknown' } = error ?? {}
+  return typeof code === 'string' || typeof code === 'number' ? String(code) : name
 }
 
 const propagator = new W3CTraceContextPropagator()
@@ -140,5 +138,5 @@ function toSpan(span: OtelSpan): Span {
 }
 
 function toAttributes(attributes: SpanAttributes): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== null)) as Attributes
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== null))
 }

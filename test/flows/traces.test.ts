@@ -151,7 +151,13 @@ describe('the ids of a trace', () => {
 })
 
 describe('the export of spans', () => {
-  const config: TracingConfig = { sampler: 'parentbased_always_on', ratio: 1, delayMs: 20, maxWaiting: 100 }
+  const config: TracingConfig = {
+    sampler: 'parentbased_always_on',
+    ratio: 1,
+    timeoutMs: 300,
+    delayMs: 20,
+    maxWaiting: 100,
+  }
   const lines: { readonly fields: object; readonly event: string }[] = []
   const note = (fields: object, event: string) => void lines.push({ fields, event })
   const log = { debug: note, info: note, warn: note, error: note }
@@ -164,7 +170,6 @@ describe('the export of spans', () => {
   async function open(endpoint: string) {
     vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', endpoint)
     vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-collector')
-    vi.stubEnv('OTEL_EXPORTER_OTLP_TIMEOUT', '300')
     vi.stubEnv('OTEL_SERVICE_NAME', 'our-gateway')
     vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=staging')
     const tracing = await openTracing(config, log)
@@ -227,7 +232,7 @@ describe('the export of spans', () => {
       await import('./src/server/serve.ts')
       await openTracing(null)
       const off = [...loaded]
-      await openTracing({ sampler: 'always_off', ratio: 1, delayMs: 1, maxWaiting: 1 })
+      await openTracing({ sampler: 'always_off', ratio: 1, timeoutMs: 1, delayMs: 1, maxWaiting: 1 })
       console.log(JSON.stringify({ off, on: loaded.size }))`
     const options = ['--input-type=module', '--eval', script]
     const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: path.join(ROOT) })

@@ -364,7 +364,11 @@ describe('the standard variables of traces', () => {
 
   it.each<[string, Environment, object | null]>([
     ['no endpoint', { OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'nonsense' }, null],
-    ['an endpoint', endpoint, { sampler: 'parentbased_always_on', ratio: 1, delayMs: 5000, maxWaiting: 2048 }],
+    [
+      'an endpoint',
+      endpoint,
+      { sampler: 'parentbased_always_on', ratio: 1, timeoutMs: 3000, delayMs: 5000, maxWaiting: 2048 },
+    ],
     ['an endpoint of traces', { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://c.example/v1/traces' }, { ratio: 1 }],
     ['OTEL_SDK_DISABLED', { ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }, null],
     ['OTEL_TRACES_EXPORTER=none', { ...endpoint, OTEL_TRACES_EXPORTER: 'none' }, null],
@@ -384,6 +388,7 @@ describe('the standard variables of traces', () => {
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_TRACES_SAMPLER', 'some'],
     ['OTEL_TRACES_SAMPLER_ARG', '2'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', 'long'],
     ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
     ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
   ])('are refused with a mistake in %s, together with other settings', (name, value) => {
