@@ -320,6 +320,11 @@ describe('warningsOf', () => {
     ['a control plane without email', {}, 'SVC_MAIL_URL'],
     ['a control plane without a directory file', {}, 'SVC_DIRECTORY_FILE'],
     ['email without TLS', { SVC_MAIL_URL: 'smtp+insecure://mail:25' }, 'SVC_MAIL_URL'],
+    [
+      'a gateway on a Postgres server without a spool',
+      { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'postgresql://db/svc' },
+      'SVC_SPOOL_DIR',
+    ],
     ['trust in every proxy', { SVC_TRUST_PROXY: 'true' }, 'SVC_TRUST_PROXY'],
   ])('warns of %s in production', (_, env, setting) => {
     expect(production(env)).toContain(setting)
