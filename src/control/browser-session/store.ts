@@ -105,8 +105,8 @@ export async function saveBrowserSession(
 }
 
 /**
- * Ends live browser sessions, with an audit row for each. `adminId`: the admin who did it for another person. Returns how
- * many.
+ * Ends live browser sessions, with an audit row for each. `adminId`: the admin who did it for another person. Returns
+ * how many.
  */
 export async function endBrowserSessions(
   tx: Prisma.TransactionClient,

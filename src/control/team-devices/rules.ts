@@ -1,6 +1,6 @@
 /**
- * The devices and browsers that are signed in to a team. Its admins see whose they are and when they were last used, and
- * can sign one out. The person can sign in again; an admin who wants to prevent that removes the member.
+ * The devices and browsers that are signed in to a team. Its admins see whose they are and when they were last used,
+ * and can sign one out. The person can sign in again; an admin who wants to prevent that removes the member.
  */
 
 /** Where a page of the list ends: the last use and the id of its last device. */
