@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { isDatabaseUnavailable } from '../../src/database/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
-import { freshDatabase } from '../support/database.ts'
+import { openPGlite } from '../../src/database/pglite.ts'
+import { freshDatabase, loadMigrated } from '../support/database.ts'
 import { waitForValue, waitUntil, withDeadline } from '../support/wait.ts'
 
 const folders: string[] = []
@@ -191,7 +192,7 @@ describe('the database in memory', () => {
   })
 
   it('is unavailable after it is closed', async () => {
-    const { prisma, ping, close } = await freshDatabase()
+    const { prisma, ping, close } = await openPGlite(await loadMigrated())
     await close()
     expect(await ping()).toBe(false)
     expect(isDatabaseUnavailable(await prisma.organization.count().catch((error: unknown) => error))).toBe(true)
