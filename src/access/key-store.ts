@@ -2,6 +2,7 @@ import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
 import type { Caller } from '../kernel/caller.ts'
 import type { SecretHash } from '../kernel/secret.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
+import type { Use } from './last-seen.ts'
 
 /** An API key that exists. */
 export type FoundKey = {
@@ -41,12 +42,17 @@ export function makeKeyStore(db: PrismaClient) {
       return new Set(rows.map(({ id }) => id))
     },
 
-    /** Saves when keys were last used. A later time that another process saved stays. */
-    async saveLastUsed(ids: readonly string[], at: Date): Promise<void> {
-      await db.apiKey.updateMany({
-        where: { id: { in: [...ids] }, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: at } }] },
-        data: { lastUsedAt: at },
-      })
+    /** Saves when keys were last used; a later time stays. A key that is being written is skipped. */
+    async saveKeyUses(uses: readonly Use[]): Promise<void> {
+      const [ids, times] = [uses.map(({ id }) => id), uses.map(({ at }) => at)]
+      await db.$executeRaw`
+        WITH uses AS (
+          SELECT * FROM unnest(${ids}::uuid[], ${times}::timestamptz[]) AS used(id, at)
+        ), free AS (
+          SELECT k.id FROM api_keys k JOIN uses USING (id)
+          WHERE k.last_used_at IS NULL OR k.last_used_at < uses.at FOR NO KEY UPDATE OF k SKIP LOCKED
+        )
+        UPDATE api_keys k SET last_used_at = uses.at FROM uses JOIN free USING (id) WHERE k.id = uses.id`
     },
   }
 }

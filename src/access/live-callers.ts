@@ -5,7 +5,6 @@ import type { Secret } from '../kernel/secret.ts'
 import type { FindPublicKey } from './access-token.ts'
 import { makeExplainToken } from './explain-token.ts'
 import { makeKeyStore } from './key-store.ts'
-import { openLastUsed } from './last-used.ts'
 import { liveKeys } from './live-keys.ts'
 import type { IdentifyKey, UnknownKeys } from './live-keys.ts'
 import { liveSessions } from './live-sessions.ts'
@@ -19,7 +18,7 @@ export type LiveCallers = Pick<LiveStates, 'end' | 'watch'> & {
   identify(token: Secret): Promise<Caller | null> | Caller | null
   readonly identifyKey: IdentifyKey
   readonly explainToken: ExplainToken
-  close(): Promise<void>
+  close(): void
 }
 
 type Needs = {
@@ -32,23 +31,19 @@ type Needs = {
 
 export function openLiveCallers({ db, issuer, findPublicKey, unknownKeys, clock }: Needs): LiveCallers {
   const { findDeviceCaller, findAlive } = accessStore(db)
-  const { findKey, findAliveKeys, saveLastUsed } = makeKeyStore(db)
+  const { findKey, findAliveKeys } = makeKeyStore(db)
   const states = openLiveStates({
     async findAlive(ids) {
       const [sessions, keys] = await Promise.all([findAlive(ids), findAliveKeys(ids, clock.now())])
       return new Set([...sessions, ...keys])
     },
   })
-  const lastUsed = openLastUsed({ save: saveLastUsed, clock })
   return {
     identify: liveSessions({ issuer, findPublicKey, findDeviceCaller, states, clock }),
-    identifyKey: liveKeys({ findKey, states, lastUsed, unknownKeys, clock }),
+    identifyKey: liveKeys({ findKey, states, unknownKeys, clock }),
     explainToken: makeExplainToken({ issuer, findPublicKey, clock }),
     end: states.end,
     watch: states.watch,
-    async close() {
-      states.close()
-      await lastUsed.close()
-    },
+    close: states.close,
   }
 }

@@ -5,7 +5,6 @@ import type { Clock } from '../kernel/clock.ts'
 import { hashSecret } from '../kernel/secret.ts'
 import type { Secret, SecretHash } from '../kernel/secret.ts'
 import type { FoundKey } from './key-store.ts'
-import type { LastUsed } from './last-used.ts'
 import type { LiveStates } from './live-states.ts'
 
 /** Limits the API keys of one network that the database does not know. */
@@ -19,7 +18,6 @@ type Needs = {
   /** Finds a key; null when there is none. Rejects when the database does not answer. */
   readonly findKey: (where: { readonly hash: SecretHash } | { readonly id: string }) => Promise<FoundKey | null>
   readonly states: Pick<LiveStates, 'callerOf' | 'remember'>
-  readonly lastUsed: Pick<LastUsed, 'touch'>
   readonly unknownKeys: UnknownKeys
   readonly clock: Clock
 }
@@ -39,7 +37,7 @@ type KnownKey = { readonly id: string; readonly expiresAt: Date }
  * Identifies the callers of the gateway by API keys. A key is looked up once by its hash, and then its state counts, as
  * that of a session does.
  */
-export function liveKeys({ findKey, states, lastUsed, unknownKeys, clock }: Needs): IdentifyKey {
+export function liveKeys({ findKey, states, unknownKeys, clock }: Needs): IdentifyKey {
   const known = new Map<SecretHash, KnownKey>()
   const lookups = new Map<SecretHash, Promise<Caller | null>>()
 
@@ -78,10 +76,8 @@ export function liveKeys({ findKey, states, lastUsed, unknownKeys, clock }: Need
   }
 
   /** The caller, unless the key has expired. */
-  function accept({ id, expiresAt }: KnownKey, caller: Caller | null): Caller | null {
-    if (!caller || clock.now() >= expiresAt) return null
-    lastUsed.touch(id)
-    return caller
+  function accept({ expiresAt }: Pick<KnownKey, 'expiresAt'>, caller: Caller | null): Caller | null {
+    return clock.now() < expiresAt ? caller : null
   }
 
   return (key, ip) => {

@@ -4,6 +4,7 @@ import type { RoleRoutes } from '../http/app.ts'
 import { contractOf } from '../http/contract.ts'
 import { openAgentSessionsFlow } from './agent-sessions/flow.ts'
 import { makeControlSchemes } from './callers.ts'
+import { makeConsoleFlow } from './console/flow.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
 import { makeDevicesFlow } from './devices/flow.ts'
 import { makeControlEdge } from './edge.ts'
@@ -60,7 +61,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   const db = database.prisma
   const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({ limits: rates, sendsMail: mail?.kind === 'smtp', redis: needs.redis })
-  const { findMembership, findEmail } = members
+  const { findEmail } = members
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
     limits,
@@ -70,10 +71,14 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { refreshSession, issueTokens, signOut } = tokens
   const devices = makeDevicesFlow({ db, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
+  const onKeyEnd = onSessionEnd
+  const apiKeys = makeKeyFlows({ db, members, notify, mails: limits.keyNotices, onKeyEnd, clock, log })
   const devicePage = makeDevicePageFlow({
     db,
     findEmail,
     passkeyChanges: passkeys.changes,
+    keys: apiKeys.keys,
+    keyChanges: apiKeys.changes,
     signInLinks: signInLinks.signInLinks,
     signOut,
     signOutEverywhere: devices.signOutEverywhere,
@@ -86,7 +91,6 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { hasEmail } = signInLinks.signInLinks
   const { mails } = limits.signInLinks
-  const apiKeys = makeKeyFlows({ db, findMembership, onKeyEnd: onSessionEnd, clock, log })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,
@@ -109,9 +113,10 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,
-    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }),
+    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }).handlers,
     ...apiKeys.handlers,
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
+    ...makeConsoleFlow({ db, members, clock }).handlers,
     ...makePageHandlers({ baseUrl, gatewayUrl }),
   }
 }

@@ -1,17 +1,23 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
-import type { FindMembership } from '../directory/members.ts'
+import type { MemberStore } from '../directory/members.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { makeFindAdminTeam } from './admin-team.ts'
+import { makeAnnounceKey } from './api-keys/announce.ts'
 import { makeKeyChanges } from './api-keys/changes.ts'
 import { makeApiKeyHandlers } from './api-keys/routes.ts'
 import { makeApiKeyStore } from './api-keys/store.ts'
+import type { Notify } from './notify.ts'
 import { makeServiceAccountHandlers } from './service-accounts/routes.ts'
 import { makeServiceAccountStore } from './service-accounts/store.ts'
 
 type Needs = {
   readonly db: PrismaClient
-  readonly findMembership: FindMembership
+  readonly members: Pick<MemberStore, 'findMembership' | 'findEmail'>
+  readonly notify: Notify
+  /** Emails about keys to one address. */
+  readonly mails: RateLimit
   /** Tells the gateway of this process that a key has ended. */
   readonly onKeyEnd: (keyId: string) => void
   readonly clock: Clock
@@ -19,10 +25,11 @@ type Needs = {
 }
 
 /** The API keys of people and of service accounts. The device page lists and changes keys too. */
-export function makeKeyFlows({ db, findMembership, onKeyEnd, clock, log }: Needs) {
-  const findAdminTeam = makeFindAdminTeam(findMembership)
+export function makeKeyFlows({ db, members, notify, mails, onKeyEnd, clock, log }: Needs) {
+  const findAdminTeam = makeFindAdminTeam(members.findMembership)
   const keys = makeApiKeyStore(db)
-  const changes = makeKeyChanges({ keys, onKeyEnd, clock, log })
+  const announce = makeAnnounceKey({ notify, keys, findEmail: members.findEmail, mails, log })
+  const changes = makeKeyChanges({ keys, onKeyEnd, announce, clock, log })
   const serviceAccounts = makeServiceAccountStore(db)
   return {
     keys,

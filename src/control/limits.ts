@@ -35,6 +35,7 @@ export function makeControlLimits({ limits, sendsMail, redis }: Needs) {
       mails,
     },
     signInLinks: { requests: inWindow('sign-in-links', limits.startsPerIp), mails },
+    keyNotices: inWindow('key-notices', mailsPerAddress),
     passkeyStarts: inWindow('passkey-starts', limits.startsPerIp),
     userCodes: {
       session: inWindow('codes-session', limits.userCodes),

@@ -4,8 +4,8 @@ import type { Mailer } from '../mail.ts'
 import type { ComposedMail } from './mails/compose.ts'
 import { invitationMail } from './mails/invitation.ts'
 import type { InvitationMail } from './mails/invitation.ts'
-import { deviceSignedInMail, passkeyChangedMail, refreshReusedMail } from './mails/notices.ts'
-import type { DeviceSignedIn, PasskeyChanged, RefreshReused } from './mails/notices.ts'
+import { deviceSignedInMail, keyMadeMail, passkeyChangedMail, refreshReusedMail } from './mails/notices.ts'
+import type { DeviceSignedIn, KeyMade, PasskeyChanged, RefreshReused } from './mails/notices.ts'
 
 type Data<Notice> = Omit<Notice, 'devicePage'>
 
@@ -17,6 +17,7 @@ export type Notify = {
   deviceSignedIn(email: string, data: Data<DeviceSignedIn>): void
   passkeyChanged(email: string, data: Data<PasskeyChanged>): void
   refreshReused(email: string, data: Data<RefreshReused>): void
+  keyMade(email: string, data: Data<KeyMade>): void
   invited(email: string, data: Omit<InvitationMail, 'baseUrl'>): void
   /** Lets `settled` also wait for other work that may end with an email. */
   inBackground(work: Promise<void>): void
@@ -53,6 +54,7 @@ export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
     deviceSignedIn: (email, data) => send(email, 'device_signed_in', deviceSignedInMail({ ...data, devicePage })),
     passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, devicePage })),
     refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
+    keyMade: (email, data) => send(email, 'api_key_made', keyMadeMail({ ...data, devicePage })),
     invited: (email, data) => send(email, 'invited', invitationMail({ ...data, baseUrl })),
     inBackground,
     async settled() {

@@ -11,6 +11,7 @@ import { makePrivateDirectory } from '../private-files.ts'
 import { copyData, dataOf } from './backup.ts'
 import { DatabaseOpenError, makePing, once } from './client.ts'
 import type { Database, Listening, OnNotice } from './client.ts'
+import { readEmptyDatabase, writeEmptyDatabase } from './empty-database.ts'
 import { lockDirectory } from './lock.ts'
 import { migrate, readMigrations } from './migrations.ts'
 import type { MigrationConnection } from './migrations.ts'
@@ -60,25 +61,20 @@ async function openDataDirectory(data: string): Promise<PGlite> {
   const unfinished = `${data}.unfinished`
   try {
     if (existsSync(unfinished)) await rm(data, { recursive: true, force: true })
-    if (existsSync(data)) return await PGlite.create(data)
-    await writeFile(unfinished, '')
-    const pglite = await PGlite.create(data, await emptyDatabase())
-    await rm(unfinished)
-    return pglite
+    if (!existsSync(data)) {
+      await writeFile(unfinished, '')
+      writeEmptyDatabase(data)
+      await rm(unfinished)
+    }
+    return await PGlite.create(data)
   } catch (error) {
     throw cannot(`open the embedded database in ${data}`, error)
   }
 }
 
-/** Opens a database in memory, without tables. */
+/** Opens an empty database in memory. */
 export async function openMemory(): Promise<PGlite> {
-  return PGlite.create(await emptyDatabase())
-}
-
-/** The files of a new database: reading them takes a third of the time in which `initdb` makes them. */
-async function emptyDatabase(): Promise<{ loadDataDir: Blob }> {
-  const { dataDir } = await import('@electric-sql/pglite-prepopulatedfs')
-  return { loadDataDir: await dataDir() }
+  return PGlite.create({ loadDataDir: new Blob([readEmptyDatabase()]) })
 }
 
 function cannot(what: string, cause: unknown): DatabaseOpenError {

@@ -61,7 +61,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   model_not_allowed: {
     status: 403,
     type: 'permission_error',
-    message: 'Your team may not call this model. GET /v1/models lists the models that it may call.',
+    message: 'You may not call this model. GET /v1/models lists the models that you may call.',
     permanent: true,
   },
   not_found: { status: 404, type: 'not_found_error', message: 'No such route or resource.' },
@@ -119,7 +119,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   model_unavailable: {
     status: 503,
     type: 'overloaded_error',
-    message: 'Your team may call this model, but no upstream and no local worker serves it now.',
+    message: 'You may call this model, but no backend serves it now.',
     permanent: true,
   },
   service_unavailable: {

@@ -1,3 +1,4 @@
+import { makeKeyStore } from '../access/key-store.ts'
 import { openLastSeen } from '../access/last-seen.ts'
 import type { AccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
@@ -22,7 +23,7 @@ type Needs = {
 
 /** The work of a process in the background. */
 export type BackgroundWork = {
-  /** Notes that the device of a caller was seen. */
+  /** Notes that the device or the API key of a caller was used. */
   readonly onCaller: OnCaller
   /** Waits for the round that is running, and saves what was noted. */
   stop(): Promise<void>
@@ -33,14 +34,16 @@ export function startBackgroundWork(needs: Needs): BackgroundWork {
   const { database, access, rotateKeys, auditDays, clock, log } = needs
   const store = makeHousekeepingStore(database.prisma, { auditDays })
   const stopHousekeeping = startHousekeeping({ rotateKeys, store, clock, log })
-  const lastSeen = openLastSeen({ save: access.saveUses, clock, log })
+  const devices = openLastSeen({ save: access.saveUses, clock, log })
+  const keys = openLastSeen({ save: makeKeyStore(database.prisma).saveKeyUses, clock, log })
   return {
     onCaller({ sessionKind, sessionId }, req) {
-      if (sessionKind === 'device') lastSeen.note(sessionId, () => ipOf(req))
+      if (sessionKind === 'device') devices.note(sessionId, () => ipOf(req))
+      if (sessionKind === 'api_key') keys.note(sessionId, () => ipOf(req))
     },
     async stop() {
       await stopHousekeeping()
-      await lastSeen.close()
+      await Promise.all([devices.close(), keys.close()])
     },
   }
 }

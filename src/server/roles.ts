@@ -105,7 +105,7 @@ async function openWithDatabase(
       // Ends all calls first, so that their events are recorded.
       await gateway?.close()
       control?.close()
-      await live.close()
+      live.close()
       await background.stop()
       await notify.settled()
       await deployment.close()

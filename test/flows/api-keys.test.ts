@@ -81,8 +81,12 @@ describe('an API key', () => {
     expect(Object.keys(config.provider.svc.models)).toEqual(['svc/deep'])
     expect((await chat(key, 'svc/deep')).status).toBe(200)
     for (const model of ['svc/fast', 'quick', 'svc/hidden']) {
-      expect(await outcomeOf(await chat(key, model))).toBe('403 model_not_allowed')
+      const response = await chat(key, model)
+      expect(response.status).toBe(403)
+      expect(await messageOf(response)).toBe(`This API key may not call the model "${model}". It may call svc/deep.`)
     }
+    const hidden = await keys.service.fetch('/v1/models/svc%2Ffast', { headers: bearerOf(key) })
+    expect(await messageOf(hidden)).toBe('This API key has no such model. GET /v1/models lists its models.')
     const alternatives = json({ model: 'svc/deep', models: ['svc/fast'], messages: MESSAGES }, bearerOf(key))
     expect(await outcomeOf(await keys.service.fetch('/v1/chat/completions', alternatives))).toBe(
       '403 model_not_allowed',
@@ -109,7 +113,6 @@ describe('an API key', () => {
     expect(await eventsOf(made.info.id)).toMatchObject([
       { serviceAccount: 'service:builds', accountId: account.id, deviceSessionId: null },
     ])
-    const minute = new Date(Math.floor(keys.service.clock.now().getTime() / 60_000) * 60_000).toISOString()
     const lastUse = async () => {
       const list = await expectJson<{ keys: { id: string; lastUsedAt: string }[] }>(
         'The list',
@@ -117,7 +120,7 @@ describe('an API key', () => {
       )
       return list.keys.find(({ id }) => id === info.id)?.lastUsedAt
     }
-    await expect.poll(lastUse, { timeout: 5000 }).toBe(minute)
+    await expect.poll(lastUse, { timeout: 5000 }).toBe(keys.service.clock.now().toISOString())
   })
 
   it('ends its open streams when it is revoked', async () => {
@@ -176,6 +179,36 @@ describe('an API key', () => {
   })
 })
 
+describe('the email about a new API key', () => {
+  it('goes to its owner, with its name and its start in the subject', async () => {
+    const { key, info } = await keys.createKey({ name: 'opencode on laptop-1' }, keys.stranger)
+    const [mail] = await keys.service.mailbox.waitFor('stranger@example.com', 'New API key')
+    expect(mail?.subject.replaceAll('\u200B', '')).toBe(`New API key ${info.prefix}: opencode on laptop-1`)
+    expect(mail?.raw).toContain('Auto-Submitted: auto-generated\r\n')
+    expect(mail?.raw).not.toContain(key.slice(0, 12))
+
+    const rotate = keys.service.fetch(`/v1/keys/${info.id}/rotate`, json({}, keys.stranger))
+    const { info: next } = await expectJson<NewKey>('The rotation', rotate)
+    const [replaced] = await keys.service.mailbox.waitFor('stranger@example.com', 'API key replaced by')
+    expect(replaced?.subject).toContain(next.prefix)
+  })
+
+  it('goes to the admins of the team for a key of a service account, and says who made it', async () => {
+    const { service, ada, stranger } = keys
+    const team = '/v1/teams/%40acme%2Fother/service-accounts'
+    const account = await expectJson<{ id: string }>('It', service.fetch(team, json({ name: 'nightly' }, stranger)))
+    const path = `${team}/${account.id}/keys`
+    const { info } = await expectJson<NewKey>('The key', service.fetch(path, json({ name: 'builds' }, stranger)))
+    const [mail] = await service.mailbox.waitFor('stranger@example.com', `New API key ${info.prefix}`)
+    expect(mail?.text).toContain('the service account nightly')
+    expect(mail?.text.replaceAll('\u200B', '')).toContain('“stranger@example.com”')
+    // Ada is a member of this team, and no admin.
+    await expectOk('The list', service.fetch('/v1/keys', { headers: ada }))
+    const others = service.mailbox.mails.filter(({ subject }) => subject.includes(info.prefix))
+    expect(others.map(({ to }) => to)).toEqual([mail?.to])
+  })
+})
+
 const isModelRoute = ({ operation }: Route) => (operation.security ?? []).some((scheme) => 'BearerKey' in scheme)
 const needsCaller = ({ operation }: Route) =>
   (operation.security ?? []).every((scheme) => Object.keys(scheme).length > 0)
@@ -231,15 +264,35 @@ describe('an API key that is not valid', () => {
   })
 })
 
-it('limits the unknown API keys of one network, and serves the known keys of that network', async () => {
-  await using own = await startKeyService({ SVC_LIMIT_STARTS_PER_IP: '6', SVC_TRUST_PROXY: 'loopback' })
-  const from = (key: string) =>
-    own.service.fetch('/v1/models', { headers: { ...bearerOf(key), 'x-forwarded-for': '203.0.113.7' } })
-  const { key } = await own.createKey()
-  expect((await from(key)).status).toBe(200)
-  for (let tries = 0; tries < 6; tries++) expect((await from(newApiKey().reveal())).status).toBe(401)
-  const refused = await from(newApiKey().reveal())
-  expect(await outcomeOf(refused)).toBe('429 rate_limited')
-  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect((await from(key)).status).toBe(200)
+describe('with limits', () => {
+  let own: KeyService
+
+  beforeAll(async () => {
+    own = await startKeyService({
+      SVC_LIMIT_STARTS_PER_IP: '6',
+      SVC_LIMIT_MAILS_PER_ADDRESS: '2',
+      SVC_TRUST_PROXY: 'loopback',
+    })
+  })
+  afterAll(() => own[Symbol.asyncDispose]())
+
+  it('the email about a new API key is sent as often as emails may be, and leaves those for signing in', async () => {
+    for (let made = 0; made < 3; made++) await own.createKey({ name: `Key ${made}` }, own.member)
+    await own.service.mailbox.waitFor('member@example.com', 'New API key', 2)
+    await own.service.signIn('member@example.com', { deviceId: 'another' })
+    const sent = own.service.mailbox.mails.filter(({ to }) => to.includes('member@example.com'))
+    expect(sent.filter(({ subject }) => subject.startsWith('New API key'))).toHaveLength(2)
+  })
+
+  it('limits the unknown API keys of one network, and serves the known keys of that network', async () => {
+    const from = (key: string) =>
+      own.service.fetch('/v1/models', { headers: { ...bearerOf(key), 'x-forwarded-for': '203.0.113.7' } })
+    const { key } = await own.createKey()
+    expect((await from(key)).status).toBe(200)
+    for (let tries = 0; tries < 6; tries++) expect((await from(newApiKey().reveal())).status).toBe(401)
+    const refused = await from(newApiKey().reveal())
+    expect(await outcomeOf(refused)).toBe('429 rate_limited')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await from(key)).status).toBe(200)
+  })
 })

@@ -227,13 +227,75 @@ describe('the forms for passkeys', () => {
     expect(await noticeOf(await post({ action: 'rename-passkey', passkeyId, name: 'x' }))).toMatch(/^404 /)
   })
 
-  it('delete nothing when the sign-in is older than 15 minutes', async () => {
+  it('delete nothing, and make no key, when the sign-in is older than 15 minutes', async () => {
     await using own = await startService()
     const cookie = await signInBrowser(own, 'ada@example.com')
     const passkeyId = await addPasskey(own, { cookie }, newAuthenticator())
     own.clock.advance({ seconds: 901 })
-    const response = await own.fetch('/device', form({ action: 'delete-passkey', passkeyId }, { cookie }))
-    expect(await noticeOf(response)).toMatch(/^403 This needs a sign-in that is at most 15 minutes old/)
+    for (const fields of [
+      { action: 'delete-passkey', passkeyId },
+      { action: 'create-key', name: 'editor' },
+    ]) {
+      const response = await own.fetch('/device', form(fields, { cookie }))
+      expect(await noticeOf(response)).toMatch(/^403 This needs a sign-in that is at most 15 minutes old/)
+    }
+  })
+})
+
+describe('the forms for API keys', () => {
+  /** The key on a page that shows a new one. */
+  const keyIn = async (response: Response) =>
+    /<p class="secret"><code>(svck_[\w-]+)<\/code>/.exec(await response.clone().text())?.[1]
+  const ownKeys = (email: string) =>
+    service.database.prisma.apiKey.findMany({
+      where: { invitation: { account: { email } } },
+      orderBy: { createdAt: 'asc' },
+    })
+  const isGood = async (key: string | undefined) =>
+    (await service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })).status === 200
+
+  it('make a key that is shown once, rotate it and revoke it', async () => {
+    const { email, post, get } = await personInBrowser()
+    const made = await post({ action: 'create-key', name: 'editor', model: 'svc/fast', expiresInDays: '30' })
+    expect(await noticeOf(made)).toBe('200')
+    const key = await keyIn(made)
+    expect(await isGood(key)).toBe(true)
+    const listed = await (await get()).text()
+    expect(listed).toContain('<bdi>editor</bdi>')
+    expect(listed).toContain('only <span class="name">svc/fast</span>')
+    expect(listed).not.toContain(key)
+
+    const [first] = await ownKeys(email)
+    const keyId = first?.id ?? ''
+    expect(first?.expiresAt.getTime()).toBe((first?.createdAt.getTime() ?? 0) + 30 * 86_400_000)
+    const rotated = await post({ action: 'rotate-key', keyId, overlapSeconds: '3600' })
+    expect(await noticeOf(rotated)).toMatch(/^200 The key is rotated/)
+    expect(await Promise.all([isGood(key), isGood(await keyIn(rotated))])).toEqual([true, true])
+    expect(await noticeOf(await post({ action: 'rotate-key', keyId }))).toMatch(/^409 This key was rotated before/)
+
+    expect(await noticeOf(await post({ action: 'revoke-key', keyId }))).toMatch(/^200 The key is revoked/)
+    expect(await noticeOf(await post({ action: 'revoke-key', keyId }))).toMatch(/^404 There is no such key/)
+    expect(await Promise.all([isGood(key), isGood(await keyIn(rotated))])).toEqual([false, true])
+    const { accountId } = await service.database.prisma.invitation.findFirstOrThrow({ where: { account: { email } } })
+    const events = await service.database.prisma.auditEvent.findMany({
+      where: { accountId, kind: { startsWith: 'api_key.' } },
+      orderBy: { id: 'asc' },
+    })
+    expect(events.map(({ kind }) => kind)).toEqual(['api_key.created', 'api_key.rotated', 'api_key.revoked'])
+  })
+
+  it('refuse a key of somebody else, an unknown model, and a name without visible characters', async () => {
+    const theirs = await personInBrowser()
+    await theirs.post({ action: 'create-key', name: 'theirs' })
+    const keyId = (await ownKeys(theirs.email))[0]?.id ?? ''
+    const { email, post } = await personInBrowser()
+    expect(await noticeOf(await post({ action: 'revoke-key', keyId }))).toMatch(/^404 /)
+    expect(await noticeOf(await post({ action: 'rotate-key', keyId }))).toMatch(/^404 /)
+    expect(await noticeOf(await post({ action: 'create-key', name: 'x', model: 'svc/other' }))).toMatch(
+      /^400 Your team/,
+    )
+    expect(await noticeOf(await post({ action: 'create-key', name: '\u200b' }))).toMatch(/^400 A name has/)
+    expect(await ownKeys(email)).toEqual([])
   })
 })
 
@@ -244,6 +306,7 @@ describe('a refused form', () => {
     ['with an unknown field', { action: 'sign-out', next: 'https://evil.example' }],
     ['without a code', { action: 'approve' }],
     ['without a passkey', { action: 'delete-passkey' }],
+    ['with a lifetime that the page does not offer', { action: 'create-key', name: 'x', expiresInDays: '9999' }],
     ['with an invalid id', { action: 'revoke-device', sessionId: '1' }],
   ])('%s is answered with a page and 400', async (_name, fields) => {
     const { post } = await personInBrowser()

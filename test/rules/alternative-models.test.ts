@@ -28,7 +28,7 @@ const placementsOf = (model: SnapshotModel) =>
 const judge = (body: object, id = 'v/large') => {
   const model = MODELS.find((one) => one.id === id)
   if (!model) throw new Error(`There is no model ${id}.`)
-  const refusal = judgeAlternatives({ team: TEAM, model, placementsOf }, { ...body })
+  const refusal = judgeAlternatives({ caller: {}, team: TEAM, model, placementsOf }, { ...body })
   return refusal && [refusal.code, refusal.message.split(/[: ]/)[0]]
 }
 

@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { openLastSeen } from '../../src/access/last-seen.ts'
 import type { Use } from '../../src/access/last-seen.ts'
 import { testClock } from '../support/clock.ts'
+
+const FLUSH_MS = 3_600_000
+
+afterEach(() => void vi.useRealTimers())
 
 function open(save?: (uses: readonly Use[]) => Promise<void>) {
   const saved: (readonly Use[])[] = []
@@ -12,7 +16,7 @@ function open(save?: (uses: readonly Use[]) => Promise<void>) {
     save: save ?? (async (uses) => void saved.push(uses)),
     clock,
     log,
-    flushMs: 3_600_000,
+    flushMs: FLUSH_MS,
   })
   return { lastSeen, clock, saved }
 }
@@ -47,10 +51,28 @@ describe('openLastSeen', () => {
     expect(saved.map(({ length }) => length)).toEqual([1000, 1000, 500])
   })
 
-  it('goes on when a save fails', async () => {
-    const { lastSeen } = open(() => Promise.reject(new Error('The database is away.')))
-    lastSeen.note('a', () => '203.0.113.1')
+  it('saves again what could not be saved, and not what was noted again meanwhile', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const saved: (readonly Use[])[] = []
+    let isAway = true
+    const { lastSeen, clock } = open(async (uses) => {
+      if (isAway) throw new Error('The database is away.')
+      saved.push(uses)
+    })
+    const first = clock.now()
+    for (const id of ['a', 'b']) lastSeen.note(id, () => '203.0.113.1')
+    await vi.advanceTimersByTimeAsync(FLUSH_MS)
+    clock.advance({ seconds: 60 })
+    lastSeen.note('a', () => '203.0.113.2')
+    await vi.advanceTimersByTimeAsync(FLUSH_MS)
+    expect(saved).toEqual([])
+    isAway = false
+    await vi.advanceTimersByTimeAsync(FLUSH_MS)
+    expect(saved.flat().sort((one, other) => one.id.localeCompare(other.id))).toEqual([
+      { id: 'a', at: clock.now(), ip: '203.0.113.2' },
+      { id: 'b', at: first, ip: '203.0.113.1' },
+    ])
     await lastSeen.close()
-    expect(() => lastSeen.note('b', () => '203.0.113.1')).not.toThrow()
+    expect(saved).toHaveLength(1)
   })
 })

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { FoundKey } from '../../src/access/key-store.ts'
-import { openLastUsed } from '../../src/access/last-used.ts'
 import { liveKeys } from '../../src/access/live-keys.ts'
 import { openLiveStates } from '../../src/access/live-states.ts'
 import { newApiKey } from '../../src/kernel/api-key.ts'
@@ -28,7 +27,6 @@ function open(answers: readonly Answer[]) {
   const key = newApiKey()
   const queries: object[] = []
   const unknown = { refused: false, counted: [] as string[] }
-  const used: string[] = []
   const states = openLiveStates({ findAlive: () => Promise.resolve(new Set()) })
   const identify = liveKeys({
     findKey(where) {
@@ -36,7 +34,6 @@ function open(answers: readonly Answer[]) {
       return (answers[queries.length - 1] ?? answers.at(-1) ?? nothing)()
     },
     states,
-    lastUsed: { touch: (id) => void used.push(id) },
     unknownKeys: {
       refuse() {
         if (unknown.refused) throw new Error('too many')
@@ -45,7 +42,7 @@ function open(answers: readonly Answer[]) {
     },
     clock,
   })
-  return { clock, key, queries, unknown, used, states, identify: async (sent = key) => identify(sent, '203.0.113.7') }
+  return { clock, key, queries, unknown, states, identify: async (sent = key) => identify(sent, '203.0.113.7') }
 }
 
 const found = (expiresAt = new Date(8.64e15), caller: Caller | null = CALLER) => ({ id: 'key-1', expiresAt, caller })
@@ -60,13 +57,12 @@ afterEach(() => void vi.useRealTimers())
 
 describe('the caller of an API key', () => {
   it('is looked up by the hash of the key, once for calls at the same time and for the next two seconds', async () => {
-    const { identify, key, queries, used } = open([alive])
+    const { identify, key, queries } = open([alive])
     expect(await Promise.all([identify(), identify()])).toEqual([CALLER, CALLER])
     vi.advanceTimersByTime(1999)
     expect(await identify()).toEqual(CALLER)
     expect(queries).toHaveLength(1)
     expect(JSON.stringify(queries)).not.toContain(key.reveal())
-    expect(used).toEqual(['key-1', 'key-1'])
   })
 
   it('is served while it is queried again, and refused within five seconds of the revocation', async () => {
@@ -148,40 +144,5 @@ describe('a key that the database does not know', () => {
     const text = key.reveal()
     expect(await identify(new Secret(text.slice(0, -1) + (text.endsWith('A') ? 'B' : 'A')))).toBeNull()
     expect(queries).toEqual([])
-  })
-})
-
-describe('the last use of a key', () => {
-  const minute = (at: Date) => new Date(Math.floor(at.getTime() / 60_000) * 60_000)
-
-  it('is saved to the minute, together and outside of the calls, once a minute', async () => {
-    const clock = testClock(new Date('2026-11-22T10:00:30Z'))
-    const saved: unknown[] = []
-    const lastUsed = openLastUsed({ save: async (ids, at) => void saved.push([ids, at]), clock })
-    for (const id of ['a', 'b', 'a']) lastUsed.touch(id)
-    expect(saved).toEqual([])
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(saved).toEqual([[['a', 'b'], minute(clock.now())]])
-    lastUsed.touch('a')
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(saved).toHaveLength(1)
-    clock.advance({ seconds: 60 })
-    lastUsed.touch('a')
-    await lastUsed.close()
-    expect(saved[1]).toEqual([['a'], minute(clock.now())])
-  })
-
-  it('is saved later when the database is away', async () => {
-    const results = [() => Promise.reject(new Error('away')), () => Promise.resolve()]
-    const saved: string[][] = []
-    const clock = testClock()
-    const save = (ids: readonly string[]) =>
-      (results.shift() ?? results[0] ?? (async () => {}))().then(() => void saved.push([...ids]))
-    const lastUsed = openLastUsed({ save, clock })
-    lastUsed.touch('a')
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(saved).toEqual([])
-    await vi.advanceTimersByTimeAsync(1000)
-    expect(saved).toEqual([['a']])
   })
 })

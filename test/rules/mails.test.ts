@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { approveLoginMail } from '../../src/control/mails/approve-login.ts'
 import type { ComposedMail } from '../../src/control/mails/compose.ts'
-import { deviceSignedInMail, passkeyChangedMail, refreshReusedMail } from '../../src/control/mails/notices.ts'
+import {
+  deviceSignedInMail,
+  keyMadeMail,
+  passkeyChangedMail,
+  refreshReusedMail,
+} from '../../src/control/mails/notices.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 
 const LINK = 'https://svc.example.org/v1/auth/magic/consume?token=svcm_Q1w2E3r4T5y6U7i8O9p0A1s2D3f4G5h6J7k8L9z0X1c'
@@ -21,8 +26,16 @@ function mailsWith(name: string): [string, ComposedMail][] {
     ],
     ['passkey added', passkeyChangedMail({ ...occurrence, change: 'added', passkeyName: name })],
     ['passkey removed', passkeyChangedMail({ ...occurrence, change: 'removed', passkeyName: name })],
+    ['API key made', keyMade(name, 'created', null)],
+    ['API key of a service account replaced', keyMade(name, 'rotated', 'build-server')],
     ['refresh token reused', refreshReusedMail({ ...occurrence, deviceName: name })],
   ]
+}
+
+function keyMade(name: string, change: 'created' | 'rotated', serviceAccount: string | null): ComposedMail {
+  const key = { name, prefix: 'svck_7Fq2', team: '@acme/core', models: null, expiresAt: UNTIL }
+  const occurrence = { at: AT, ip: '203.0.113.7', devicePage: DEVICE_PAGE }
+  return keyMadeMail({ ...occurrence, change, key, serviceAccount, madeBy: 'ada@example.com' })
 }
 
 function approval(deviceName: string, userCode: string | null): ComposedMail {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   explainRefusal,
+  withModels,
   findEntry,
   listEntries,
   pickModel,
@@ -200,6 +201,17 @@ describe('what Codex reads of a model', () => {
       { serve: [serveEntry('vendorb', 'model-1'), serveEntry('local-engine', 'model-1')] },
       null,
     ],
+    [
+      'of two equal backends, and of the worker without a network',
+      {
+        serve: [
+          serveEntry('vendorb', 'model-1', { weight: 3 }),
+          serveEntry('vendorb-eu', 'model-1'),
+          serveEntry('local-engine', 'model-1', { rank: 1, when: 'offline' }),
+        ],
+      },
+      null,
+    ],
   ])('offers apply_patch as a custom tool, which local servers refuse: a model %s', (_, given, type) => {
     expect(read(given)).toMatchObject({ apply_patch_tool_type: type })
   })
@@ -222,13 +234,22 @@ describe('the refusal of a model', () => {
     ],
     ['says so without a team', null, `${SENTENCE} It may call no model: ask an admin of the team.`],
   ])('%s', (_name, team, message) => {
-    expect(explainRefusal(team, 'x')).toBe(message)
+    expect(explainRefusal({}, team, 'x')).toBe(message)
+  })
+
+  it('names the API key that was used', () => {
+    const key = { id: 'key-1', models: ['svc/fast'], serviceAccount: null }
+    expect(explainRefusal({ key }, withModels(TEAM, ['svc/fast']), 'vendorb/writer')).toBe(
+      'This API key may not call the model "vendorb/writer". It may call svc/fast.',
+    )
   })
 
   it('stays short', () => {
     const models = Array.from({ length: 40 }, (_, i) => model(`v/${i}`, {}))
-    expect(explainRefusal({ ...TEAM, models }, 'x'.repeat(5000)).length).toBeLessThan(500)
-    expect(explainRefusal({ ...TEAM, models }, 'x')).toMatch(/v\/29 and 10 more; GET \/v1\/models lists them all\.$/)
+    expect(explainRefusal({}, { ...TEAM, models }, 'x'.repeat(5000)).length).toBeLessThan(500)
+    expect(explainRefusal({}, { ...TEAM, models }, 'x')).toMatch(
+      /v\/29 and 10 more; GET \/v1\/models lists them all\.$/,
+    )
   })
 })
 

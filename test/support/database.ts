@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../../generated/prisma/client.ts'
-import { openPGlite } from '../../src/database/pglite.ts'
+import { openMemory, openPGlite } from '../../src/database/pglite.ts'
 import type { Database, Listening } from '../../src/database/client.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
@@ -104,7 +104,7 @@ export async function loadMigrated(): Promise<PGlite> {
   const dump = `${cache}database-${await schemaKey()}.tar`
   if (existsSync(dump)) return PGlite.create({ loadDataDir: await openAsBlob(dump) })
 
-  const pglite = await PGlite.create()
+  const pglite = await openMemory()
   await openPGlite(pglite)
   const blob = await pglite.dumpDataDir('none')
   await mkdir(cache, { recursive: true })

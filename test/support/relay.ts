@@ -74,7 +74,7 @@ export async function startRelay(
       {
         dialect: DIALECTS[dialect],
         backendDialect: DIALECTS[dialect],
-        keepsErrors: false,
+        keepsErrors: 'none',
         onAnswer: () => {},
         wantsStream: true,
         rewrite: null,

@@ -13,11 +13,13 @@ import { confirmPage } from '../../src/control/pages/confirm-page.ts'
 import { type DevicePage, devicePage } from '../../src/control/pages/device-page.ts'
 import { errorPage } from '../../src/control/pages/error-page.ts'
 import { homePage } from '../../src/control/pages/home-page.ts'
+import type { ShownKey } from '../../src/control/pages/key-parts.ts'
 import { SESSION_SHELL } from '../../src/control/pages/session-shell.ts'
 import { linkSentPage, refusedSignInLinkPage, signInLinkPage } from '../../src/control/pages/sign-in-link-pages.ts'
-import { deviceSignInPage, signInPage } from '../../src/control/pages/sign-in-page.ts'
+import { deviceSignInPage, signInPage, teamSignInPage } from '../../src/control/pages/sign-in-page.ts'
 import { waitingPage } from '../../src/control/pages/waiting-page.ts'
 import { Secret } from '../../src/kernel/secret.ts'
+import { sampleTeamPages } from './sample-team-pages.ts'
 
 /** Texts that other people choose and pages show. */
 export type Words = {
@@ -98,7 +100,7 @@ function plainPages(words: Words): Named[] {
       errorPage({ status, requestId: words.requestId, retryAfterSeconds: status === 429 ? 240 : undefined }),
     ]),
   ]
-  return pages.map(([name, page]) => [name, page, false])
+  return [...pages, ...sampleTeamPages(words)].map(([name, page]) => [name, page, false])
 }
 
 function scriptedPages(words: Words): Named[] {
@@ -107,11 +109,16 @@ function scriptedPages(words: Words): Named[] {
     ['waiting-signed-in', waitingPage({ decide: { ...confirmData(words), mode: 'click' } })],
     ['sign-in', signInPage({ userCode: null, hasEmail: true })],
     ['sign-in-without-email', signInPage({ userCode: null, hasEmail: false })],
+    ['team-signed-out', teamSignInPage({ path: '/teams/acme/core', hasEmail: true })],
     ['device-signed-out', deviceSignInPage({ userCode: null, hasEmail: true })],
     ['device-signed-out-code', deviceSignInPage({ userCode: words.userCode, hasEmail: true })],
     ['session', SESSION_SHELL],
     ['device', devicePage(deviceData(words))],
-    ['device-empty', devicePage({ ...deviceData(words), devices: [], passkeys: [], userCode: words.userCode })],
+    [
+      'device-empty',
+      devicePage({ ...deviceData(words), devices: [], passkeys: [], keys: [], userCode: words.userCode }),
+    ],
+    ['device-new-key', devicePage({ ...deviceData(words), madeKey: madeKey(words) })],
     ['device-found', devicePage({ ...deviceData(words), found: pendingLogin(words, true) })],
     ['device-not-fresh', devicePage({ ...deviceData(words), fresh: false, notice: 'reauthenticate' })],
     ['device-notice', devicePage({ ...deviceData(words), notice: 'approved' })],
@@ -129,6 +136,24 @@ function pendingLogin(words: Words, sameIp: boolean) {
     expiresAt: new Date('2026-11-21T09:10:12Z'),
     sameIp,
   }
+}
+
+function shownKey(words: Words): ShownKey {
+  return {
+    id: 'k1',
+    name: words.passkeyName,
+    prefix: 'svck_7Fq2',
+    team: words.team,
+    models: null,
+    createdAt: new Date('2026-10-02T16:40:00Z'),
+    expiresAt: new Date('2026-12-31T16:40:00Z'),
+    lastUsedAt: new Date('2026-11-21T08:59:00Z'),
+    replacedBy: null,
+  }
+}
+
+function madeKey(words: Words) {
+  return { key: new Secret('svck_7Fq2LCVzYzCNiM_BC7CT_dxt1IPH4N-loV3lJL41fgAycBLCg'), info: shownKey(words) }
 }
 
 function confirmData(words: Words, sameIp = true) {
@@ -192,6 +217,12 @@ function deviceData(words: Words): DevicePage {
       },
       { passkeyId: 'p2', name: 'Security key', createdAt: times.firstSeenAt, lastUsedAt: null, synced: false },
     ],
+    keys: [
+      shownKey(words),
+      { ...shownKey(words), id: 'k2', models: ['svc/fast', words.team], lastUsedAt: null, replacedBy: 'k1' },
+    ],
+    models: ['svc/fast', words.team],
+    madeKey: null,
     accepted: { rpId: 'localhost', userId: 'dXNlcg', credentialIds: ['Y3JlZA'] },
   }
 }

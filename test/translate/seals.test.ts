@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasLocalReasoning, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
 import { isSealed, makeSeals, sealedLength } from '../../src/gateway/dialects/seals.ts'
+import { pair } from './pairs.ts'
 
 const NEEDS = { backend: 'vendora:responses', model: 'm1', team: 't1', key: Buffer.from('secret') }
 const seals = makeSeals(NEEDS)
@@ -39,6 +40,20 @@ describe('a seal', () => {
     const large = seals.write({ ...SEAL, data: 'x'.repeat(1024 * 1024) }, '')
     expect(seals.read(large, '')).toBeNull()
     expect(isSealed(large)).toBe(true)
+  })
+
+  it('is read up to 16 MiB of them in one request, and the request is refused', () => {
+    const large = seals.write({ ...SEAL, data: 'x'.repeat(1024 * 1024 - 200) }, '')
+    const item = { type: 'reasoning', summary: [], encrypted_content: large }
+    const ask = { type: 'message', role: 'user', content: 'Go on.' }
+    const translated = (count: number) => {
+      const input = [...Array.from({ length: count }, () => item), ask]
+      return pair('responses', 'messages', { input }, { seals: makeSeals(NEEDS) })
+    }
+    expect(translated(16)).toHaveProperty('request')
+    expect(() => translated(17)).toThrow(
+      /^refused: input: The conversation has more than 16 MiB of encrypted reasoning/,
+    )
   })
 
   it('carries no payload for a backend without a credential, because anyone could forge it', () => {

@@ -7,6 +7,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import { parseTeamName } from '../../kernel/team-name.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
+import type { AnnounceKey } from './announce.ts'
 import { expiryOf, findUnknownModels } from './rules.ts'
 import type { RotationVerdict } from './rules.ts'
 import type { ApiKeyStore, KeyHolder, KeyScope, ListedKey } from './store.ts'
@@ -56,11 +57,12 @@ type Needs = {
   readonly keys: ApiKeyStore
   /** Tells the gateway of this process that a key has ended. */
   readonly onKeyEnd: (keyId: string) => void
+  readonly announce: AnnounceKey
   readonly clock: Clock
   readonly log: Logger
 }
 
-export function makeKeyChanges({ keys, onKeyEnd, clock, log }: Needs): KeyChanges {
+export function makeKeyChanges({ keys, onKeyEnd, announce, clock, log }: Needs): KeyChanges {
   return {
     async findHolder({ accountId, team: ownTeam }, team) {
       const name = parseTeamName(team ?? ownTeam)
@@ -80,6 +82,7 @@ export function makeKeyChanges({ keys, onKeyEnd, clock, log }: Needs): KeyChange
       const info = await keys.create(scope, holder, { ...parts, name: clean, models: [...new Set(models)] }, actor)
       if (typeof info === 'string') return info
       log.info({ keyId: info.id, accountId: caller.accountId, ...scope }, 'api_key.created')
+      announce('created', info, scope, actor)
       return { key, info }
     },
 
@@ -87,10 +90,12 @@ export function makeKeyChanges({ keys, onKeyEnd, clock, log }: Needs): KeyChange
       const now = clock.now()
       if (!isFresh(caller, now)) return 'reauthenticate'
       const { key, parts } = makeParts(now, days)
-      const rotated = await keys.rotate(id, scope, parts, overlapSeconds, { accountId: caller.accountId, ip })
+      const actor = { accountId: caller.accountId, ip }
+      const rotated = await keys.rotate(id, scope, parts, overlapSeconds, actor)
       if (typeof rotated === 'string') return rotated
       if (rotated.hasEnded) onKeyEnd(id)
       log.info({ keyId: rotated.key.id, replaces: id, accountId: caller.accountId }, 'api_key.rotated')
+      announce('rotated', rotated.key, scope, actor)
       return { key, info: rotated.key }
     },
 

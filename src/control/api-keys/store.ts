@@ -68,14 +68,34 @@ export function makeApiKeyStore(db: PrismaClient) {
       return row && { invitationId: row.id, teamId: row.teamId }
     },
 
+    /** Who is told about keys: the person, or the admins of the service account's team; and the account's name. */
+    async findOwner(scope: KeyScope): Promise<{ emails: string[]; serviceAccount: string | null }> {
+      if ('accountId' in scope) {
+        const rows = await db.account.findMany({ where: { id: scope.accountId }, select: { email: true } })
+        return { emails: rows.map(({ email }) => email), serviceAccount: null }
+      }
+      const admins = {
+        where: { role: 'admin', revokedAt: null },
+        select: { account: { select: { email: true } } },
+      } as const
+      const row = await db.serviceAccount.findUnique({
+        where: { id: scope.serviceAccountId },
+        select: { name: true, team: { select: { invitations: admins } } },
+      })
+      return {
+        emails: row?.team.invitations.map(({ account }) => account.email) ?? [],
+        serviceAccount: row?.name ?? null,
+      }
+    },
+
     /** The ids of the published models that a team may use. */
     async findModels(teamId: string): Promise<string[]> {
       const rows = await db.teamModel.findMany({
         where: { teamId, model: { published: true } },
         select: { modelId: true },
-        orderBy: { modelId: 'asc' },
       })
-      return rows.map(({ modelId }) => modelId)
+      const added = await db.adminModel.findMany({ where: { teamId, published: true }, select: { id: true } })
+      return [...rows.map(({ modelId }) => modelId), ...added.map(({ id }) => id)].sort()
     },
 
     /** Creates a key. `not_found`: the invitation was withdrawn, or the service account deleted. */

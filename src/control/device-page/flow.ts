@@ -1,6 +1,8 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
+import type { KeyChanges } from '../api-keys/changes.ts'
+import type { ApiKeyStore } from '../api-keys/store.ts'
 import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
 import { makeDeviceStore } from '../devices/store.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
@@ -10,6 +12,7 @@ import type { SignOut } from '../tokens/sign-out.ts'
 import { makeUserCodes } from './codes.ts'
 import type { CodeLimits } from './codes.ts'
 import { makeAnswerDeviceForm } from './forms.ts'
+import { makeKeyForms } from './key-forms.ts'
 import { makeDevicePageRenderer } from './render.ts'
 import { makeDevicePageHandlers } from './routes.ts'
 import { makeUserCodeStore } from './store.ts'
@@ -18,6 +21,8 @@ type Needs = {
   readonly db: PrismaClient
   readonly findEmail: (accountId: string) => Promise<string>
   readonly passkeyChanges: PasskeyChanges
+  readonly keys: ApiKeyStore
+  readonly keyChanges: KeyChanges
   readonly signInLinks: SignInLinks
   readonly signOut: SignOut
   readonly signOutEverywhere: SignOutEverywhere
@@ -32,17 +37,27 @@ type Needs = {
 
 /** `/device`: the page of a signed-in person, and the same decisions for programs. */
 export function makeDevicePageFlow(needs: Needs) {
-  const { db, findEmail, passkeyChanges, signInLinks, signOut, signOutEverywhere, limits, rpId } = needs
-  const { secure, onSessionEnd, clock, log } = needs
+  const { db, findEmail, passkeyChanges, keys, keyChanges, signInLinks, signOut, signOutEverywhere } = needs
+  const { limits, rpId, secure, onSessionEnd, clock, log } = needs
   const devices = makeDeviceStore(db)
   const codes = makeUserCodes({ logins: makeUserCodeStore(db), limits, clock, log })
   const passkeys = makePasskeyStore(db)
   const { hasEmail } = signInLinks
-  const renderDevicePage = makeDevicePageRenderer({ devices, passkeys, signOut, rpId, hasEmail, clock })
+  const renderDevicePage = makeDevicePageRenderer({
+    devices,
+    passkeys,
+    keys,
+    findHolder: keyChanges.findHolder,
+    signOut,
+    rpId,
+    hasEmail,
+    clock,
+  })
   const answerDeviceForm = makeAnswerDeviceForm({
     codes,
     devices,
     passkeyChanges,
+    keyForms: makeKeyForms({ changes: keyChanges }),
     signInLinks,
     findEmail,
     signOut,

@@ -14,7 +14,8 @@ import { linkSentPage } from '../pages/sign-in-link-pages.ts'
 import type { SignInLinks } from '../sign-in-link/request.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import type { Decided, Lookup, UserCodes } from './codes.ts'
-import type { PageContent, RenderDevicePage } from './render.ts'
+import type { KeyForms, Outcome } from './key-forms.ts'
+import type { RenderDevicePage } from './render.ts'
 
 /** Does what a form of the device page asks for, and answers with a page that says what was done. */
 export type AnswerDeviceForm = (req: Request, res: Response, form: DeviceForm) => Promise<void>
@@ -23,6 +24,7 @@ type Needs = {
   readonly codes: UserCodes
   readonly devices: DeviceStore
   readonly passkeyChanges: PasskeyChanges
+  readonly keyForms: KeyForms
   readonly signInLinks: SignInLinks
   readonly findEmail: (accountId: string) => Promise<string>
   readonly signOut: SignOut
@@ -33,12 +35,9 @@ type Needs = {
   readonly clock: Clock
 }
 
-/** The content of the page and the status that it is sent with. */
-type Outcome = PageContent & { readonly status: number; readonly waitSeconds?: number }
-
 export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   const { codes, devices, passkeyChanges, signInLinks, findEmail, signOut, signOutEverywhere, renderDevicePage } = needs
-  const { secure, onSessionEnd, clock } = needs
+  const { keyForms, secure, onSessionEnd, clock } = needs
 
   async function outcomeOf(req: Request, form: DeviceForm): Promise<Outcome> {
     const caller = callerOf(req)
@@ -54,13 +53,24 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
       case 'revoke-device':
         return revokeDevice(req, required(form, 'sessionId'))
       case 'rename-passkey': {
-        const renamed = await passkeyChanges.rename(caller, required(form, 'passkeyId'), required(form, 'name'))
+        const renamed = await passkeyChanges.rename(
+          caller,
+          required(form, 'passkeyId'),
+          required(form, 'name'),
+          ipOf(req),
+        )
         return typeof renamed === 'string' ? REFUSALS[renamed] : { status: 200, notice: 'passkey_renamed' }
       }
       case 'delete-passkey': {
         const deleted = await passkeyChanges.remove(caller, required(form, 'passkeyId'), ipOf(req))
         return deleted === 'deleted' ? { status: 200, notice: 'passkey_deleted' } : REFUSALS[deleted]
       }
+      case 'create-key':
+        return keyForms.create(req, required(form, 'name'), form)
+      case 'rotate-key':
+        return keyForms.rotate(req, required(form, 'keyId'), form)
+      case 'revoke-key':
+        return keyForms.revoke(req, required(form, 'keyId'))
       case 'sign-out-others':
         await signOutEverywhere(req, { scope: 'others' }, clock.now())
         return { status: 200, notice: 'signed_out_others' }
@@ -121,7 +131,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
 }
 
 /** A field that this action cannot do without. The contract has one form for all actions, so it cannot require it. */
-function required(form: DeviceForm, name: 'userCode' | 'sessionId' | 'passkeyId' | 'name'): string {
+function required(form: DeviceForm, name: 'userCode' | 'sessionId' | 'passkeyId' | 'name' | 'keyId'): string {
   const value = form[name]
   if (value === undefined) throw new ApiError('invalid_request', { message: `${name} is missing.` })
   return value

@@ -3,20 +3,25 @@ import type { Html } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FoundLogin } from '../device-login/rows.ts'
+import type { KeyChanges } from '../api-keys/changes.ts'
+import type { ApiKeyStore } from '../api-keys/store.ts'
 import type { DeviceStore } from '../devices/store.ts'
 import { isFresh } from '../fresh.ts'
 import type { DeviceNotice } from '../pages/device-notices.ts'
 import { devicePage } from '../pages/device-page.ts'
+import type { MadeKey } from '../pages/key-parts.ts'
 import { toPendingLogin } from '../pages/pending-login.ts'
 import type { PasskeyStore } from '../passkeys/store.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 
-/** What the page shows besides the lists of devices and passkeys. */
+/** What the page shows besides the lists of devices, passkeys and keys. */
 export type PageContent = {
   readonly notice?: DeviceNotice
   /** Filled into the form, not looked up. */
   readonly userCode?: string | undefined
   readonly found?: FoundLogin
+  /** A key that the form has made. No other page shows its secret. */
+  readonly madeKey?: MadeKey
 }
 
 /** Renders the device page of the caller. */
@@ -25,6 +30,8 @@ export type RenderDevicePage = (req: Request, content: PageContent) => Promise<H
 type Needs = {
   readonly devices: DeviceStore
   readonly passkeys: PasskeyStore
+  readonly keys: ApiKeyStore
+  readonly findHolder: KeyChanges['findHolder']
   readonly signOut: SignOut
   /** The relying party id of passkeys (WebAuthn): a domain. */
   readonly rpId: string
@@ -34,14 +41,15 @@ type Needs = {
 }
 
 export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
-  const { devices, passkeys, signOut, rpId, hasEmail, clock } = needs
-  return async (req, { notice, userCode, found }) => {
+  const { devices, passkeys, keys, findHolder, signOut, rpId, hasEmail, clock } = needs
+  return async (req, { notice, userCode, found, madeKey }) => {
     const caller = callerOf(req)
     const { accountId, team, role } = caller
     const now = clock.now()
     const listed = await devices.list(accountId, now)
     const own = await passkeys.list(accountId)
     const { email, userHandle, passkeys: credentials } = await passkeys.findRegistrant(accountId)
+    const holder = await findHolder(caller, undefined)
     const current = await signOut.findCurrent(req)
     return devicePage({
       user: { email, team, role },
@@ -55,6 +63,9 @@ export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
         current: current.devices.includes(device.sessionId) || current.browser === device.sessionId,
       })),
       passkeys: own.map(({ id, ...passkey }) => ({ ...passkey, passkeyId: id })),
+      keys: await keys.list({ accountId }, now),
+      models: holder ? await keys.findModels(holder.teamId) : [],
+      madeKey: madeKey ?? null,
       accepted: {
         rpId,
         userId: Buffer.from(userHandle).toString('base64url'),

@@ -94,6 +94,65 @@ export function refreshReusedMail(data: RefreshReused): ComposedMail {
   ])
 }
 
+/** The parts of a key that an email tells. */
+type ToldKey = {
+  readonly name: string
+  readonly prefix: string
+  /** `@organization/name` */
+  readonly team: string
+  /** Null: all models of the team. */
+  readonly models: readonly string[] | null
+  readonly expiresAt: Date
+}
+
+export type KeyMade = Occurrence & {
+  readonly change: 'created' | 'rotated'
+  readonly key: ToldKey
+  /** The name of the service account that the key belongs to; null for a key of the person. */
+  readonly serviceAccount: string | null
+  /** The address of the person who made the key. */
+  readonly madeBy: string
+}
+
+/** Tells that an API key was made, or replaced by a new one. The key itself is never in an email. */
+export function keyMadeMail({ change, key, serviceAccount, madeBy, ...occurrence }: KeyMade): ComposedMail {
+  const { title, subject } = KEY_HEADINGS[change]
+  const owner = serviceAccount === null ? 'your account' : `the service account ${serviceAccount}`
+  // The prefix tells two keys of one name apart.
+  return composeMail({ title, subject: `${subject} ${key.prefix}: ${nameInSubject(key.name)}` }, [
+    { kind: 'paragraph', text: `Programs with this key of ${owner} can call the models of ${key.team}.` },
+    {
+      kind: 'facts',
+      facts: [
+        { label: 'Key', value: quoteUnlinked(key.name), note: `starts with ${key.prefix}` },
+        { label: 'Made by', value: quoteUnlinked(madeBy) },
+        { label: 'Models', value: toModelsText(key.models) },
+        { label: 'Works to', value: toUtcText(key.expiresAt) },
+        ...placeAndTime(occurrence),
+      ],
+    },
+    { kind: 'paragraph', text: 'If you know about this, there is nothing to do.' },
+    { kind: 'paragraph', text: serviceAccount === null ? IF_NOT_YOUR_KEY : IF_NOT_YOUR_TEAMS_KEY },
+    toDevices(occurrence),
+  ])
+}
+
+function toModelsText(models: readonly string[] | null): string {
+  if (models === null) return 'all models of the team'
+  return models.length > 2 ? `${models.length} of the team` : models.join(', ')
+}
+
+const KEY_HEADINGS = {
+  created: { title: 'A new API key was made', subject: 'New API key' },
+  rotated: { title: 'An API key was replaced by a new one', subject: 'API key replaced by' },
+} as const
+
+const IF_NOT_YOUR_KEY =
+  'If not, somebody else is signed in as you. On the page below, sign out the device that you do not know, and say ' +
+  'that it was not yours: this revokes its keys too. Then tell an admin of your team.'
+const IF_NOT_YOUR_TEAMS_KEY =
+  'If not, ask the person who made it. Any admin of the team can revoke it: svc keys --service.'
+
 /** The name is in the subject, so that two emails of one kind can be told apart in a list. */
 function headingOf(title: string, name: string): Heading {
   return { title, subject: `${title}: ${nameInSubject(name)}` }

@@ -1,7 +1,7 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { PATHS } from './forms.ts'
 import { ICONS } from './icons.ts'
-import { deviceNamed, quoted, time } from './parts.ts'
+import { CONFIRM_FIRST, countOf, deviceNamed, fold, quoted, time } from './parts.ts'
 import { PASSKEY_MISSING, PASSKEY_STATUS } from './passkey-parts.ts'
 
 export type SignedInDevice = {
@@ -38,15 +38,26 @@ export type AcceptedPasskeys = {
   readonly credentialIds: readonly string[]
 }
 
+/** What outlives the sign-out of the device that added it. */
+export type LastingCredential = {
+  readonly kind: 'passkey' | 'key'
+  readonly name: string
+  readonly createdAt: Date
+}
+
 /** The signed-in devices and browsers, each with buttons for what its owner can do about it. */
-export function deviceList(devices: readonly SignedInDevice[], passkeys: readonly OwnPasskey[], fresh: boolean): Html {
+export function deviceList(
+  devices: readonly SignedInDevice[],
+  lasting: readonly LastingCredential[],
+  fresh: boolean,
+): Html {
   return html`<section class="part" aria-labelledby="devices">
-    <h2 id="devices">Devices and browsers ${count(devices)}</h2>
+    <h2 id="devices">Devices and browsers ${countOf(devices)}</h2>
     ${
       devices.length === 0
         ? html`<p class="empty">Nothing is signed in. Start with <code>svc login</code> on a device.</p>`
         : html`<ul class="rows">
-            ${devices.map((device) => deviceRow(device, passkeys, fresh))}
+            ${devices.map((device) => deviceRow(device, lasting, fresh))}
           </ul>`
     }
   </section>`
@@ -62,7 +73,7 @@ export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedP
     data-user-id="${accepted.userId}"
     data-accepted="${accepted.credentialIds.join(' ')}"
   >
-    <h2 id="passkeys">Passkeys ${count(passkeys)}</h2>
+    <h2 id="passkeys">Passkeys ${countOf(passkeys)}</h2>
     ${
       passkeys.length === 0
         ? html`<p class="empty">
@@ -76,8 +87,8 @@ export function passkeyList(passkeys: readonly OwnPasskey[], accepted: AcceptedP
   </section>`
 }
 
-function deviceRow(device: SignedInDevice, passkeys: readonly OwnPasskey[], fresh: boolean): Html {
-  const since = passkeys.filter(({ createdAt }) => createdAt >= device.firstSeenAt)
+function deviceRow(device: SignedInDevice, lasting: readonly LastingCredential[], fresh: boolean): Html {
+  const since = lasting.filter(({ createdAt }) => createdAt >= device.firstSeenAt)
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">
@@ -101,12 +112,12 @@ function deviceRow(device: SignedInDevice, passkeys: readonly OwnPasskey[], fres
   </li>`
 }
 
-/** For a device that its owner did not sign in: a thief may have added passkeys, which outlive signing out. */
-function disownForm({ sessionId }: SignedInDevice, since: readonly OwnPasskey[], fresh: boolean): Html {
+/** For a device that its owner did not sign in: a thief may have added what outlives signing out. */
+function disownForm({ sessionId }: SignedInDevice, since: readonly LastingCredential[], fresh: boolean): Html {
   const which = since.length === 1 ? 'it' : 'them'
   return html`<p>
-      Was it not you? ${since.length === 1 ? 'This passkey was' : 'These passkeys were'} added after it signed in:
-      ${since.map(({ name }, index) => html`${index > 0 && ', '}${quoted(name)}`)}.
+      Was it not you? Added after it signed in:
+      ${since.map(({ kind, name }, index) => html`${index > 0 && ', '}the ${kind} ${quoted(name)}`)}.
     </p>
     ${
       fresh
@@ -159,9 +170,6 @@ function deletePasskeyForm(passkeyId: string): Html {
   </form>`
 }
 
-/** The end of a sentence that says what a session that is not fresh cannot do. */
-const CONFIRM_FIRST = html`<a href="#confirm">confirm that it is you</a> first`
-
 const ADD_PASSKEY = html`<form class="inline add" data-passkey="register" data-passkey-when="supported" hidden>
     <label for="passkey-name">Name of a new passkey <small>optional</small></label>
     <input id="passkey-name" name="name" maxlength="64" autocomplete="off" placeholder="Work laptop" />
@@ -169,15 +177,3 @@ const ADD_PASSKEY = html`<form class="inline add" data-passkey="register" data-p
     ${PASSKEY_STATUS}
   </form>
   ${PASSKEY_MISSING}`
-
-/** A second step that works without JavaScript, because these actions cannot be undone. */
-function fold(label: string, of: string, body: Interpolation): Html {
-  return html`<details class="fold" name="row">
-    <summary class="button quiet">${label}<span class="unseen"> ${of}</span></summary>
-    <div class="fold-body">${body}</div>
-  </details>`
-}
-
-function count(list: readonly unknown[]): Interpolation {
-  return list.length > 0 && html`<span class="count">${list.length}</span>`
-}

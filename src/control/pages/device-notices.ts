@@ -22,7 +22,7 @@ export const DEVICE_NOTICES = {
   signed_out_others: { tone: 'good', text: 'Everything but this browser is signed out.' },
   device_disowned: {
     tone: 'good',
-    text: 'Everything but this browser is signed out, and the passkeys that were added since then are deleted.',
+    text: 'Everything but this browser is signed out. The passkeys and keys that were added since then are deleted.',
   },
   passkey_renamed: { tone: 'good', text: 'The passkey has its new name.' },
   passkey_deleted: {
@@ -30,6 +30,12 @@ export const DEVICE_NOTICES = {
     text: 'The passkey is deleted and opens nothing any more. Remove it from your password manager too.',
   },
   unknown_passkey: { tone: 'bad', text: 'There is no such passkey any more. The list below is up to date.' },
+  key_rotated: { tone: 'good', text: 'The key is rotated. Change your programs to the new one below.' },
+  key_revoked: { tone: 'good', text: 'The key is revoked and opens nothing any more.' },
+  unknown_key: { tone: 'bad', text: 'There is no such key any more. The list below is up to date.' },
+  unknown_model: { tone: 'bad', text: 'Your team does not have this model any more. Choose another. No key was made.' },
+  key_rotated_before: { tone: 'bad', text: 'This key was rotated before. Rotate the key that replaced it.' },
+  too_many_keys: { tone: 'bad', text: '50 keys work already, which is the limit. Revoke one first.' },
   invalid_name: { tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
   reauthenticate: {
     tone: 'bad',

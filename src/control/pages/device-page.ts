@@ -1,10 +1,12 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { codeInput } from './confirm-page.ts'
-import { type AcceptedPasskeys, deviceList, passkeyList, type OwnPasskey, type SignedInDevice } from './device-lists.ts'
+import { deviceList, passkeyList } from './device-lists.ts'
+import type { AcceptedPasskeys, LastingCredential, OwnPasskey, SignedInDevice } from './device-lists.ts'
 import { DEVICE_NOTICES, type DeviceNotice } from './device-notices.ts'
 import { page } from './document.ts'
 import { type DeviceAction, PATHS } from './forms.ts'
-import { DECISION, loginFacts, noticeBar, type PendingLogin, warning } from './parts.ts'
+import { createKeyForm, keyRows, type MadeKey, newKeyPart, type ShownKey } from './key-parts.ts'
+import { CONFIRM_FIRST, countOf, DECISION, loginFacts, noticeBar, type PendingLogin, warning } from './parts.ts'
 import { passkeyButton } from './passkey-parts.ts'
 
 export type DevicePage = {
@@ -18,6 +20,11 @@ export type DevicePage = {
   readonly devices: readonly SignedInDevice[]
   readonly passkeys: readonly OwnPasskey[]
   readonly accepted: AcceptedPasskeys
+  readonly keys: readonly ShownKey[]
+  /** The models of the team, which a new key can be for. */
+  readonly models: readonly string[]
+  /** The key that the last form made; only this page shows its secret. */
+  readonly madeKey: MadeKey | null
   /** Whether the sign-in of this session is fresh. If not, some actions need a confirmation first. */
   readonly fresh: boolean
   /** Whether the service can send email. */
@@ -25,8 +32,8 @@ export type DevicePage = {
 }
 
 /**
- * The page of a signed-in person: approving a device by its code, own devices and passkeys, sign-out. Needs `scripts:
- * true`.
+ * The page of a signed-in person: approving a device by its code, own devices, passkeys and API keys, sign-out. Needs
+ * `scripts: true`.
  */
 export function devicePage(data: DevicePage): Html {
   return page(
@@ -37,10 +44,26 @@ export function devicePage(data: DevicePage): Html {
           <span class="name">${data.user.email}</span> <small>${data.user.team} · ${data.user.role}</small>
         </p>
       </div>
-      ${data.notice && noticeOf(data.notice)} ${data.found ? decisionPart(data.found) : codePart(data.userCode)}
-      ${!data.fresh && confirmPart(data.hasEmail)} ${deviceList(data.devices, data.passkeys, data.fresh)}
-      ${passkeyList(data.passkeys, data.accepted, data.fresh)} ${signOutPart(data.devices)}`,
+      ${LINKS} ${data.notice && noticeOf(data.notice)} ${data.madeKey && newKeyPart(data.madeKey)}
+      ${data.found ? decisionPart(data.found) : codePart(data.userCode)} ${!data.fresh && confirmPart(data.hasEmail)}
+      ${deviceList(data.devices, lastingOf(data), data.fresh)} ${passkeyList(data.passkeys, data.accepted, data.fresh)}
+      ${keyPart(data)} ${signOutPart(data.devices)}`,
   )
+}
+
+/** The pages that a signed-in person goes on to. */
+const LINKS = html`<nav aria-label="More pages">
+  <ul class="links">
+    <li><a href="${PATHS.team}">Your team: usage, models, members</a></li>
+    <li><a href="${PATHS.session}">Watch a session live</a></li>
+  </ul>
+</nav>`
+
+function lastingOf({ passkeys, keys }: DevicePage): LastingCredential[] {
+  return [
+    ...passkeys.map((passkey) => ({ ...passkey, kind: 'passkey' as const })),
+    ...keys.map((key) => ({ ...key, kind: 'key' as const })),
+  ]
 }
 
 function noticeOf(notice: DeviceNotice): Html {
@@ -69,13 +92,28 @@ function decisionPart(login: PendingLogin): Html {
   </section>`
 }
 
+function keyPart({ keys, models, fresh }: DevicePage): Html {
+  const forms = { path: PATHS.device, fresh }
+  return html`<section class="part" aria-labelledby="keys">
+    <h2 id="keys">API keys ${countOf(keys)}</h2>
+    ${
+      keys.length === 0
+        ? html`<p class="empty">
+            None yet. A key is for a program that cannot sign in by itself, such as an editor or a script.
+          </p>`
+        : keyRows(keys, forms)
+    }
+    ${fresh ? createKeyForm(models, forms) : html`<p class="about">To make a key, ${CONFIRM_FIRST}.</p>`}
+  </section>`
+}
+
 /** What a session that is not fresh needs before it can change what outlives it. */
 function confirmPart(hasEmail: boolean): Html {
   return html`<section class="part" aria-labelledby="confirm">
     <h2 id="confirm">Confirm that it is you</h2>
     <p class="about">
-      You signed in here more than 15 minutes ago. Adding or deleting a passkey needs a confirmation, so that nobody who
-      finds this browser open can do it.
+      You signed in here more than 15 minutes ago. Changing passkeys and making keys needs a confirmation, so that
+      nobody who finds this browser open can do it.
     </p>
     <div class="confirm">
       ${passkeyButton({ then: PATHS.device, label: 'Confirm with a passkey' })}

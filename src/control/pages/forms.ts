@@ -28,12 +28,18 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  *   sign-out-others       signs out everything but this browser
  *   sign-out-everywhere
  *   disown-device         sessionId                  signs out everything but this browser, and deletes the passkeys
- *                                                    that were added since that device signed in
+ *                                                    and keys that were added since that device signed in
+ *   create-key            name, model, expiresInDays
+ *   rotate-key            keyId, expiresInDays, overlapSeconds
+ *   revoke-key            keyId
  *
  * GET `PATHS.device` takes `?userCode=` and only fills it in. Looking a code up is a POST, so that no link can use up a
  * person's tries.
  */
 export const PATHS = {
+  home: '/',
+  team: '/teams',
+  session: '/session',
   consume: '/v1/auth/magic/consume',
   device: '/device',
   signIn: '/sign-in',

@@ -113,3 +113,19 @@ export const DECISION = html`<div class="decision">
   <button class="button" name="action" value="approve">${ICONS.check} Approve</button>
   <button class="button" name="action" value="deny">${ICONS.cross} Deny</button>
 </div>`
+
+/** A second step that works without JavaScript, because these actions cannot be undone. */
+export function fold(label: string, of: string, body: Interpolation): Html {
+  return html`<details class="fold" name="row">
+    <summary class="button quiet">${label}<span class="unseen"> ${of}</span></summary>
+    <div class="fold-body">${body}</div>
+  </details>`
+}
+
+/** The length of a list, beside its heading; nothing for an empty one. */
+export function countOf(list: readonly unknown[]): Interpolation {
+  return list.length > 0 && html`<span class="count">${list.length}</span>`
+}
+
+/** The end of a sentence that says what a session that is not fresh cannot do. */
+export const CONFIRM_FIRST = html`<a href="#confirm">confirm that it is you</a> first`

@@ -10,7 +10,7 @@ import { judgeAlternatives } from './alternatives.ts'
 import { findAmbiguous } from './body.ts'
 import type { Operation } from './operations.ts'
 import { findPlacements } from './placements.ts'
-import { bytesOf, sessionIdOf } from './request.ts'
+import { locatedOf, sessionIdOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 
 /** A call that may be made. It holds nothing of the request's body, because it lives as long as the answer. */
@@ -44,13 +44,13 @@ export async function admit(
   req: CallRequest,
 ): Promise<Admission | ApiError> {
   const caller = callerOf(req)
-  const ambiguous = findAmbiguous(bytesOf(req), req.body)
+  const ambiguous = findAmbiguous(req.body, locatedOf(req))
   if (ambiguous !== null) return ambiguousBody(ambiguous)
   const team = await findTeam(caller)
-  const model = chooseModel(team, req.body.model)
+  const model = chooseModel(caller, team, req.body.model)
   if (model instanceof ApiError) return model
   const placementsOf = (one: SnapshotModel) => findPlacements(backends, operation, one)
-  const refusal = team && judgeAlternatives({ team, model, placementsOf }, req.body)
+  const refusal = team && judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal
   const wantsStream = req.body.stream === true
   const slot = wantsStream ? await streamLimit.take(caller, ipOf(req)) : null
@@ -74,13 +74,13 @@ function ambiguousBody(member: string): ApiError {
   })
 }
 
-function chooseModel(team: ModelTeam | null, requested: string | undefined): SnapshotModel | ApiError {
+function chooseModel(caller: Caller, team: ModelTeam | null, requested: string | undefined): SnapshotModel | ApiError {
   const verdict = team ? pickModel(team, requested) : 'model_not_allowed'
   if (verdict === 'no_model_named') {
     return new ApiError('invalid_request', {
-      message: 'Name a model: your team has no default. GET /v1/models lists its models.',
+      message: 'Name a model, because the team has no default model. GET /v1/models lists the models.',
     })
   }
   if (verdict !== 'model_not_allowed') return verdict.model
-  return new ApiError(verdict, { message: explainRefusal(team, requested ?? team?.defaultModel ?? '') })
+  return new ApiError(verdict, { message: explainRefusal(caller, team, requested ?? team?.defaultModel ?? '') })
 }

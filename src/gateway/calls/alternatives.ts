@@ -4,6 +4,7 @@
  */
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { ApiError } from '../../http/errors.ts'
+import type { Caller } from '../../kernel/caller.ts'
 import { isObject, readList } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { explainRefusal, pickModel } from '../models/rules.ts'
@@ -35,6 +36,7 @@ export const ROUTING_MEMBERS: readonly string[] = [...LISTS, ...REFUSED]
 
 /** What the models beside `model` are judged by. */
 type Call = {
+  readonly caller: Pick<Caller, 'key'>
   readonly team: ModelTeam
   /** The model of the call. */
   readonly model: SnapshotModel
@@ -75,7 +77,7 @@ function judgeNamed(call: Call, param: string, name: unknown): ApiError | null {
   if (typeof name !== 'string') return new ApiError('invalid_request', { message: `${param} must name a model.` })
   const verdict = pickModel(call.team, name)
   if (typeof verdict === 'string') {
-    return new ApiError('model_not_allowed', { message: `${param}: ${explainRefusal(call.team, name)}` })
+    return new ApiError('model_not_allowed', { message: `${param}: ${explainRefusal(call.caller, call.team, name)}` })
   }
   const there = call.placementsOf(verdict.model)
   const isKnown = ({ backend }: Placement) => there.some((at) => at.backend === backend && at.model === name)

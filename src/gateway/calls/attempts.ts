@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
-import type { StreamFailure } from '../dialects/dialect.ts'
+import type { ReasoningRetry, StreamFailure } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { scanUsage } from '../dialects/usage-scanner.ts'
 import { FREE_USAGE } from '../dialects/usage.ts'
@@ -18,6 +18,7 @@ import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
 import type { SessionAffinity } from './affinity.ts'
 import { prepareCall } from './prepare.ts'
+import type { PreparedCall } from './prepare.ts'
 import { recordStart } from './record.ts'
 import type { RecordNeeds } from './record.ts'
 import { releaseBody } from './request.ts'
@@ -41,7 +42,8 @@ export type TriedSteps = {
 /**
  * Tries the steps of a plan until one of them has answered. The next one is tried after an error that another backend
  * may not have, and only while the caller has no byte. A request that a backend has taken without an answer may have
- * been carried out, so it is never sent again.
+ * been carried out, so it is never sent again. A backend that refuses the reasoning of a request gets it once more
+ * without, because it has generated nothing.
  */
 export async function tryInOrder(
   needs: AttemptNeeds,
@@ -56,20 +58,39 @@ export async function tryInOrder(
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
     const backend = needs.backends.find(step.backend)
     // The directory may have changed since the plan was made.
-    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1 }
-    const sent = backend && sendStep(needs, admission, { step, backend, ...place }, req, res)
-    if (!sent || sent instanceof ApiError) {
-      if (sent) refusals.push(sent)
+    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, isRepeated: false }
+    const attempt = backend && (await attemptStep(needs, admission, { step, backend, ...place }, attempts, req, res))
+    if (!attempt || attempt instanceof ApiError) {
+      if (attempt) refusals.push(attempt)
       tried.push({ step, result: 'refused' })
       continue
     }
-    nameAttempts(res, attempts, step.backend)
-    const attempt = await sent.ended
-    attempts.push(attempt)
     if (!isTriedNext(attempt.outcome)) break
     tried.push({ step, result: attempt.outcome.kind === 'unreachable' ? 'unreachable' : 'answered' })
   }
   return { attempts, refusals }
+}
+
+/**
+ * Sends a step, and once more without reasoning where the backend refuses that. Adds what was sent to `attempts`, and
+ * resolves with the last of it; null when there is nothing to send.
+ */
+async function attemptStep(
+  needs: AttemptNeeds,
+  admission: Admission,
+  sending: Sending,
+  attempts: Attempt[],
+  req: CallRequest,
+  res: ServerResponse,
+): Promise<Attempt | ApiError | null> {
+  const sent = sendStep(needs, admission, sending, req, res)
+  if (!sent || sent instanceof ApiError) return sent
+  nameAttempts(res, attempts, sending.backend.name)
+  const attempt = await sent.ended
+  attempts.push(attempt)
+  if (sending.isRepeated || !attempt.outcome.kept?.isReasoningRefused) return attempt
+  const again = { ...sending, isFirst: false, isRepeated: true }
+  return (await attemptStep(needs, admission, again, attempts, req, res)) ?? attempt
 }
 
 /** Only an answer of 200 is sent before the call has ended. */
@@ -84,34 +105,48 @@ function isTriedNext(outcome: Outcome): boolean {
   return isHeld && isTriedElsewhere(judgedStatusOf(outcome) ?? 0)
 }
 
-type Sending = { readonly step: Step; readonly backend: Backend; readonly isFirst: boolean; readonly isOnly: boolean }
+type Sending = {
+  readonly step: Step
+  readonly backend: Backend
+  readonly isFirst: boolean
+  readonly isOnly: boolean
+  /** The backend has refused the reasoning of the request, so it gets the request without. */
+  readonly isRepeated: boolean
+}
 
-/** Not part of the loop, so that no body of a request stays on the stack of a call that takes minutes. */
+/**
+ * Null: the request has no reasoning to leave out. Not part of its caller, so that no body of a request stays on the
+ * stack of a call that takes minutes.
+ */
 function sendStep(
   needs: AttemptNeeds,
   admission: Admission,
   sending: Sending,
   req: CallRequest,
   res: ServerResponse,
-): { readonly ended: Promise<Attempt> } | ApiError {
-  const { step, backend, isOnly } = sending
+): { readonly ended: Promise<Attempt> } | ApiError | null {
+  const { step, backend, isOnly, isRepeated } = sending
   const { operation, model, calledAs, wantsStream, caller } = admission
   const { backends, keepAlive, clock } = needs
   const mayBeTranslated = backends.mayTranslate()
   const { team } = caller
   const prepared = prepareCall({ operation, model, calledAs, team, step, backend, mayBeTranslated, clock }, req)
   if (prepared instanceof ApiError) return prepared
+  const { reasoningRetry } = DIALECTS[step.dialect]
+  const request = isRepeated ? withoutReasoning(prepared.request, reasoningRetry) : prepared.request
+  if (!request) return null
+  const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(request.body) ?? false)
   res.setHeader('x-svc-served-by', backend.name)
   const usage = scanUsage()
   const sentAt = clock.now()
   if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
   backend.condition.noteStart()
-  const exchange = startExchange(backend, prepared.request, res, {
+  const exchange = startExchange(backend, request, res, {
     dialect: DIALECTS[operation.dialect],
     backendDialect: DIALECTS[step.dialect],
     wantsStream,
     rewrite: prepared.rewrite,
-    keepsErrors: !isOnly,
+    keepsErrors: isOnly ? (mayRepeat ? 'about_reasoning' : 'none') : 'all',
     onAnswer(status) {
       releaseBody(req)
       if (status < 400) noteServed(needs, admission, sending)
@@ -121,7 +156,7 @@ function sendStep(
     observer: usage,
     clock,
   })
-  if (isOnly) releaseBody(req)
+  if (isOnly && !mayRepeat) releaseBody(req)
   const stopWatching = needs.watchSession(caller.sessionId, () => exchange.end(ACCESS_ENDED))
   const ended = exchange.outcome.then((outcome) => {
     stopWatching()
@@ -139,6 +174,14 @@ function sendStep(
     }
   })
   return { ended }
+}
+
+function withoutReasoning(
+  request: PreparedCall['request'],
+  retry: ReasoningRetry | null,
+): PreparedCall['request'] | null {
+  const body = retry?.withoutReasoning(request.body) ?? null
+  return body && { ...request, body }
 }
 
 function noteServed({ affinity }: AttemptNeeds, admission: Admission, { step, backend, isOnly }: Sending): void {

@@ -49,6 +49,18 @@ export type DialectTraits = {
   readonly hasLocalReasoning: (body: Json) => boolean
   /** Returns the request without that reasoning; the same bytes when there is none. */
   readonly withoutLocalReasoning: (bytes: Buffer) => Buffer
+  /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */
+  readonly reasoningRetry: ReasoningRetry | null
+}
+
+/** Repeats a request of a dialect without its reasoning, after the backend has refused that reasoning. */
+export type ReasoningRetry = {
+  /** Whether a request may have reasoning in it. */
+  readonly mayCarry: (request: Buffer) => boolean
+  /** Whether the body of an error, or the data of an error event, refuses the reasoning of the request. */
+  readonly isRefused: (error: string) => boolean
+  /** The request without its reasoning; null when it has none. */
+  readonly withoutReasoning: (request: Buffer) => Buffer | null
 }
 
 /** `hidesUsage`: the caller did not ask for the event that only reports usage. */

@@ -32,6 +32,8 @@ export type Seals = {
   write(seal: AnswerSeal, text: string): string
   /** Unpacks a seal. Null when it is not a genuine seal of this backend, this team and this text. */
   read(sealed: string, text: string): Seal | null
+  /** Whether more was read than one request may have. The rest of it was not unpacked. */
+  areTooLarge(): boolean
 }
 
 /** The context of one translation, with defaults applied. */
@@ -42,6 +44,8 @@ export type Hub = Required<Omit<TranslationContext, 'caps' | 'seals'>> & {
 
 /** Reads requests of a client's dialect and writes answers in it. */
 export type ClientDialect = {
+  /** The member of a request that has the conversation. */
+  readonly conversation: string
   /** Throws a refusal for a member that only its vendor can handle. */
   readonly readRequest: (body: Json, hub: Hub) => ClientCall
 }

@@ -18,6 +18,9 @@ export type SealNeeds = {
 /** A longer seal is ignored. */
 const MAX_SEAL_CHARACTERS = 1024 * 1024
 
+/** A request with more characters of seals is refused, because each of them is hashed. */
+const MAX_SEALS_CHARACTERS = 16 * 1024 * 1024
+
 const PREFIX = 'svc1'
 const MAC_CHARACTERS = 22
 
@@ -32,9 +35,10 @@ export function sealedLength(sealed: string): number {
 }
 
 /**
- * Makes and reads seals of the form `svc1.<head>.<payload>.<mac>`. The head names the backend, the model and the kind;
- * the payload is the backend's text; the mac (HMAC-SHA-256) covers head, payload, team and the reasoning that was
- * shown. So a seal is not accepted with an edited text, by another team, at another backend or with another account.
+ * Makes and reads the seals of one call, of the form `svc1.<head>.<payload>.<mac>`. The head names the backend, the
+ * model and the kind; the payload is the backend's text; the mac (HMAC-SHA-256) covers head, payload, team and the
+ * reasoning that was shown. So a seal is not accepted with an edited text, by another team, at another backend or with
+ * another account.
  */
 export function makeSeals({ backend, model, team, key }: SealNeeds): Seals {
   const macOf = (signed: string, text: string): string =>
@@ -43,6 +47,8 @@ export function makeSeals({ backend, model, team, key }: SealNeeds): Seals {
       .digest('base64url')
       .slice(0, MAC_CHARACTERS)
 
+  let read = 0
+
   return {
     write({ kind, data, before }, text) {
       const shown = key === null ? { k: 'plain', payload: '' } : { k: kind, payload: data }
@@ -50,8 +56,11 @@ export function makeSeals({ backend, model, team, key }: SealNeeds): Seals {
       const signed = `${PREFIX}.${Buffer.from(JSON.stringify(head)).toString('base64url')}.${shown.payload}`
       return `${signed}.${macOf(signed, text)}`
     },
+    areTooLarge: () => read > MAX_SEALS_CHARACTERS,
     read(sealed, text) {
       if (!isSealed(sealed) || sealed.length > MAX_SEAL_CHARACTERS) return null
+      read += sealed.length
+      if (read > MAX_SEALS_CHARACTERS) return null
       const end = sealed.lastIndexOf('.')
       const signed = sealed.slice(0, end)
       if (!isEqual(sealed.slice(end + 1), macOf(signed, text))) return null

@@ -8,7 +8,7 @@ import type { Json } from './json/read-json.ts'
 import { readMessagesRequest } from './messages/read-request.ts'
 import { writeMessagesRequest } from './messages/write-request.ts'
 import type { AnswerEvent } from './neutral.ts'
-import { orRefused, type Refusal } from './refusal.ts'
+import { orRefused, type Refusal, refuse } from './refusal.ts'
 import { readResponsesRequest } from './responses/read-request.ts'
 import { writeResponsesRequest } from './responses/write-request.ts'
 import type { SseEvent } from './sse/decode.ts'
@@ -34,9 +34,9 @@ export type AnswerTranslation = {
 }
 
 const CLIENTS: Readonly<Record<Dialect, ClientDialect>> = {
-  chat: { readRequest: readChatRequest },
-  responses: { readRequest: readResponsesRequest },
-  messages: { readRequest: readMessagesRequest },
+  chat: { conversation: 'messages', readRequest: readChatRequest },
+  responses: { conversation: 'input', readRequest: readResponsesRequest },
+  messages: { conversation: 'messages', readRequest: readMessagesRequest },
 }
 
 const BACKENDS: Readonly<Record<Dialect, BackendDialect>> = {
@@ -66,6 +66,7 @@ export function translateCall(
   }
   return orRefused(() => {
     const call = CLIENTS[client].readRequest(body, hub)
+    if (hub.seals?.areTooLarge()) refuse(CLIENTS[client].conversation, SEALS_TOO_LARGE)
     const sent = BACKENDS[backend].writeRequest(call.request, hub)
     const makePipeline = (): Pipeline => ({
       reader: sent.makeAnswerReader(),
@@ -87,6 +88,9 @@ export function translateCall(
     }
   })
 }
+
+const SEALS_TOO_LARGE =
+  'The conversation has more than 16 MiB of encrypted reasoning: start a new one, or leave out the oldest reasoning.'
 
 type Pipeline = { readonly reader: AnswerReader; readonly stages: readonly Stage[]; readonly writer: AnswerWriter }
 

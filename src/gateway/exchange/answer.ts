@@ -21,6 +21,19 @@ export type KeptAnswer = {
   readonly head: AnswerHead
   readonly answer: WholeAnswer
   readonly headerOptions: HeaderOptions | null
+  /** The backend refuses the reasoning of the request. */
+  readonly isReasoningRefused: boolean
+}
+
+/**
+ * Which error answers are kept for the outcome instead of being sent. `all`: another backend may do better.
+ * `about_reasoning`: those that refuse the reasoning of the request, which may be repeated without it.
+ */
+export type KeptErrors = 'all' | 'about_reasoning' | 'none'
+
+/** Whether an error answer is kept. */
+export function isKept(kept: KeptErrors, isReasoningRefused: boolean): boolean {
+  return kept === 'all' || (kept === 'about_reasoning' && isReasoningRefused)
 }
 
 /** An answer up to this size fits into the buffers of a connection, whether the caller reads it or not. */

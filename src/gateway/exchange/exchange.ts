@@ -3,7 +3,7 @@ import type { Dispatcher, Pool } from 'undici'
 import type { ApiError } from '../../http/errors.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
-import type { AnswerHead, KeptAnswer } from './answer.ts'
+import type { AnswerHead, KeptAnswer, KeptErrors } from './answer.ts'
 import type { Outcome } from './outcome.ts'
 import { BACKEND_BROKE_OFF, BACKEND_WAS_SILENT, UnreadableAnswer } from './relay.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
@@ -23,14 +23,13 @@ export type Connection = {
 export type ExchangeOptions = {
   /** The caller's dialect, in which a failure of a stream is reported. */
   readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureAnswer'>
-  /** The backend's dialect, in which its stream may begin with an error. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent'>
+  /** The backend's dialect, in which its errors are written; a stream may begin with one. */
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'reasoningRetry'>
   /** Whether the caller asked for a stream. An answer of an unknown content type is then relayed as a stream. */
   readonly wantsStream: boolean
   /** Changes the answer. Null: its bytes pass unchanged. */
   readonly rewrite: AnswerRewrite | null
-  /** Keeps error answers for the outcome instead of sending them, because another backend may do better. */
-  readonly keepsErrors: boolean
+  readonly keepsErrors: KeptErrors
   /** Called when the answer to the caller begins. Nothing of the request is needed any more. */
   readonly onAnswer: (status: number) => void
   /** Removes events of a stream that is not rewritten; null: all of them pass. */

@@ -2,7 +2,8 @@ import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failure.ts'
 import { sseDecoder } from '../dialects/sse/decode.ts'
-import type { AnswerHead } from './answer.ts'
+import { isKept } from './answer.ts'
+import type { AnswerHead, KeptErrors } from './answer.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
 import type { SilentStream, StreamKeepAlive } from './stream-keep-alive.ts'
@@ -12,11 +13,11 @@ type Needs = {
   /** The caller's dialect. */
   readonly dialect: Pick<DialectTraits, 'monitorStream' | 'failureAnswer'>
   /** The backend's dialect. */
-  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent'>
+  readonly backendDialect: Pick<DialectTraits, 'readErrorEvent' | 'reasoningRetry'>
   readonly rewrite: AnswerRewrite | null
   readonly filter: MakeStreamFilter | null
   readonly keepAlive: StreamKeepAlive
-  readonly keepsErrors: boolean
+  readonly keepsErrors: KeptErrors
 }
 
 /** A first event that is larger than this is content and not an error. */
@@ -50,7 +51,7 @@ export class StreamOpening implements Relay, SilentStream {
     const [first] = this.#decoder.push(chunk)
     if (!first) return
     const failure = this.#needs.backendDialect.readErrorEvent(first)
-    if (!failure || !this.#stopsAt(failure)) this.#start()
+    if (!failure || !this.#stopsAt(failure, first.data)) this.#start()
   }
 
   end(): void {
@@ -84,15 +85,16 @@ export class StreamOpening implements Relay, SilentStream {
   }
 
   /** Whether the caller does not get this failure as a stream. */
-  #stopsAt(failure: Failure): boolean {
-    const { dialect, keepsErrors, rewrite } = this.#needs
+  #stopsAt(failure: Failure, data: string): boolean {
+    const { dialect, backendDialect, keepsErrors, rewrite } = this.#needs
+    const isReasoningRefused = backendDialect.reasoningRetry?.isRefused(data) ?? false
     if (failure.kind === 'account') {
       this.#exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
-    } else if (keepsErrors) {
+    } else if (isKept(keepsErrors, isReasoningRefused)) {
       const { status, body } = dialect.failureAnswer(failure)
       const defaults = failure.kind === 'rateLimit' ? { 'retry-after': '1' } : {}
       const answer = { status, body: Buffer.from(JSON.stringify(body)), contentType: 'application/json', defaults }
-      this.#exchange.keep({ head: this.#head, answer, headerOptions: rewrite })
+      this.#exchange.keep({ head: this.#head, answer, headerOptions: rewrite, isReasoningRefused })
     } else return false
     this.#exchange.abort()
     return true

@@ -1,7 +1,7 @@
 import { ApiError } from '../../http/errors.ts'
-import type { StreamFailure } from '../dialects/dialect.ts'
-import { writeHead, writeWhole } from './answer.ts'
-import type { AnswerHead, WholeAnswer } from './answer.ts'
+import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
+import { isKept, writeHead, writeWhole } from './answer.ts'
+import type { AnswerHead, KeptErrors, WholeAnswer } from './answer.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { isCredentialRefused } from './credential-refusal.ts'
 import { breakConnection, UnreadableAnswer } from './relay.ts'
@@ -14,9 +14,10 @@ const MAX_HELD_BYTES = 1024 * 1024
 const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024
 
 type Needs = {
+  readonly backendDialect: Pick<DialectTraits, 'reasoningRetry'>
   readonly rewrite: AnswerRewrite | null
-  /** Keeps an answer that is not 200, because another backend may do better. */
-  readonly keepsErrors: boolean
+  /** An error is an answer that is not 200. */
+  readonly keepsErrors: KeptErrors
 }
 
 const OK = 200
@@ -27,29 +28,28 @@ const OK = 200
 export class WholeRelay implements Relay {
   readonly #exchange: RelayedExchange
   readonly #head: AnswerHead
-  readonly #rewrite: AnswerRewrite | null
-  readonly #keepsErrors: boolean
+  readonly #needs: Needs
   /** Empty once the answer is relayed chunk by chunk. */
   #held: Buffer[] = []
   #heldBytes = 0
   /** Null while the answer is held. */
   #writer: ChunkWriter | null = null
 
-  constructor(exchange: RelayedExchange, head: AnswerHead, { rewrite, keepsErrors }: Needs) {
+  constructor(exchange: RelayedExchange, head: AnswerHead, needs: Needs) {
     this.#exchange = exchange
     this.#head = head
-    this.#rewrite = rewrite
-    this.#keepsErrors = keepsErrors
+    this.#needs = needs
   }
 
   take(chunk: Buffer): void {
     if (this.#writer) return this.#writer.write(chunk)
     this.#held.push(chunk)
     this.#heldBytes += chunk.length
-    if (this.#rewrite && this.#heldBytes > MAX_REWRITTEN_BYTES) throw new UnreadableAnswer('too_large')
-    const isError = this.#head.status !== OK && this.#keepsErrors
+    const { rewrite, keepsErrors } = this.#needs
+    if (rewrite && this.#heldBytes > MAX_REWRITTEN_BYTES) throw new UnreadableAnswer('too_large')
+    const isError = this.#head.status !== OK && keepsErrors === 'all'
     if (isError && this.#heldBytes > MAX_HELD_BYTES) throw new UnreadableAnswer('too_large')
-    if (!this.#rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(Buffer.concat(this.#held))
+    if (!rewrite && this.#heldBytes > MAX_HELD_BYTES) this.#passThrough(Buffer.concat(this.#held))
   }
 
   end(): void {
@@ -90,14 +90,21 @@ export class WholeRelay implements Relay {
   #answer(): void {
     const body = this.#held.length === 1 && this.#held[0] ? this.#held[0] : Buffer.concat(this.#held)
     if (isCredentialRefused(this.#head, body)) return this.#refuseCredential()
+    const { rewrite, keepsErrors } = this.#needs
     const given: WholeAnswer = { status: this.#head.status, body }
-    const answer = this.#rewrite ? this.#rewrite.whole(given) : given
+    const answer = rewrite ? rewrite.whole(given) : given
     if (answer instanceof ApiError) return this.#exchange.finish('refused', answer.code, answer)
-    const shown = { head: this.#head, answer, headerOptions: this.#rewrite }
-    if (this.#keepsErrors && answer.status !== OK) return this.#exchange.keep(shown)
+    const isReasoningRefused = answer.status !== OK && this.#isReasoningRefused(body)
+    const shown = { head: this.#head, answer, headerOptions: rewrite, isReasoningRefused }
+    if (answer.status !== OK && isKept(keepsErrors, isReasoningRefused)) return this.#exchange.keep(shown)
     this.#exchange.beginAnswer(answer.status)
     writeWhole(this.#exchange.res, shown, this.#exchange.idleTimeoutMs)
     this.#exchange.finish('whole', null)
+  }
+
+  #isReasoningRefused(body: Buffer): boolean {
+    const { reasoningRetry } = this.#needs.backendDialect
+    return reasoningRetry !== null && reasoningRetry.isRefused(body.toString('utf8'))
   }
 
   #refuseCredential(): void {

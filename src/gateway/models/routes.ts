@@ -10,6 +10,7 @@ import {
   toMessagesModel,
   toMessagesModelList,
   toModelList,
+  toRefusedParty,
 } from './rules.ts'
 import type { FindTeam, ModelEntry } from './rules.ts'
 
@@ -26,11 +27,12 @@ export function modelHandlers({ findTeam }: Needs): Handlers<Operations> {
     return team ? listEntries(team) : []
   }
   const findVisible = async (req: { caller?: Caller }, name: string): Promise<ModelEntry> => {
-    const team = await findTeam(callerOf(req))
+    const caller = callerOf(req)
+    const team = await findTeam(caller)
     const entry = team && findEntry(team, name)
-    if (!entry)
-      throw new ApiError('not_found', { message: 'Your team has no such model. GET /v1/models lists its models.' })
-    return entry
+    if (entry) return entry
+    const message = `${toRefusedParty(caller)} has no such model. GET /v1/models lists its models.`
+    throw new ApiError('not_found', { message })
   }
   return {
     async listModels(req, res) {

@@ -62,13 +62,18 @@ export function findEntry(team: ModelTeam, name: string): ModelEntry | null {
 /** The most models that a refusal names. */
 const MAX_NAMED = 30
 
-/** Says that a team may not call the model that it asked for, and which ones it may call. */
-export function explainRefusal(team: ModelTeam | null, requested: string): string {
+/** Who may not use a model, as refusals say it: an API key can be for fewer models than its team has. */
+export function toRefusedParty({ key }: Pick<Caller, 'key'>): string {
+  return key ? 'This API key' : 'Your team'
+}
+
+/** Says that a caller may not call the model that it asked for, and which models of its team it may call. */
+export function explainRefusal(caller: Pick<Caller, 'key'>, team: ModelTeam | null, requested: string): string {
   const ids = team?.models.filter(isCallable).map(({ id }) => id) ?? []
   const named = ids.slice(0, MAX_NAMED).join(', ')
   const rest = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more; GET /v1/models lists them all` : ''
   const may = ids.length === 0 ? 'It may call no model: ask an admin of the team' : `It may call ${named}${rest}`
-  return `Your team may not call the model ${JSON.stringify(requested.slice(0, MAX_SHOWN))}. ${may}.`
+  return `${toRefusedParty(caller)} may not call the model ${JSON.stringify(requested.slice(0, MAX_SHOWN))}. ${may}.`
 }
 
 /** The most characters of a requested name that a refusal repeats. */

@@ -24,6 +24,7 @@ export const CHAT: DialectTraits = {
   needsStoredState: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
+  reasoningRetry: null,
 }
 
 const ENDINGS = [Buffer.from('[DONE]')]

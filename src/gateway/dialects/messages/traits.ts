@@ -44,6 +44,7 @@ export const MESSAGES: DialectTraits = {
   needsStoredState: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
+  reasoningRetry: null,
 }
 
 function failureEvent({ type, code, message }: StreamFailure): string {

@@ -9,6 +9,7 @@ import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
+import { RESPONSES_REASONING_RETRY } from './reasoning-retry.ts'
 
 /** The vendor's minimum for `max_output_tokens`. */
 const PROBE_OUTPUT_TOKENS = 16
@@ -39,6 +40,7 @@ export const RESPONSES: DialectTraits = {
     isPresent(previous) || isPresent(conversation),
   hasLocalReasoning,
   withoutLocalReasoning,
+  reasoningRetry: RESPONSES_REASONING_RETRY,
 }
 
 function isPresent(value: unknown): boolean {

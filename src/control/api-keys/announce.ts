@@ -1,0 +1,37 @@
+import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Logger } from '../../log.ts'
+import type { Notify } from '../notify.ts'
+import type { ApiKeyStore, KeyActor, KeyScope, ListedKey } from './store.ts'
+
+/**
+ * Tells people by email, in the background, that a key was made: the person whose key it is, or every admin of the team
+ * for a key of a service account.
+ */
+export type AnnounceKey = (change: 'created' | 'rotated', key: ListedKey, scope: KeyScope, actor: KeyActor) => void
+
+type Needs = {
+  readonly notify: Pick<Notify, 'keyMade' | 'inBackground'>
+  readonly keys: Pick<ApiKeyStore, 'findOwner'>
+  readonly findEmail: (accountId: string) => Promise<string>
+  /** Emails about keys to one address. They do not count as sign-in emails, which they must not use up. */
+  readonly mails: RateLimit
+  readonly log: Logger
+}
+
+export function makeAnnounceKey({ notify, keys, findEmail, mails, log }: Needs): AnnounceKey {
+  async function announce(change: 'created' | 'rotated', key: ListedKey, scope: KeyScope, actor: KeyActor) {
+    const { emails, serviceAccount } = await keys.findOwner(scope)
+    const madeBy = await findEmail(actor.accountId)
+    for (const email of emails) {
+      if ((await mails.tryTake(email)) > 0) continue
+      notify.keyMade(email, { change, key, serviceAccount, madeBy, at: key.createdAt, ip: actor.ip })
+    }
+  }
+
+  return (change, key, scope, actor) =>
+    notify.inBackground(
+      announce(change, key, scope, actor).catch((err: unknown) => {
+        log.warn({ err, keyId: key.id }, 'api_key.notice_failed')
+      }),
+    )
+}

@@ -1,0 +1,58 @@
+import type { Request } from 'express'
+import type { DeviceForm } from '../../../generated/openapi.ts'
+import { ApiError } from '../../http/errors.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { KeyChanges } from '../api-keys/changes.ts'
+import type { DeviceNotice } from '../pages/device-notices.ts'
+import type { PageContent } from './render.ts'
+
+/** The content of the page and the status that it is sent with. */
+export type Outcome = PageContent & { readonly status: number; readonly waitSeconds?: number }
+
+/** The forms of the caller's own API keys. */
+export type KeyForms = {
+  create(req: Request, name: string, form: DeviceForm): Promise<Outcome>
+  rotate(req: Request, keyId: string, form: DeviceForm): Promise<Outcome>
+  revoke(req: Request, keyId: string): Promise<Outcome>
+}
+
+export function makeKeyForms({ changes }: { readonly changes: KeyChanges }): KeyForms {
+  const ownOf = (req: Request) => ({ accountId: callerOf(req).accountId })
+  return {
+    async create(req, name, { model, expiresInDays }) {
+      const caller = callerOf(req)
+      const holder = await changes.findHolder(caller, undefined)
+      if (!holder) throw new ApiError('not_invited')
+      const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays) }
+      const made = await changes.create(caller, { scope: ownOf(req), holder }, wanted, ipOf(req))
+      if (made === 'not_found') throw new ApiError('not_invited')
+      if (typeof made === 'string') return REFUSALS[made]
+      return 'unknown' in made ? REFUSALS.unknown_model : { status: 200, madeKey: made }
+    },
+
+    async rotate(req, keyId, { expiresInDays, overlapSeconds }) {
+      const wanted = { days: toNumber(expiresInDays), overlapSeconds: toNumber(overlapSeconds) }
+      const made = await changes.rotate(callerOf(req), keyId, ownOf(req), wanted, ipOf(req))
+      return typeof made === 'string' ? REFUSALS[made] : { status: 200, madeKey: made, notice: 'key_rotated' }
+    },
+
+    async revoke(req, keyId) {
+      const revoked = await changes.revoke(callerOf(req), keyId, ownOf(req), ipOf(req))
+      return revoked === 'revoked' ? { status: 200, notice: 'key_revoked' } : REFUSALS.not_found
+    },
+  }
+}
+
+/** The number of a form's field; undefined where the form has none. */
+function toNumber(field: string | undefined): number | undefined {
+  return field === undefined ? undefined : Number(field)
+}
+
+const REFUSALS = {
+  not_found: { status: 404, notice: 'unknown_key' },
+  invalid_name: { status: 400, notice: 'invalid_name' },
+  unknown_model: { status: 400, notice: 'unknown_model' },
+  rotated_before: { status: 409, notice: 'key_rotated_before' },
+  too_many: { status: 409, notice: 'too_many_keys' },
+  reauthenticate: { status: 403, notice: 'reauthenticate' },
+} as const satisfies Record<string, { status: number; notice: DeviceNotice }>

@@ -1,0 +1,162 @@
+import type { components } from '../../../generated/openapi.ts'
+import { html, type Html, type Interpolation } from '../../http/page.ts'
+import type { Secret } from '../../kernel/secret.ts'
+import { ICONS } from './icons.ts'
+import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
+
+/** An API key, as pages show it. */
+export type ShownKey = {
+  readonly id: string
+  readonly name: string
+  /** `svck_` and the first four characters after it. */
+  readonly prefix: string
+  /** `@organization/name` */
+  readonly team: string
+  /** Null: all models of the team. */
+  readonly models: readonly string[] | null
+  readonly createdAt: Date
+  readonly expiresAt: Date
+  readonly lastUsedAt: Date | null
+  /** Not null: the key was rotated, and works until `expiresAt`. */
+  readonly replacedBy: string | null
+}
+
+/** Where the forms of keys are sent, and whether the sign-in is fresh, which making a key needs. */
+export type KeyForms = {
+  readonly path: string
+  readonly fresh: boolean
+  /** Fields that every form of these keys sends besides its own. */
+  readonly fields?: Readonly<Record<string, string>>
+  /** Part of the ids of the form's fields, where a page has several of these forms. */
+  readonly idPrefix?: string
+}
+
+/** A key that was just made, with its secret. */
+export type MadeKey = { readonly key: Secret; readonly info: ShownKey }
+
+/** Shows the secret of a new key, which no other page does. */
+export function newKeyPart({ key, info }: MadeKey): Html {
+  return html`<section class="part made" aria-labelledby="new-key">
+    <h2 id="new-key">${ICONS.key} Your new key ${quoted(info.name)}</h2>
+    <p class="about">Copy it now: it is not shown again. It works until ${time(info.expiresAt)}.</p>
+    <p class="secret"><code>${key.reveal()}</code></p>
+    <p class="hint">
+      Send it as <code>Authorization: Bearer</code>, or as <code>x-api-key</code> where the client does that. Whoever
+      has it can call the models, so keep it where you keep passwords.
+    </p>
+  </section>`
+}
+
+/** The keys that work, each with its forms to rotate and to revoke it. */
+export function keyRows(keys: readonly ShownKey[], forms: KeyForms): Html {
+  return html`<ul class="rows">
+    ${keys.map((key) => keyRow(key, forms))}
+  </ul>`
+}
+
+/** The form that makes a key. `models` are those of the team. */
+export function createKeyForm(models: readonly string[], forms: KeyForms): Html {
+  const id = (name: string) => `${forms.idPrefix ?? ''}key-${name}`
+  return html`<form method="post" action="${forms.path}" class="fields add">
+    ${hiddenFields(forms)}
+    <div>
+      <label for="${id('name')}">Name of a new key</label>
+      <input
+        id="${id('name')}"
+        name="name"
+        required
+        maxlength="64"
+        autocomplete="off"
+        placeholder="opencode on laptop-1"
+      />
+    </div>
+    <div>
+      <label for="${id('model')}">Models</label>
+      <select id="${id('model')}" name="model">
+        <option value="">All of the team</option>
+        ${models.map((model) => html`<option value="${model}">Only ${model}</option>`)}
+      </select>
+    </div>
+    ${lifetimeField(id('days'))}
+    <button class="button" name="action" value="create-key">${ICONS.key} Make a key</button>
+  </form>`
+}
+
+function keyRow(key: ShownKey, forms: KeyForms): Html {
+  return html`<li class="row">
+    <div class="row-text">
+      <p class="row-name">${quoted(key.name)} ${key.replacedBy && html`<span class="badge plain">Rotated</span>`}</p>
+      <p class="row-facts">
+        <span><code>${key.prefix}…</code> ${modelsOf(key)}</span>
+        <span>
+          ${key.lastUsedAt ? html`Last used ${time(key.lastUsedAt)}` : 'Not used yet'} ·
+          ${key.replacedBy ? 'works until' : 'expires'} ${time(key.expiresAt)}
+        </span>
+      </p>
+    </div>
+    ${fold('Edit', `the key ${key.name}`, [key.replacedBy ? null : rotatePart(key, forms), revokeForm(key, forms)])}
+  </li>`
+}
+
+function modelsOf({ models, team }: ShownKey): Interpolation {
+  if (models === null) return html`all models of <span class="name">${team}</span>`
+  return html`only <span class="name">${models.join(', ')}</span>, of <span class="name">${team}</span>`
+}
+
+function rotatePart(key: ShownKey, forms: KeyForms): Html {
+  if (!forms.fresh) return html`<p>To rotate it, ${CONFIRM_FIRST}.</p>`
+  return html`<form method="post" action="${forms.path}" class="fields">
+    ${hiddenFields(forms)}
+    <input type="hidden" name="keyId" value="${key.id}" />
+    <div>
+      <label for="overlap-${key.id}">This key works on for</label>
+      <select id="overlap-${key.id}" name="overlapSeconds">
+        ${OVERLAPS.map(([value, text]) => option(value, text, '86400'))}
+      </select>
+    </div>
+    ${lifetimeField(`days-${key.id}`, 'The new one works for')}
+    <button class="button" name="action" value="rotate-key">Rotate</button>
+  </form>`
+}
+
+function revokeForm(key: ShownKey, forms: KeyForms): Html {
+  return html`<form method="post" action="${forms.path}">
+    ${hiddenFields(forms)}
+    <input type="hidden" name="keyId" value="${key.id}" />
+    <p>Once revoked it opens nothing, within seconds. This cannot be undone.</p>
+    <button class="button danger" name="action" value="revoke-key">Revoke this key</button>
+  </form>`
+}
+
+function lifetimeField(id: string, label = 'Works for'): Html {
+  return html`<div>
+    <label for="${id}">${label}</label>
+    <select id="${id}" name="expiresInDays">
+      ${LIFETIMES.map(([value, text]) => option(value, text, '90'))}
+    </select>
+  </div>`
+}
+
+function option(value: string, text: string, selected: string): Html {
+  return value === selected
+    ? html`<option value="${value}" selected>${text}</option>`
+    : html`<option value="${value}">${text}</option>`
+}
+
+function hiddenFields({ fields = {} }: KeyForms): Interpolation {
+  return Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)
+}
+
+const LIFETIMES: readonly (readonly [value: components['schemas']['KeyDays'], text: string])[] = [
+  ['7', '7 days'],
+  ['30', '30 days'],
+  ['90', '90 days'],
+  ['365', '1 year'],
+]
+
+const OVERLAPS: readonly (readonly [value: components['schemas']['KeyOverlap'], text: string])[] = [
+  ['0', 'no time at all'],
+  ['3600', '1 hour'],
+  ['86400', '1 day'],
+  ['604800', '7 days'],
+]
