@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../../generated/prisma/client.ts'
-import { openMemory, openPGlite } from '../../src/database/pglite.ts'
 import type { Database, Listening } from '../../src/database/client.ts'
-import { readMigrations } from '../../src/database/migrations.ts'
+import { toDatabase } from '../../src/database/embedded.ts'
+import { migrate, readMigrations } from '../../src/database/migrations.ts'
+import { openMemory, pgliteAdapter, toMigrationConnection } from '../../src/database/pglite.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
 
 export type TestDatabase = Database & AsyncDisposable
@@ -26,7 +27,7 @@ const idle: Opened[] = []
  * first worker of all makes the dump, in some seconds.
  */
 export async function freshDatabase(): Promise<TestDatabase> {
-  const opened = idle.pop() ?? (await open(await loadMigrated()))
+  const opened = idle.pop() ?? open(await loadMigrated())
   const loan = lend(opened)
   const close = once(async () => {
     await loan.close()
@@ -36,8 +37,20 @@ export async function freshDatabase(): Promise<TestDatabase> {
   return { ...loan, close, [Symbol.asyncDispose]: close }
 }
 
-async function open(pglite: PGlite): Promise<Opened> {
-  return { pglite, database: await openPGlite(pglite) }
+/** Connects Prisma to a PGlite in this thread, because a thread for each database would cost seconds. */
+function open(pglite: PGlite): Opened {
+  const database = toDatabase({
+    adapter: pgliteAdapter(pglite),
+    ping: () => pglite.query('SELECT 1'),
+    listen(channel, onNotice) {
+      const started = pglite.listen(channel, onNotice)
+      // When the database is closed meanwhile, there is nothing to listen to.
+      return () => void started.then((stop) => stop()).catch(() => undefined)
+    },
+    copyFiles: null,
+    close: () => pglite.close(),
+  })
+  return { pglite, database }
 }
 
 /**
@@ -105,7 +118,7 @@ export async function loadMigrated(): Promise<PGlite> {
   if (existsSync(dump)) return PGlite.create({ loadDataDir: await openAsBlob(dump) })
 
   const pglite = await openMemory()
-  await openPGlite(pglite)
+  await migrate(toMigrationConnection(pglite), await readMigrations())
   const blob = await pglite.dumpDataDir('none')
   await mkdir(cache, { recursive: true })
   // Renamed when complete, because several workers may write the dump at once.
