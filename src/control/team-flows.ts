@@ -4,7 +4,6 @@ import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { makeFindAdminTeam } from './admin-team.ts'
-import { makeAnnounceInvitation } from './invitations/announce.ts'
 import type { Notify } from './notify.ts'
 import { makeTeamAdminFlows } from './team-admin-flows.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
@@ -28,9 +27,18 @@ type Needs = {
 /** What a team shows to its members, and what its admins see and change. Pages show the same with these parts. */
 export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }: Needs) {
   const { findMembership, findEmail } = members
-  const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail })
   const findAdminTeam = makeFindAdminTeam(findMembership)
-  const admin = makeTeamAdminFlows({ db, findAdminTeam, announce, onSessionEnd, clock, log })
+  const admin = makeTeamAdminFlows({
+    db,
+    findAdminTeam,
+    findEmail,
+    notify,
+    hasEmail,
+    mails,
+    onSessionEnd,
+    clock,
+    log,
+  })
   const handlers = {
     ...admin.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
