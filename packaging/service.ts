@@ -34,7 +34,13 @@ function billOfMaterials(folder: string): string {
 }
 
 /** What the service reads from its package besides its code. */
-const FILES = ['generated/openapi.json', 'prisma/migrations', 'prisma/example-directory.yaml', 'README.md']
+const FILES = [
+  'generated/openapi.json',
+  'prisma/migrations',
+  'prisma/empty-database.tar.br',
+  'prisma/example-directory.yaml',
+  'README.md',
+]
 
 /**
  * The Node.js that the package brings, as npm has it for each platform: packages without an install script, because npm

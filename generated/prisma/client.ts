@@ -77,6 +77,12 @@ export type Backend = Prisma.BackendModel
  */
 export type TeamModel = Prisma.TeamModelModel
 /**
+ * Model AdminModel
+ * A model that the admins of a team have added, served by what serves the models of the directory file that the team
+ * may use. It is no row of `models`, because its names must not count for other teams.
+ */
+export type AdminModel = Prisma.AdminModelModel
+/**
  * Model DirectoryState
  * One row with the state of the whole directory. Gateways load teams, models and backends again when `version` has
  * changed, so whoever changes those raises it in the same transaction.

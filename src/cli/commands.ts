@@ -19,5 +19,6 @@ export const peopleCommands: CommandTable = {
   invite: async () => (await import('./commands/invite.ts')).makeInvite,
   uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,
   members: async () => (await import('./commands/members.ts')).makeMembers,
+  audit: async () => (await import('./commands/audit.ts')).makeAudit,
   version: async () => (await import('./commands/version.ts')).makeVersion,
 }

@@ -4,6 +4,7 @@ import type { RoleRoutes } from '../http/app.ts'
 import { contractOf } from '../http/contract.ts'
 import { openAgentSessionsFlow } from './agent-sessions/flow.ts'
 import { makeControlSchemes } from './callers.ts'
+import { makeConsoleFlow } from './console/flow.ts'
 import { makeDevicePageFlow } from './device-page/flow.ts'
 import { makeDevicesFlow } from './devices/flow.ts'
 import { makeControlEdge } from './edge.ts'
@@ -112,9 +113,10 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,
-    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }),
+    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }).handlers,
     ...apiKeys.handlers,
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
+    ...makeConsoleFlow({ db, members, clock }).handlers,
     ...makePageHandlers({ baseUrl, gatewayUrl }),
   }
 }

@@ -6,10 +6,21 @@ import { sendPage } from '../http/page.ts'
 import { wantsPage } from '../http/request.ts'
 import { toOAuthProblem } from './oauth/rules.ts'
 import { errorPage } from './pages/error-page.ts'
-import { deviceSignInPage } from './pages/sign-in-page.ts'
+import { PATHS } from './pages/forms.ts'
+import { deviceSignInPage, teamSignInPage } from './pages/sign-in-page.ts'
 
 /** The routes that a person opens in a browser, without a slash at the end. Unknown routes have a page too. */
-const PAGES = ['/device', '/v1/auth/magic/consume', '/sign-in', '/sign-in/email', '/session']
+const PAGES: readonly string[] = [
+  '/device',
+  '/v1/auth/magic/consume',
+  '/sign-in',
+  '/sign-in/email',
+  '/session',
+  '/teams',
+]
+
+/** What the routes of the pages of a team begin with. */
+const TEAM_PAGES = '/teams/'
 
 /** Whether the service can send email, which the page for signing in says. */
 type Given = { readonly hasEmail: boolean }
@@ -20,7 +31,8 @@ export function makeWriteControlError({ hasEmail }: Given): WriteErrorPage {
     const path = req.path.replace(/\/$/, '')
     if (path.startsWith('/oauth/')) return writeOAuthError(req, res, error)
     const isUnknownRoute = error.code === 'not_found' && !req.operation
-    if (!wantsPage(req) || !(PAGES.includes(path) || isUnknownRoute)) return false
+    const isPage = PAGES.includes(path) || path.startsWith(TEAM_PAGES)
+    if (!wantsPage(req) || !(isPage || isUnknownRoute)) return false
     if (error.code === 'authenticate_first') sendSignIn(req, res, hasEmail)
     else {
       const { status } = ERRORS[error.code]
@@ -34,8 +46,10 @@ export function makeWriteControlError({ hasEmail }: Given): WriteErrorPage {
 /** A longer user code in the address is not repeated on the page. */
 const MAX_SHOWN_CODE = 32
 
-/** The device page of a person who is not signed in. */
+/** The page of a person who is not signed in: a passkey leads back to the page that was asked for. */
 function sendSignIn(req: Request, res: Response, hasEmail: boolean): void {
+  if (req.path.startsWith(PATHS.team))
+    return sendPage(res, 401, teamSignInPage({ path: req.path, hasEmail }), { scripts: true })
   const { userCode } = req.query
   const shown = typeof userCode === 'string' && userCode.length <= MAX_SHOWN_CODE ? userCode : null
   sendPage(res, 401, deviceSignInPage({ userCode: shown, hasEmail }), { scripts: true })

@@ -15,6 +15,8 @@ export type NameTable = {
   readonly ids: ReadonlyMap<string, string>
   /** Descending, so of two that fit a name the longer one comes first. */
   readonly prefixes: readonly { readonly prefix: string; readonly id: string }[]
+  /** Names that count only where none of these fits: those of the models that the admins of a team have added. */
+  readonly next?: NameTable
 }
 
 export function makeNameTable(models: readonly NamedModel[]): NameTable {
@@ -27,8 +29,15 @@ export function makeNameTable(models: readonly NamedModel[]): NameTable {
 }
 
 /** Finds the id of the model that a name means; null when it means none. Names are case-sensitive. */
-export function findModelId({ ids, prefixes }: NameTable, name: string): string | null {
-  return ids.get(name) ?? prefixes.find(({ prefix }) => name.startsWith(prefix))?.id ?? null
+export function findModelId({ ids, prefixes, next }: NameTable, name: string): string | null {
+  const id = ids.get(name) ?? prefixes.find(({ prefix }) => name.startsWith(prefix))?.id ?? null
+  return id ?? (next ? findModelId(next, name) : null)
+}
+
+/** Whether a name, or every name of a prefix that ends in `*`, means a model of a table already. */
+export function isTaken(table: NameTable, name: string): boolean {
+  if (!isPrefix(name)) return findModelId(table, name) !== null
+  return table.prefixes.some(({ prefix }) => name.slice(0, -1).startsWith(prefix))
 }
 
 /** Whether an alias stands for all names that begin like it. */

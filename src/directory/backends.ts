@@ -29,6 +29,8 @@ export type ServeEntry = {
   readonly weight: number
   /** What the model costs there, where that differs from the model's price. */
   readonly price?: GivenPrice | undefined
+  /** The model by which a price list finds the price; absent: the model that has this entry. */
+  readonly pricedAs?: { readonly id: string; readonly owner: string }
 }
 
 /** What a model can be asked. What is left out has the cautious value of the backend's dialect. */

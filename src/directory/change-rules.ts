@@ -16,7 +16,12 @@ export type DirectoryChanges = {
   readonly revision: number | null
   /** The highest revision that was applied before; null when there was none. */
   readonly lastRevision: number | null
+  /** What admins have added and the file lists too, so that the file's counts; absent when there is none. */
+  readonly overridden?: Overridden
 }
+
+/** The members that become the file's, and the models of admins with an id or alias of the file. */
+export type Overridden = { readonly members: number; readonly models: readonly string[] }
 
 /** Fewer withdrawals than this are always allowed, so that a small team can be changed freely. */
 const MIN_WITHDRAWALS = 5

@@ -44,9 +44,11 @@ export function makeMemberStore(db: PrismaClient) {
     async findMembership(team: TeamName, accountId: string): Promise<Membership | null> {
       const row = await db.invitation.findFirst({
         where: { accountId, revokedAt: null, team: named(team) },
-        select: { role: true, team: { select: { id: true, defaultModel: true } } },
+        select: { role: true, team: { select: { id: true, defaultModel: true, adminDefaultModel: true } } },
       })
-      return row && { teamId: row.team.id, role: row.role, defaultModel: row.team.defaultModel }
+      if (!row) return null
+      const { id: teamId, defaultModel, adminDefaultModel } = row.team
+      return { teamId, role: row.role, defaultModel: defaultModel ?? adminDefaultModel }
     },
 
     /** The teams that these accounts are members of, as pairs of the account and `@organization/name`. */

@@ -1,3 +1,5 @@
+import type { z } from 'zod'
+
 /** Where a mistake is in the directory file: names of fields, and positions in lists. */
 export type Path = readonly (string | number)[]
 
@@ -11,4 +13,19 @@ export function findRepeated(values: readonly string[], pathOf: (index: number) 
     seen.add(value)
     return isRepeated ? [{ path: pathOf(i), message: `"${value}" is listed twice` }] : []
   })
+}
+
+/** The mistakes that a schema has found. */
+export function toMistakes(issue: z.core.$ZodIssue): Mistake[] {
+  const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)))
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
+  return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known field' }))
+}
+
+/** Writes a path as `organizations[0].teams[1].name`. */
+export function formatPath(path: Path): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
+    .join('')
+    .replace(/^\./, '')
 }

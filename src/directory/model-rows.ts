@@ -1,6 +1,7 @@
 /** The rows of models and backends. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Prisma } from '../../generated/prisma/client.ts'
+import type { AdminModel } from './admin-models.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
 import { batchesOf, compareRows } from './compare.ts'
 import type { RowChanges } from './compare.ts'
@@ -18,6 +19,13 @@ export function toModel(row: Prisma.ModelGetPayload<object>): SnapshotModel {
     caps: row.caps as GivenCaps,
     price: toPrice(row.price),
   }
+}
+
+/** The row of a model that admins of a team have added. */
+export function toAdminModel(row: Prisma.AdminModelGetPayload<object>): AdminModel {
+  const { id, displayName, aliases, contextWindow, published, createdAt } = row
+  const serve = row.serve as ServeEntry[]
+  return { id, displayName, aliases, serve, contextWindow, caps: row.caps as GivenCaps, published, createdAt }
 }
 
 /** What the column holds for a model without a price of its own. */

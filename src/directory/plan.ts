@@ -1,4 +1,6 @@
-import type { DirectoryChanges, Counted } from './change-rules.ts'
+import { isTaken } from './aliases.ts'
+import type { NamedModel, NameTable } from './aliases.ts'
+import type { DirectoryChanges, Counted, Overridden } from './change-rules.ts'
 import type { RowChanges } from './compare.ts'
 import type { MemberChanges } from './member-rows.ts'
 import type { BackendChanges, ModelChanges } from './model-rows.ts'
@@ -37,6 +39,18 @@ export function toChanges(plan: DirectoryPlan, revision: number | null, lastRevi
     revision,
     lastRevision,
   }
+}
+
+/** What admins have added and the file lists too; null when there is none. */
+export function findOverridden(
+  { members }: DirectoryPlan,
+  adminModels: readonly NamedModel[],
+  names: NameTable,
+): Overridden | null {
+  const taken = members.changed.filter(({ row }) => row.source === 'admin' && row.revokedAt === null)
+  const models = adminModels.filter(({ id, aliases }) => [id, ...aliases].some((name) => isTaken(names, name)))
+  if (taken.length + models.length === 0) return null
+  return { members: taken.length, models: models.map(({ id }) => id) }
 }
 
 function countRows({ added, changed, removed }: RowChanges<unknown, unknown>): Counted {

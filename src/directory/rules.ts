@@ -26,7 +26,7 @@ import {
   text,
   tokens,
 } from './fields.ts'
-import { findRepeated } from './mistakes.ts'
+import { findRepeated, formatPath, toMistakes } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
 import { price } from './prices.ts'
 import type { GivenPrice } from './prices.ts'
@@ -139,12 +139,6 @@ const fileSchema = object({
   backends: list(backend).default([]),
 })
 
-function toMistakes(issue: z.core.$ZodIssue): Mistake[] {
-  const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)))
-  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
-  return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known field' }))
-}
-
 // ---- Contradictions between fields ---------------------------------------------------------------------------------
 
 /** The names in the file, read without regard to its other mistakes. */
@@ -244,12 +238,4 @@ function offsetOf(document: Document, path: Path): number {
 function startOf(node: unknown): number | undefined {
   const hasRange = typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)
   return hasRange ? Number((node.range as unknown[])[0]) : undefined
-}
-
-/** Writes a path as `organizations[0].teams[1].name`. */
-function formatPath(path: Path): string {
-  return path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`))
-    .join('')
-    .replace(/^\./, '')
 }

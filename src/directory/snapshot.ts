@@ -1,6 +1,8 @@
 import { answerOrLastKnown } from '../database/last-known.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
+import { resolveAdminModel } from './admin-models.ts'
+import type { AdminModel } from './admin-models.ts'
 import { makeNameTable } from './aliases.ts'
 import type { NamedModel, NameTable } from './aliases.ts'
 import type { DirectoryBackend } from './backends.ts'
@@ -38,18 +40,28 @@ export function toSnapshot({ organizations, models, backends }: Directory, creat
   return withTeams(teams, models, backends)
 }
 
-/** `models`: all of the directory, of which only the names count here. */
+type GivenTeam = Omit<SnapshotTeam, 'names'> & { readonly adminModels?: readonly AdminModel[] }
+
+/** `models`: all of the directory file, of which only the names count here. */
 export function withTeams(
-  teams: readonly Omit<SnapshotTeam, 'names'>[],
+  teams: readonly GivenTeam[],
   models: readonly NamedModel[] = [],
   backends: readonly DirectoryBackend[] = [],
 ): DirectorySnapshot {
   const names = makeNameTable(models)
+  const whole = teams.map((team) => withAdminModels(team, names))
   return {
-    teams: new Map(teams.map((team) => [formatTeamName(team), { ...team, names }])),
+    teams: new Map(whole.map((team) => [formatTeamName(team), team])),
     backends,
-    hasPlans: teams.some(({ models }) => models.some(({ serve }) => serve.length > 0)),
+    hasPlans: whole.some(({ models }) => models.some(({ serve }) => serve.length > 0)),
   }
+}
+
+/** The team with the models that its admins have added, whose names only this team sees. */
+function withAdminModels({ adminModels = [], ...team }: GivenTeam, names: NameTable): SnapshotTeam {
+  const own = adminModels.flatMap((model) => resolveAdminModel(model, team.models, names) ?? [])
+  if (own.length === 0) return { ...team, names }
+  return { ...team, models: byId([...team.models, ...own]), names: { ...names, next: makeNameTable(own) } }
 }
 
 /** Orders models by id, as lists show them. */

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
 import { withRetry } from '../database/errors.ts'
+import { makeNameTable } from './aliases.ts'
 import type { DirectoryChanges } from './change-rules.ts'
 import type { DirectoryCounts } from './counts.ts'
 import { DirectoryChangedError, findMemberChanges, saveMemberChanges, withdrawMembers } from './member-rows.ts'
@@ -9,15 +9,16 @@ import {
   findModelChanges,
   saveBackendChanges,
   saveModelChanges,
+  toAdminModel,
   toBackend,
   toModel,
 } from './model-rows.ts'
-import { hasChanges, toChanges } from './plan.ts'
+import { findOverridden, hasChanges, toChanges } from './plan.ts'
 import type { DirectoryPlan } from './plan.ts'
 import type { Directory } from './rules.ts'
 import { byId, withTeams } from './snapshot.ts'
 import type { DirectorySnapshot } from './snapshot.ts'
-import { findState, saveState } from './state.ts'
+import { findState, lockDirectory, saveState } from './state.ts'
 import type { DirectoryState } from './state.ts'
 import { findTeamChanges, readTeams, removeTeams, saveTeamChanges } from './team-rows.ts'
 
@@ -40,7 +41,12 @@ export function directoryStore(db: PrismaClient) {
         const state = await findState(db)
         const plan = await findPlan(db, directory)
         const { revision = null } = directory
-        const changes = toChanges(plan, revision, state.fileRevision)
+        const adminModels = await db.adminModel.findMany({
+          select: { id: true, aliases: true },
+          orderBy: { id: 'asc' },
+        })
+        const overridden = findOverridden(plan, adminModels, makeNameTable(directory.models))
+        const changes = { ...toChanges(plan, revision, state.fileRevision), ...(overridden && { overridden }) }
         judge(changes)
         if (!hasChanges(plan) && (revision === null || revision === state.fileRevision)) return changes
         try {
@@ -70,9 +76,12 @@ export function directoryStore(db: PrismaClient) {
       if (loaded?.version === version) return loaded.snapshot
       const models = await db.model.findMany()
       const byModelId = new Map(models.map((row) => [row.id, toModel(row)]))
-      const teams = (await readTeams(db)).map(({ organization, name, defaultModel, models: ids }) => {
+      const adminModels = Map.groupBy(await db.adminModel.findMany({ orderBy: { id: 'asc' } }), ({ teamId }) => teamId)
+      const teams = (await readTeams(db)).map(({ id: teamId, organization, name, models: ids, ...row }) => {
         const own = byId(ids.map((id) => byModelId.get(id)).filter((model) => model !== undefined))
-        return { organization, name, defaultModel, models: own }
+        const added = adminModels.get(teamId)?.map(toAdminModel) ?? []
+        const defaultModel = row.defaultModel ?? row.adminDefaultModel
+        return { organization, name, defaultModel, models: own, adminModels: added }
       })
       const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
       loaded = { version, snapshot: withTeams(teams, models, backends.map(toBackend)) }
@@ -115,19 +124,4 @@ async function savePlan(
   const teamIds = await saveTeamChanges(tx, teams, now)
   await saveMemberChanges(tx, members, teamIds, now)
   await saveState(tx, state, revision, now)
-}
-
-/** An arbitrary number that identifies this lock. */
-const DIRECTORY_LOCK = 5_150_331_846_001n
-const LOCK_RETRY_MS = 50
-const MAX_LOCK_TRIES = 600
-
-/** Polls for the lock, because a statement that waits for it in the database would exceed the statement timeout. */
-async function lockDirectory(tx: Transaction): Promise<void> {
-  for (let tries = 1; tries <= MAX_LOCK_TRIES; tries++) {
-    const [row] = await tx.$queryRaw<{ taken: boolean }[]>`SELECT pg_try_advisory_xact_lock(${DIRECTORY_LOCK}) AS taken`
-    if (row?.taken) return
-    await sleep(LOCK_RETRY_MS)
-  }
-  throw new Error('Another process has been applying its directory file for half a minute.')
 }

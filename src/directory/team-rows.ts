@@ -13,11 +13,13 @@ export type TeamRow = {
   readonly organization: string
   readonly name: string
   readonly defaultModel: string | null
+  /** Chosen by an admin. It counts where the directory file sets none. */
+  readonly adminDefaultModel: string | null
   /** The ids of the models that the team may use. */
   readonly models: readonly string[]
 }
 
-type WantedTeam = Omit<TeamRow, 'id'>
+type WantedTeam = Omit<TeamRow, 'id' | 'adminDefaultModel'>
 
 export type TeamChanges = {
   readonly organizations: RowChanges<string, string>
@@ -37,6 +39,7 @@ export async function readTeams(db: Transaction): Promise<TeamRow[]> {
   for (;;) {
     const page = await db.$queryRaw<TeamRow[]>`
       SELECT t.id::text, o.name AS organization, t.name, t.default_model AS "defaultModel",
+        t.admin_default_model AS "adminDefaultModel",
         ARRAY(SELECT model_id FROM team_models WHERE team_id = t.id) AS models
       FROM teams t JOIN organizations o ON o.id = t.organization_id
       WHERE t.id > ${teams.at(-1)?.id ?? FIRST_ID}::uuid ORDER BY t.id LIMIT ${TEAMS_A_PAGE}::int`

@@ -8,6 +8,7 @@ import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
 import { cors, GATEWAY_ACCESS } from '../http/cors.ts'
 import type { OpenRateLimit } from '../http/rate-limit.ts'
+import { parseBody } from './calls/parse-body.ts'
 import { limitAddresses, limitCallers } from './limits/requests.ts'
 
 export type EdgeNeeds = {
@@ -42,7 +43,7 @@ export function makeEdge({
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
     schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null, identifyKey }),
     explainToken,
-    parseBody: callBody(settings.maxBodyBytes),
+    parseBody: callBody(settings.maxBodyBytes, parseBody),
     nameAllMistakes: false,
     before: cors(own, settings.allowedOrigins, GATEWAY_ACCESS),
   }

@@ -46,11 +46,14 @@ export function smallBody(
   })
 }
 
+/** Parses bytes that are valid UTF-8. Throws when they are not JSON. */
+type ParseJson = (bytes: Buffer) => unknown
+
 /**
  * Reads the JSON body of a model call: `req.bytes` as sent, decompressed (gzip, deflate, br, zstd), and `req.body`
  * parsed once. The limit applies to the decompressed bytes.
  */
-export function callBody(limitBytes: number): RequestHandler {
+export function callBody(limitBytes: number, parse: ParseJson): RequestHandler {
   const inflate = within(limitBytes, express.raw({ limit: limitBytes, type: () => true }))
   const collect = within(limitBytes, collectBody(limitBytes))
   return (req, res, next) => {
@@ -64,7 +67,7 @@ export function callBody(limitBytes: number): RequestHandler {
       if (!isUtf8(bytes)) return next(new ApiError('invalid_request', { message: NOT_UTF8 }))
       req.bytes = bytes
       try {
-        req.body = JSON.parse(bytes.toString('utf8')) as unknown
+        req.body = parse(bytes)
       } catch {
         return next(new ApiError('invalid_request', { message: 'The body is not valid JSON.' }))
       }

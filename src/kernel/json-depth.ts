@@ -8,6 +8,11 @@ export const MAX_JSON_DEPTH = 200
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
-  const inside: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-  return inside.some((inner) => isDeeperThan(inner, levels - 1))
+  // Loops, because a list of the values of each object takes three times as long.
+  if (Array.isArray(value)) {
+    for (const inner of value) if (isDeeperThan(inner, levels - 1)) return true
+  } else {
+    for (const name in value) if (isDeeperThan((value as Record<string, unknown>)[name], levels - 1)) return true
+  }
+  return false
 }

@@ -60,11 +60,16 @@ describe('the exit status', () => {
     [['keys', 'create', 'x', '--days', 'many'], 2],
     [['uninvite', 'nobody@example.com'], 1],
     [['members', '--team', '@acme/unknown'], 1],
+    [['members', 'role', 'nobody@example.com', 'admin'], 1],
+    [['members', 'remove', 'nobody@example.com'], 1],
+    [['members', 'role', 'nobody@example.com', 'owner'], 2],
+    [['audit', '--from', 'yesterday'], 2],
+    [['audit', '--action', 'A B'], 1],
   ])('of svc %j is %i', async (args, status) => {
     expect((await machine.svc(args)).status).toBe(status)
   })
 
-  it.each(['status', 'token', 'models', 'devices', 'sessions', 'members', 'usage', 'logout'])(
+  it.each(['status', 'token', 'models', 'devices', 'sessions', 'members', 'audit', 'usage', 'logout'])(
     'of svc %s is 3 when not signed in',
     async (command) => {
       await using fresh = await newMachine()
@@ -216,7 +221,7 @@ describe('svc service-accounts, and svc keys --service', () => {
   })
 })
 
-describe('svc invite, members and uninvite', () => {
+describe('svc invite, members, audit and uninvite', () => {
   it('let a person sign in, list them, and sign them out', async () => {
     expect((await machine.svc(['invite', 'grace@example.com'])).stdout).toContain(
       'grace@example.com may sign in to @acme/core as member. An email tells them how.',
@@ -227,6 +232,21 @@ describe('svc invite, members and uninvite', () => {
     await using hers = await newMachine()
     await hers.signIn(service, 'grace@example.com')
     expect((await hers.svc(['members'])).status).toBe(1)
+    expect((await machine.svc(['members', 'role', 'Grace@example.com', 'admin'])).stdout).toBe(
+      'grace@example.com is admin of @acme/core now.\n',
+    )
+    expect((await hers.svc(['members'])).stdout).toMatch(/^grace@example.com +admin .* admin +1 /m)
+    const changes = await jsonOf<object[]>([
+      'audit',
+      '--action',
+      'invitation',
+      '--by',
+      'ada@example.com',
+      '--count',
+      '1',
+    ])
+    expect(changes).toMatchObject([{ action: 'invitation.changed', subject: 'grace@example.com' }])
+    expect((await machine.svc(['audit', '--count', '1'])).stdout).toContain('invitation.changed')
     expect((await machine.svc(['uninvite', 'Grace@example.com'])).status).toBe(0)
     expect((await hers.svc(['models'])).status).toBe(3)
   })

@@ -87,7 +87,7 @@ describe('the files of docs/deploy', () => {
     const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, list = '']) =>
       list.split(' '),
     )
-    expect(copied).toContain('prisma/migrations')
+    expect(copied).toEqual(expect.arrayContaining(['prisma/migrations', 'prisma/empty-database.tar.br']))
     expect(copied.filter((file) => !existsSync(path.join(ROOT, file)))).toEqual([])
     expect(readContract().paths).toHaveProperty([/127\.0\.0\.1:8787(\/\w+)'/.exec(read('Dockerfile'))?.[1] ?? ''])
   })

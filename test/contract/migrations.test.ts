@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { diffSchema, migrationList, noFilters, withSchemaEngine } from '../../prisma/schema-diff.ts'
 import { migrate, migrationsDirectory, readMigrations } from '../../src/database/migrations.ts'
 import type { Migration, MigrationConnection } from '../../src/database/migrations.ts'
+import { openMemory } from '../../src/database/pglite.ts'
 import { loadMigrated } from '../support/database.ts'
 
 const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))
@@ -38,6 +39,18 @@ describe('the migrations', () => {
     expect(await diffSchema(changed, { database: pglite })).toContain(
       'ALTER TABLE "organizations" ADD COLUMN     "motto" TEXT',
     )
+  })
+})
+
+describe('the prepared empty database', () => {
+  it('has the first migrations as they are now; after another change run `npm run release:database`', async () => {
+    await using prepared = await openMemory()
+    const { rows } = await prepared.query<{ name: string; checksum: string }>(
+      'SELECT migration_name AS name, checksum FROM "_prisma_migrations" ORDER BY migration_name',
+    )
+    const migrations = (await readMigrations()).map(({ name, checksum }) => ({ name, checksum }))
+    expect(rows.length).toBeGreaterThan(0)
+    expect(rows).toEqual(migrations.slice(0, rows.length))
   })
 })
 

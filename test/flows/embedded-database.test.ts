@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Database } from '../../src/database/client.ts'
 import { isDatabaseUnavailable } from '../../src/database/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { freshDatabase } from '../support/database.ts'
@@ -164,22 +166,22 @@ describe('the embedded database', { timeout: 180_000 }, () => {
   })
 })
 
-describe('the database in memory', () => {
+describe('the thread of a database', () => {
+  let database: Database
+  beforeAll(async () => {
+    database = await openDatabase({ kind: 'memory' })
+  })
+  afterAll(() => database.close())
+
   it('reports a COMMIT that fails', async () => {
-    await using database = await freshDatabase()
     const { prisma } = database
     await prisma.$executeRaw`CREATE TABLE orphan (organization uuid REFERENCES organizations DEFERRABLE INITIALLY DEFERRED)`
-    try {
-      const insert = prisma.$transaction((tx) => tx.$executeRaw`INSERT INTO orphan VALUES (gen_random_uuid())`)
-      await expect(insert).rejects.toThrow('violates foreign key constraint')
-      expect(await prisma.$queryRaw`SELECT 1 FROM orphan`).toEqual([])
-    } finally {
-      await prisma.$executeRaw`DROP TABLE orphan`
-    }
+    const insert = prisma.$transaction((tx) => tx.$executeRaw`INSERT INTO orphan VALUES (gen_random_uuid())`)
+    await expect(insert).rejects.toThrow('violates foreign key constraint')
+    expect(await prisma.$queryRaw`SELECT 1 FROM orphan`).toEqual([])
   })
 
   it('rolls back a transaction that throws, and runs the next one', async () => {
-    await using database = await freshDatabase()
     const { prisma } = database
     const failed = prisma.$transaction(async (tx) => {
       await tx.organization.create({ data: { name: 'acme' } })
@@ -190,8 +192,43 @@ describe('the database in memory', () => {
     expect((await prisma.organization.findMany()).map(({ name }) => name)).toEqual(['globex'])
   })
 
+  it('reports errors as Prisma knows them', async () => {
+    const { prisma } = database
+    const create = () => prisma.organization.create({ data: { name: 'initech' } })
+    await create()
+    await expect(create()).rejects.toMatchObject({ code: 'P2002' })
+    await expect(prisma.$queryRaw`SELECT 1 / 0`).rejects.toThrow('division by zero')
+  })
+
+  it('returns values of every type as the same database does in this thread', async () => {
+    await using other = await freshDatabase()
+    const read = ({ prisma }: Database) => prisma.$queryRaw`
+      SELECT 1::int AS a, 9007199254740993::bigint AS b, 1.5::float8 AS c, 1.10::numeric AS d, true AS e, NULL::text AS f,
+        'é✓'::text AS g, decode('00ff', 'hex') AS h, '2026-01-02T03:04:05.678Z'::timestamptz AS i, '2026-01-02'::date AS j,
+        '{"k": [1]}'::jsonb AS k, ARRAY['x', 'y'] AS l, ${new Date(0)}::timestamptz AS m, ${Buffer.from('é')}::bytea AS n`
+    expect(await read(database)).toEqual(await read(other))
+  })
+
+  it('leaves this thread free while a statement runs', async () => {
+    const statement = database.prisma.$queryRaw`SELECT pg_sleep(0.3)::text`.then(() => 'done')
+    let rounds = 0
+    while ((await Promise.race([statement, setImmediate('not yet')])) === 'not yet') rounds += 1
+    expect(rounds).toBeGreaterThan(10)
+  })
+
+  it('delivers notifications until listening ends', async () => {
+    const heard: (string | null)[] = []
+    const listening = database.listen('news', (payload) => heard.push(payload))
+    await database.prisma.$executeRaw`SELECT pg_notify('news', 'first')`
+    await waitForValue('a notification', () => heard.length, 1)
+    listening.close()
+    await database.prisma.$executeRaw`SELECT pg_notify('news', 'second')`
+    await database.ping()
+    expect(heard).toEqual(['first'])
+  })
+
   it('is unavailable after it is closed', async () => {
-    const { prisma, ping, close } = await freshDatabase()
+    const { prisma, ping, close } = database
     await close()
     expect(await ping()).toBe(false)
     expect(isDatabaseUnavailable(await prisma.organization.count().catch((error: unknown) => error))).toBe(true)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findAmbiguous } from '../../src/gateway/calls/body.ts'
+import { findAmbiguous, locateDecisive } from '../../src/gateway/calls/body.ts'
 
 describe('the member that makes a body ambiguous', () => {
   it.each<[string, string, string | null]>([
@@ -16,9 +16,12 @@ describe('the member that makes a body ambiguous', () => {
     ['the name deeper inside', '{"model":"a","tools":[{"properties":{"model":{},"stream":{}}}]}', null],
     ['the name deeper inside, and escaped text', '{"model":"a","x":{"model":"\\u0041"}}', null],
     ['the name in what is said', '{"model":"a","x":"say \\"model\\":\\"b\\""}', null],
+    ['a model twice behind many similar names', `{"x":[${'"amodel",'.repeat(200)}1],"model":"a","model":"b"}`, 'model'],
+    ['similar names around it', `{"x":[${'"amodel",'.repeat(200)}1],"model":"a","amodel":"model"}`, null],
     ['another name twice', '{"model":"a","seed":1,"seed":2}', null],
     ['the name as a value', '{"model":"model","x":["model","stream"]}', null],
   ])('%s', (_name, text, expected) => {
-    expect(findAmbiguous(Buffer.from(text), JSON.parse(text) as Record<string, unknown>)).toBe(expected)
+    const body = JSON.parse(text) as Record<string, unknown>
+    expect(findAmbiguous(body, locateDecisive(Buffer.from(text), body))).toBe(expected)
   })
 })

@@ -1,11 +1,15 @@
 import fc from 'fast-check'
+import { setMembers } from '../../src/gateway/dialects/json/edit-json.ts'
 import { describe, expect, it } from 'vitest'
-import { findAmbiguous, withChanges } from '../../src/gateway/calls/body.ts'
+import { findAmbiguous, locateDecisive } from '../../src/gateway/calls/body.ts'
 
 type Body = Record<string, unknown>
 
-const changed = (text: string, changes: Parameters<typeof withChanges>[2]) =>
-  withChanges(Buffer.from(text), JSON.parse(text) as Body, changes).toString()
+const withChanges = (bytes: Buffer, body: Body, changes: Body): Buffer | null =>
+  setMembers(bytes, changes, locateDecisive(bytes, body))
+
+const changed = (text: string, changes: Body) =>
+  withChanges(Buffer.from(text), JSON.parse(text) as Body, changes)?.toString()
 
 describe('a body with another model', () => {
   it.each([
@@ -16,6 +20,11 @@ describe('a body with another model', () => {
     ['named deeper only', '{"x":{"model":"a"}}', '{"model":"b","x":{"model":"a"}}'],
     ['named deeper too', '{"x":{"model":"a"},"model":"a"}', '{"x":{"model":"a"},"model":"b"}'],
     ['named with an escaped letter', '{"mod\\u0065l":"a","x":"model"}', '{"mod\\u0065l":"b","x":"model"}'],
+    [
+      'named with an escaped letter, and deeper',
+      '{"mod\\u0065l":"a","x":{"model":1}}',
+      '{"mod\\u0065l":"b","x":{"model":1}}',
+    ],
     ['mentioned in a text', '{"x":"\\"model\\":","model":"a"}', '{"x":"\\"model\\":","model":"b"}'],
     ['null', '{"model":null,"x":1}', '{"model":"b","x":1}'],
   ])('which was %s', (_name, text, expected) => {
@@ -44,8 +53,8 @@ describe('a body with another model', () => {
     fc.assert(
       fc.property(fc.dictionary(name, value, { maxKeys: 5 }), fc.boolean(), (body, isSpaced) => {
         const bytes = Buffer.from(JSON.stringify(body, null, isSpaced ? 2 : 0))
-        fc.pre(findAmbiguous(bytes, body) === null)
-        const read = JSON.parse(withChanges(bytes, body, { model: 'b', max_tokens: 1 }).toString()) as Body
+        fc.pre(findAmbiguous(body, locateDecisive(bytes, body)) === null)
+        const read = JSON.parse(String(withChanges(bytes, body, { model: 'b', max_tokens: 1 }))) as Body
         expect(read).toEqual({ ...body, model: 'b', max_tokens: 1 })
       }),
     )

@@ -255,6 +255,26 @@ describe('the price of a call', () => {
       {},
       7 * USD,
     ],
+    [
+      'of the entry for the name there, where a backend serves two models of an admin',
+      {
+        serve: [
+          { backend: 'vendora', model: 'cheap', price: { input: 1, output: 0 } },
+          { backend: 'vendora', model: 'm', price: { input: 9, output: 0 } },
+        ],
+      },
+      {},
+      9 * USD,
+    ],
+    [
+      'by the model of the file that a model of an admin is made of',
+      {
+        id: 'acme/core/own',
+        serve: [{ backend: 'vendora', model: 'other', pricedAs: { id: 'svc/best', owner: 'openai' } }],
+      },
+      { model: 'other' },
+      3 * USD,
+    ],
     ['unknown at an engine of the operator', {}, { kind: 'engine' }, null],
     ['of the directory at an engine too', { price: { input: 0, output: 0 } }, { kind: 'engine' }, 0],
   ])('is %s', (_, given, served, expected) => {

@@ -3,9 +3,10 @@ import { existsSync, openAsBlob } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
-import { openPGlite } from '../../src/database/pglite.ts'
 import type { Database } from '../../src/database/client.ts'
-import { readMigrations } from '../../src/database/migrations.ts'
+import { toDatabase } from '../../src/database/embedded.ts'
+import { migrate, readMigrations } from '../../src/database/migrations.ts'
+import { openMemory, pgliteAdapter, toMigrationConnection } from '../../src/database/pglite.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
 
 export type TestDatabase = Database & AsyncDisposable
@@ -30,6 +31,22 @@ export async function freshDatabase(): Promise<TestDatabase> {
   }
   const closeOnce = once(close)
   return { ...database, close: closeOnce, [Symbol.asyncDispose]: closeOnce }
+}
+
+/** Migrates a PGlite and connects Prisma to it in this thread, because a thread for each database would cost seconds. */
+async function openPGlite(pglite: PGlite): Promise<Database> {
+  await migrate(toMigrationConnection(pglite), await readMigrations())
+  return toDatabase({
+    adapter: pgliteAdapter(pglite),
+    ping: () => pglite.query('SELECT 1'),
+    listen(channel, onNotice) {
+      const started = pglite.listen(channel, onNotice)
+      // When the database is closed meanwhile, there is nothing to listen to.
+      return () => void started.then((stop) => stop()).catch(() => undefined)
+    },
+    copyFiles: null,
+    close: () => pglite.close(),
+  })
 }
 
 /** The same database, except that closing it ends only this loan: later queries of the loan are refused. */
@@ -73,7 +90,7 @@ export async function loadMigrated(): Promise<PGlite> {
   const dump = `${cache}database-${await schemaKey()}.tar`
   if (existsSync(dump)) return PGlite.create({ loadDataDir: await openAsBlob(dump) })
 
-  const pglite = await PGlite.create()
+  const pglite = await openMemory()
   await openPGlite(lend(pglite))
   const blob = await pglite.dumpDataDir('none')
   await mkdir(cache, { recursive: true })

@@ -26,6 +26,8 @@ type Headers = Record<string, string>
 /** A service with models where an admin and a member of `@acme/core` and an admin of another team are signed in. */
 export type KeyService = AsyncDisposable & {
   readonly service: TestService
+  /** The directory file that was applied at the start. */
+  readonly directory: string
   /** Headers of the callers. */
   readonly ada: Headers
   readonly member: Headers
@@ -42,6 +44,7 @@ export async function startKeyService(env: Readonly<Record<string, string>> = {}
   const ada = await signIn('ada@example.com', '@acme/core')
   return {
     service,
+    directory: DIRECTORY,
     ada,
     member: await signIn('member@example.com', '@acme/core'),
     stranger: await signIn('stranger@example.com', '@acme/other'),

@@ -4,7 +4,7 @@ import type { TestService } from './service.ts'
 
 type Given = {
   readonly service: () => TestService
-  readonly method: 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string | (() => string)
   /** Headers that authenticate an allowed caller; null for an operation without authentication. */
   readonly by: (() => Record<string, string>) | null

@@ -16,9 +16,10 @@ import { homePage } from '../../src/control/pages/home-page.ts'
 import type { ShownKey } from '../../src/control/pages/key-parts.ts'
 import { SESSION_SHELL } from '../../src/control/pages/session-shell.ts'
 import { linkSentPage, refusedSignInLinkPage, signInLinkPage } from '../../src/control/pages/sign-in-link-pages.ts'
-import { deviceSignInPage, signInPage } from '../../src/control/pages/sign-in-page.ts'
+import { deviceSignInPage, signInPage, teamSignInPage } from '../../src/control/pages/sign-in-page.ts'
 import { waitingPage } from '../../src/control/pages/waiting-page.ts'
 import { Secret } from '../../src/kernel/secret.ts'
+import { sampleTeamPages } from './sample-team-pages.ts'
 
 /** Texts that other people choose and pages show. */
 export type Words = {
@@ -99,7 +100,7 @@ function plainPages(words: Words): Named[] {
       errorPage({ status, requestId: words.requestId, retryAfterSeconds: status === 429 ? 240 : undefined }),
     ]),
   ]
-  return pages.map(([name, page]) => [name, page, false])
+  return [...pages, ...sampleTeamPages(words)].map(([name, page]) => [name, page, false])
 }
 
 function scriptedPages(words: Words): Named[] {
@@ -108,6 +109,7 @@ function scriptedPages(words: Words): Named[] {
     ['waiting-signed-in', waitingPage({ decide: { ...confirmData(words), mode: 'click' } })],
     ['sign-in', signInPage({ userCode: null, hasEmail: true })],
     ['sign-in-without-email', signInPage({ userCode: null, hasEmail: false })],
+    ['team-signed-out', teamSignInPage({ path: '/teams/acme/core', hasEmail: true })],
     ['device-signed-out', deviceSignInPage({ userCode: null, hasEmail: true })],
     ['device-signed-out-code', deviceSignInPage({ userCode: words.userCode, hasEmail: true })],
     ['session', SESSION_SHELL],

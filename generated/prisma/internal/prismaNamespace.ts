@@ -404,6 +404,7 @@ export const ModelName = {
   Model: 'Model',
   Backend: 'Backend',
   TeamModel: 'TeamModel',
+  AdminModel: 'AdminModel',
   DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
@@ -434,7 +435,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession" | "usageDay"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "adminModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession" | "usageDay"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -953,6 +954,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.TeamModelCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.TeamModelCountAggregateOutputType> | number
+        }
+      }
+    }
+    AdminModel: {
+      payload: Prisma.$AdminModelPayload<ExtArgs>
+      fields: Prisma.AdminModelFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AdminModelFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AdminModelFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>
+        }
+        findFirst: {
+          args: Prisma.AdminModelFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AdminModelFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>
+        }
+        findMany: {
+          args: Prisma.AdminModelFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>[]
+        }
+        create: {
+          args: Prisma.AdminModelCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>
+        }
+        createMany: {
+          args: Prisma.AdminModelCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AdminModelCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>[]
+        }
+        delete: {
+          args: Prisma.AdminModelDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>
+        }
+        update: {
+          args: Prisma.AdminModelUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>
+        }
+        deleteMany: {
+          args: Prisma.AdminModelDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AdminModelUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AdminModelUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>[]
+        }
+        upsert: {
+          args: Prisma.AdminModelUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminModelPayload>
+        }
+        aggregate: {
+          args: Prisma.AdminModelAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAdminModel>
+        }
+        groupBy: {
+          args: Prisma.AdminModelGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AdminModelGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AdminModelCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AdminModelCountAggregateOutputType> | number
         }
       }
     }
@@ -2125,7 +2200,8 @@ export const TeamScalarFieldEnum = {
   id: 'id',
   organizationId: 'organizationId',
   name: 'name',
-  defaultModel: 'defaultModel'
+  defaultModel: 'defaultModel',
+  adminDefaultModel: 'adminDefaultModel'
 } as const
 
 export type TeamScalarFieldEnum = (typeof TeamScalarFieldEnum)[keyof typeof TeamScalarFieldEnum]
@@ -2192,6 +2268,21 @@ export const TeamModelScalarFieldEnum = {
 } as const
 
 export type TeamModelScalarFieldEnum = (typeof TeamModelScalarFieldEnum)[keyof typeof TeamModelScalarFieldEnum]
+
+
+export const AdminModelScalarFieldEnum = {
+  id: 'id',
+  teamId: 'teamId',
+  displayName: 'displayName',
+  aliases: 'aliases',
+  serve: 'serve',
+  contextWindow: 'contextWindow',
+  caps: 'caps',
+  published: 'published',
+  createdAt: 'createdAt'
+} as const
+
+export type AdminModelScalarFieldEnum = (typeof AdminModelScalarFieldEnum)[keyof typeof AdminModelScalarFieldEnum]
 
 
 export const DirectoryStateScalarFieldEnum = {
@@ -2889,6 +2980,7 @@ export type GlobalOmitConfig = {
   model?: Prisma.ModelOmit
   backend?: Prisma.BackendOmit
   teamModel?: Prisma.TeamModelOmit
+  adminModel?: Prisma.AdminModelOmit
   directoryState?: Prisma.DirectoryStateOmit
   deviceLogin?: Prisma.DeviceLoginOmit
   deviceSession?: Prisma.DeviceSessionOmit

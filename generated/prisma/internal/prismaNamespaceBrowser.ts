@@ -58,6 +58,7 @@ export const ModelName = {
   Model: 'Model',
   Backend: 'Backend',
   TeamModel: 'TeamModel',
+  AdminModel: 'AdminModel',
   DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
@@ -111,7 +112,8 @@ export const TeamScalarFieldEnum = {
   id: 'id',
   organizationId: 'organizationId',
   name: 'name',
-  defaultModel: 'defaultModel'
+  defaultModel: 'defaultModel',
+  adminDefaultModel: 'adminDefaultModel'
 } as const
 
 export type TeamScalarFieldEnum = (typeof TeamScalarFieldEnum)[keyof typeof TeamScalarFieldEnum]
@@ -178,6 +180,21 @@ export const TeamModelScalarFieldEnum = {
 } as const
 
 export type TeamModelScalarFieldEnum = (typeof TeamModelScalarFieldEnum)[keyof typeof TeamModelScalarFieldEnum]
+
+
+export const AdminModelScalarFieldEnum = {
+  id: 'id',
+  teamId: 'teamId',
+  displayName: 'displayName',
+  aliases: 'aliases',
+  serve: 'serve',
+  contextWindow: 'contextWindow',
+  caps: 'caps',
+  published: 'published',
+  createdAt: 'createdAt'
+} as const
+
+export type AdminModelScalarFieldEnum = (typeof AdminModelScalarFieldEnum)[keyof typeof AdminModelScalarFieldEnum]
 
 
 export const DirectoryStateScalarFieldEnum = {

@@ -29,6 +29,7 @@ export type TeamMinAggregateOutputType = {
   organizationId: string | null
   name: string | null
   defaultModel: string | null
+  adminDefaultModel: string | null
 }
 
 export type TeamMaxAggregateOutputType = {
@@ -36,6 +37,7 @@ export type TeamMaxAggregateOutputType = {
   organizationId: string | null
   name: string | null
   defaultModel: string | null
+  adminDefaultModel: string | null
 }
 
 export type TeamCountAggregateOutputType = {
@@ -43,6 +45,7 @@ export type TeamCountAggregateOutputType = {
   organizationId: number
   name: number
   defaultModel: number
+  adminDefaultModel: number
   _all: number
 }
 
@@ -52,6 +55,7 @@ export type TeamMinAggregateInputType = {
   organizationId?: true
   name?: true
   defaultModel?: true
+  adminDefaultModel?: true
 }
 
 export type TeamMaxAggregateInputType = {
@@ -59,6 +63,7 @@ export type TeamMaxAggregateInputType = {
   organizationId?: true
   name?: true
   defaultModel?: true
+  adminDefaultModel?: true
 }
 
 export type TeamCountAggregateInputType = {
@@ -66,6 +71,7 @@ export type TeamCountAggregateInputType = {
   organizationId?: true
   name?: true
   defaultModel?: true
+  adminDefaultModel?: true
   _all?: true
 }
 
@@ -146,6 +152,7 @@ export type TeamGroupByOutputType = {
   organizationId: string
   name: string
   defaultModel: string | null
+  adminDefaultModel: string | null
   _count: TeamCountAggregateOutputType | null
   _min: TeamMinAggregateOutputType | null
   _max: TeamMaxAggregateOutputType | null
@@ -174,8 +181,10 @@ export type TeamWhereInput = {
   organizationId?: Prisma.UuidFilter<"Team"> | string
   name?: Prisma.StringFilter<"Team"> | string
   defaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
+  adminDefaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   models?: Prisma.TeamModelListRelationFilter
+  adminModels?: Prisma.AdminModelListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   serviceAccounts?: Prisma.ServiceAccountListRelationFilter
 }
@@ -185,8 +194,10 @@ export type TeamOrderByWithRelationInput = {
   organizationId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
+  adminDefaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
   organization?: Prisma.OrganizationOrderByWithRelationInput
   models?: Prisma.TeamModelOrderByRelationAggregateInput
+  adminModels?: Prisma.AdminModelOrderByRelationAggregateInput
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   serviceAccounts?: Prisma.ServiceAccountOrderByRelationAggregateInput
 }
@@ -200,8 +211,10 @@ export type TeamWhereUniqueInput = Prisma.AtLeast<{
   organizationId?: Prisma.UuidFilter<"Team"> | string
   name?: Prisma.StringFilter<"Team"> | string
   defaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
+  adminDefaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   models?: Prisma.TeamModelListRelationFilter
+  adminModels?: Prisma.AdminModelListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   serviceAccounts?: Prisma.ServiceAccountListRelationFilter
 }, "id" | "organizationId_name">
@@ -211,6 +224,7 @@ export type TeamOrderByWithAggregationInput = {
   organizationId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
+  adminDefaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.TeamCountOrderByAggregateInput
   _max?: Prisma.TeamMaxOrderByAggregateInput
   _min?: Prisma.TeamMinOrderByAggregateInput
@@ -224,14 +238,17 @@ export type TeamScalarWhereWithAggregatesInput = {
   organizationId?: Prisma.UuidWithAggregatesFilter<"Team"> | string
   name?: Prisma.StringWithAggregatesFilter<"Team"> | string
   defaultModel?: Prisma.StringNullableWithAggregatesFilter<"Team"> | string | null
+  adminDefaultModel?: Prisma.StringNullableWithAggregatesFilter<"Team"> | string | null
 }
 
 export type TeamCreateInput = {
   id?: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
@@ -241,7 +258,9 @@ export type TeamUncheckedCreateInput = {
   organizationId: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
@@ -250,8 +269,10 @@ export type TeamUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
@@ -261,7 +282,9 @@ export type TeamUncheckedUpdateInput = {
   organizationId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
@@ -271,12 +294,14 @@ export type TeamCreateManyInput = {
   organizationId: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
 }
 
 export type TeamUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TeamUncheckedUpdateManyInput = {
@@ -284,6 +309,7 @@ export type TeamUncheckedUpdateManyInput = {
   organizationId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type TeamListRelationFilter = {
@@ -306,6 +332,7 @@ export type TeamCountOrderByAggregateInput = {
   organizationId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrder
+  adminDefaultModel?: Prisma.SortOrder
 }
 
 export type TeamMaxOrderByAggregateInput = {
@@ -313,6 +340,7 @@ export type TeamMaxOrderByAggregateInput = {
   organizationId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrder
+  adminDefaultModel?: Prisma.SortOrder
 }
 
 export type TeamMinOrderByAggregateInput = {
@@ -320,6 +348,7 @@ export type TeamMinOrderByAggregateInput = {
   organizationId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrder
+  adminDefaultModel?: Prisma.SortOrder
 }
 
 export type TeamScalarRelationFilter = {
@@ -401,6 +430,20 @@ export type TeamUpdateOneRequiredWithoutModelsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TeamUpdateToOneWithWhereWithoutModelsInput, Prisma.TeamUpdateWithoutModelsInput>, Prisma.TeamUncheckedUpdateWithoutModelsInput>
 }
 
+export type TeamCreateNestedOneWithoutAdminModelsInput = {
+  create?: Prisma.XOR<Prisma.TeamCreateWithoutAdminModelsInput, Prisma.TeamUncheckedCreateWithoutAdminModelsInput>
+  connectOrCreate?: Prisma.TeamCreateOrConnectWithoutAdminModelsInput
+  connect?: Prisma.TeamWhereUniqueInput
+}
+
+export type TeamUpdateOneRequiredWithoutAdminModelsNestedInput = {
+  create?: Prisma.XOR<Prisma.TeamCreateWithoutAdminModelsInput, Prisma.TeamUncheckedCreateWithoutAdminModelsInput>
+  connectOrCreate?: Prisma.TeamCreateOrConnectWithoutAdminModelsInput
+  upsert?: Prisma.TeamUpsertWithoutAdminModelsInput
+  connect?: Prisma.TeamWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TeamUpdateToOneWithWhereWithoutAdminModelsInput, Prisma.TeamUpdateWithoutAdminModelsInput>, Prisma.TeamUncheckedUpdateWithoutAdminModelsInput>
+}
+
 export type TeamCreateNestedOneWithoutServiceAccountsInput = {
   create?: Prisma.XOR<Prisma.TeamCreateWithoutServiceAccountsInput, Prisma.TeamUncheckedCreateWithoutServiceAccountsInput>
   connectOrCreate?: Prisma.TeamCreateOrConnectWithoutServiceAccountsInput
@@ -419,7 +462,9 @@ export type TeamCreateWithoutOrganizationInput = {
   id?: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
@@ -428,7 +473,9 @@ export type TeamUncheckedCreateWithoutOrganizationInput = {
   id?: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
@@ -467,14 +514,17 @@ export type TeamScalarWhereInput = {
   organizationId?: Prisma.UuidFilter<"Team"> | string
   name?: Prisma.StringFilter<"Team"> | string
   defaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
+  adminDefaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
 }
 
 export type TeamCreateWithoutInvitationsInput = {
   id?: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
 
@@ -483,7 +533,9 @@ export type TeamUncheckedCreateWithoutInvitationsInput = {
   organizationId: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
 
@@ -507,8 +559,10 @@ export type TeamUpdateWithoutInvitationsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
 
@@ -517,7 +571,9 @@ export type TeamUncheckedUpdateWithoutInvitationsInput = {
   organizationId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
 
@@ -525,7 +581,9 @@ export type TeamCreateWithoutModelsInput = {
   id?: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
+  adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
@@ -535,6 +593,8 @@ export type TeamUncheckedCreateWithoutModelsInput = {
   organizationId: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
+  adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
@@ -559,7 +619,9 @@ export type TeamUpdateWithoutModelsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
+  adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
@@ -569,6 +631,68 @@ export type TeamUncheckedUpdateWithoutModelsInput = {
   organizationId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
+}
+
+export type TeamCreateWithoutAdminModelsInput = {
+  id?: string
+  name: string
+  defaultModel?: string | null
+  adminDefaultModel?: string | null
+  organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
+  models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
+}
+
+export type TeamUncheckedCreateWithoutAdminModelsInput = {
+  id?: string
+  organizationId: string
+  name: string
+  defaultModel?: string | null
+  adminDefaultModel?: string | null
+  models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
+}
+
+export type TeamCreateOrConnectWithoutAdminModelsInput = {
+  where: Prisma.TeamWhereUniqueInput
+  create: Prisma.XOR<Prisma.TeamCreateWithoutAdminModelsInput, Prisma.TeamUncheckedCreateWithoutAdminModelsInput>
+}
+
+export type TeamUpsertWithoutAdminModelsInput = {
+  update: Prisma.XOR<Prisma.TeamUpdateWithoutAdminModelsInput, Prisma.TeamUncheckedUpdateWithoutAdminModelsInput>
+  create: Prisma.XOR<Prisma.TeamCreateWithoutAdminModelsInput, Prisma.TeamUncheckedCreateWithoutAdminModelsInput>
+  where?: Prisma.TeamWhereInput
+}
+
+export type TeamUpdateToOneWithWhereWithoutAdminModelsInput = {
+  where?: Prisma.TeamWhereInput
+  data: Prisma.XOR<Prisma.TeamUpdateWithoutAdminModelsInput, Prisma.TeamUncheckedUpdateWithoutAdminModelsInput>
+}
+
+export type TeamUpdateWithoutAdminModelsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
+  models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
+}
+
+export type TeamUncheckedUpdateWithoutAdminModelsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  organizationId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
@@ -577,8 +701,10 @@ export type TeamCreateWithoutServiceAccountsInput = {
   id?: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
 }
 
@@ -587,7 +713,9 @@ export type TeamUncheckedCreateWithoutServiceAccountsInput = {
   organizationId: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
 }
 
@@ -611,8 +739,10 @@ export type TeamUpdateWithoutServiceAccountsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
 }
 
@@ -621,7 +751,9 @@ export type TeamUncheckedUpdateWithoutServiceAccountsInput = {
   organizationId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
 }
 
@@ -629,13 +761,16 @@ export type TeamCreateManyOrganizationInput = {
   id?: string
   name: string
   defaultModel?: string | null
+  adminDefaultModel?: string | null
 }
 
 export type TeamUpdateWithoutOrganizationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
@@ -644,7 +779,9 @@ export type TeamUncheckedUpdateWithoutOrganizationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
@@ -653,6 +790,7 @@ export type TeamUncheckedUpdateManyWithoutOrganizationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -662,12 +800,14 @@ export type TeamUncheckedUpdateManyWithoutOrganizationInput = {
 
 export type TeamCountOutputType = {
   models: number
+  adminModels: number
   invitations: number
   serviceAccounts: number
 }
 
 export type TeamCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   models?: boolean | TeamCountOutputTypeCountModelsArgs
+  adminModels?: boolean | TeamCountOutputTypeCountAdminModelsArgs
   invitations?: boolean | TeamCountOutputTypeCountInvitationsArgs
   serviceAccounts?: boolean | TeamCountOutputTypeCountServiceAccountsArgs
 }
@@ -692,6 +832,13 @@ export type TeamCountOutputTypeCountModelsArgs<ExtArgs extends runtime.Types.Ext
 /**
  * TeamCountOutputType without action
  */
+export type TeamCountOutputTypeCountAdminModelsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.AdminModelWhereInput
+}
+
+/**
+ * TeamCountOutputType without action
+ */
 export type TeamCountOutputTypeCountInvitationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.InvitationWhereInput
 }
@@ -709,8 +856,10 @@ export type TeamSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   organizationId?: boolean
   name?: boolean
   defaultModel?: boolean
+  adminDefaultModel?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   models?: boolean | Prisma.Team$modelsArgs<ExtArgs>
+  adminModels?: boolean | Prisma.Team$adminModelsArgs<ExtArgs>
   invitations?: boolean | Prisma.Team$invitationsArgs<ExtArgs>
   serviceAccounts?: boolean | Prisma.Team$serviceAccountsArgs<ExtArgs>
   _count?: boolean | Prisma.TeamCountOutputTypeDefaultArgs<ExtArgs>
@@ -721,6 +870,7 @@ export type TeamSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   organizationId?: boolean
   name?: boolean
   defaultModel?: boolean
+  adminDefaultModel?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["team"]>
 
@@ -729,6 +879,7 @@ export type TeamSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   organizationId?: boolean
   name?: boolean
   defaultModel?: boolean
+  adminDefaultModel?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["team"]>
 
@@ -737,12 +888,14 @@ export type TeamSelectScalar = {
   organizationId?: boolean
   name?: boolean
   defaultModel?: boolean
+  adminDefaultModel?: boolean
 }
 
-export type TeamOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "organizationId" | "name" | "defaultModel", ExtArgs["result"]["team"]>
+export type TeamOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "organizationId" | "name" | "defaultModel" | "adminDefaultModel", ExtArgs["result"]["team"]>
 export type TeamInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   models?: boolean | Prisma.Team$modelsArgs<ExtArgs>
+  adminModels?: boolean | Prisma.Team$adminModelsArgs<ExtArgs>
   invitations?: boolean | Prisma.Team$invitationsArgs<ExtArgs>
   serviceAccounts?: boolean | Prisma.Team$serviceAccountsArgs<ExtArgs>
   _count?: boolean | Prisma.TeamCountOutputTypeDefaultArgs<ExtArgs>
@@ -759,6 +912,7 @@ export type $TeamPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   objects: {
     organization: Prisma.$OrganizationPayload<ExtArgs>
     models: Prisma.$TeamModelPayload<ExtArgs>[]
+    adminModels: Prisma.$AdminModelPayload<ExtArgs>[]
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     serviceAccounts: Prisma.$ServiceAccountPayload<ExtArgs>[]
   }
@@ -767,6 +921,10 @@ export type $TeamPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     organizationId: string
     name: string
     defaultModel: string | null
+    /**
+     * The default model that an admin has chosen. It counts where the directory file sets none.
+     */
+    adminDefaultModel: string | null
   }, ExtArgs["result"]["team"]>
   composites: {}
 }
@@ -1163,6 +1321,7 @@ export interface Prisma__TeamClient<T, Null = never, ExtArgs extends runtime.Typ
   readonly [Symbol.toStringTag]: "PrismaPromise"
   organization<T extends Prisma.OrganizationDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.OrganizationDefaultArgs<ExtArgs>>): Prisma.Prisma__OrganizationClient<runtime.Types.Result.GetResult<Prisma.$OrganizationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   models<T extends Prisma.Team$modelsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$modelsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TeamModelPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  adminModels<T extends Prisma.Team$adminModelsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$adminModelsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AdminModelPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invitations<T extends Prisma.Team$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   serviceAccounts<T extends Prisma.Team$serviceAccountsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$serviceAccountsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
@@ -1198,6 +1357,7 @@ export interface TeamFieldRefs {
   readonly organizationId: Prisma.FieldRef<"Team", 'String'>
   readonly name: Prisma.FieldRef<"Team", 'String'>
   readonly defaultModel: Prisma.FieldRef<"Team", 'String'>
+  readonly adminDefaultModel: Prisma.FieldRef<"Team", 'String'>
 }
     
 
@@ -1629,6 +1789,30 @@ export type Team$modelsArgs<ExtArgs extends runtime.Types.Extensions.InternalArg
   take?: number
   skip?: number
   distinct?: Prisma.TeamModelScalarFieldEnum | Prisma.TeamModelScalarFieldEnum[]
+}
+
+/**
+ * Team.adminModels
+ */
+export type Team$adminModelsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the AdminModel
+   */
+  select?: Prisma.AdminModelSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the AdminModel
+   */
+  omit?: Prisma.AdminModelOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.AdminModelInclude<ExtArgs> | null
+  where?: Prisma.AdminModelWhereInput
+  orderBy?: Prisma.AdminModelOrderByWithRelationInput | Prisma.AdminModelOrderByWithRelationInput[]
+  cursor?: Prisma.AdminModelWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.AdminModelScalarFieldEnum | Prisma.AdminModelScalarFieldEnum[]
 }
 
 /**

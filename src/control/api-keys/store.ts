@@ -93,9 +93,9 @@ export function makeApiKeyStore(db: PrismaClient) {
       const rows = await db.teamModel.findMany({
         where: { teamId, model: { published: true } },
         select: { modelId: true },
-        orderBy: { modelId: 'asc' },
       })
-      return rows.map(({ modelId }) => modelId)
+      const added = await db.adminModel.findMany({ where: { teamId, published: true }, select: { id: true } })
+      return [...rows.map(({ modelId }) => modelId), ...added.map(({ id }) => id)].sort()
     },
 
     /** Creates a key. `not_found`: the invitation was withdrawn, or the service account deleted. */

@@ -43,9 +43,10 @@ export async function decideOnce(
       // Waits for a withdrawal of the invitation and then decides nothing, so that no approval or session outlives it.
       // This lock comes before the login's, as in every other transaction, so that two of them cannot wait for each
       // other.
-      const invited = await tx.$queryRaw<unknown[]>`
-        SELECT 1 FROM invitations WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE`
-      if (invited.length === 0) return false
+      const [invited] = await tx.$queryRaw<{ teamId: string }[]>`
+        SELECT team_id::text AS "teamId" FROM invitations
+        WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE`
+      if (!invited) return false
       const { count } = await tx.deviceLogin.updateMany({
         where: { id: login.id, ...where, ...named.where },
         data: { ...data, ...named.data },
@@ -55,7 +56,7 @@ export async function decideOnce(
       // In the same transaction, so that the browser never has two live sessions.
       if (browser) await saveBrowserSession(tx, browser, login.accountId, now, ip)
       await tx.auditEvent.create({
-        data: { at: now, kind, accountId: login.accountId, subjectId: login.id, ip, details },
+        data: { at: now, kind, accountId: login.accountId, ...invited, subjectId: login.id, ip, details },
       })
       return true
     }),

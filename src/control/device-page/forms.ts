@@ -53,7 +53,12 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
       case 'revoke-device':
         return revokeDevice(req, required(form, 'sessionId'))
       case 'rename-passkey': {
-        const renamed = await passkeyChanges.rename(caller, required(form, 'passkeyId'), required(form, 'name'))
+        const renamed = await passkeyChanges.rename(
+          caller,
+          required(form, 'passkeyId'),
+          required(form, 'name'),
+          ipOf(req),
+        )
         return typeof renamed === 'string' ? REFUSALS[renamed] : { status: 200, notice: 'passkey_renamed' }
       }
       case 'delete-passkey': {

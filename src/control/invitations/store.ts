@@ -1,5 +1,5 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import { ensureAccounts, invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
+import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
@@ -52,27 +52,6 @@ export function makeInvitationStore(db: PrismaClient) {
           const kind = made ? 'invitation.created' : 'invitation.restored'
           await tx.auditEvent.create({ data: invitationEvent(kind, row, inviter, now) })
           return toListed(row)
-        }),
-      )
-    },
-
-    /**
-     * Withdraws an invitation of a team, with its sessions, API keys and logins. Returns the ids of the device sessions
-     * and keys that ended. `listed`: the directory file lists the member, so only the file can withdraw the invitation.
-     */
-    async withdraw(
-      id: string,
-      teamId: string,
-      inviter: Inviter,
-      now: Date,
-    ): Promise<readonly string[] | 'not_found' | 'listed'> {
-      return withRetry(() =>
-        db.$transaction(async (tx) => {
-          await tx.$queryRaw`SELECT id FROM invitations WHERE id = ${id}::uuid FOR UPDATE`
-          const row = await tx.invitation.findFirst({ where: { id, teamId, revokedAt: null } })
-          if (!row) return 'not_found'
-          if (row.source === 'directory') return 'listed'
-          return withdrawInvitations(tx, [row], inviter, now)
         }),
       )
     },

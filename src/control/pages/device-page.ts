@@ -44,12 +44,20 @@ export function devicePage(data: DevicePage): Html {
           <span class="name">${data.user.email}</span> <small>${data.user.team} · ${data.user.role}</small>
         </p>
       </div>
-      ${data.notice && noticeOf(data.notice)} ${data.madeKey && newKeyPart(data.madeKey)}
+      ${LINKS} ${data.notice && noticeOf(data.notice)} ${data.madeKey && newKeyPart(data.madeKey)}
       ${data.found ? decisionPart(data.found) : codePart(data.userCode)} ${!data.fresh && confirmPart(data.hasEmail)}
       ${deviceList(data.devices, lastingOf(data), data.fresh)} ${passkeyList(data.passkeys, data.accepted, data.fresh)}
       ${keyPart(data)} ${signOutPart(data.devices)}`,
   )
 }
+
+/** The pages that a signed-in person goes on to. */
+const LINKS = html`<nav aria-label="More pages">
+  <ul class="links">
+    <li><a href="${PATHS.team}">Your team: usage, models, members</a></li>
+    <li><a href="${PATHS.session}">Watch a session live</a></li>
+  </ul>
+</nav>`
 
 function lastingOf({ passkeys, keys }: DevicePage): LastingCredential[] {
   return [

@@ -4,8 +4,10 @@ import { PATHS } from './forms.ts'
 type Frame = {
   /** The title of the browser's tab. Never a caller's text. */
   readonly title: string
-  /** `card`: one question or answer. `wide`: several parts. */
-  readonly layout?: 'card' | 'wide'
+  /** `card`: one question or answer. `wide`: several parts. `team`: tables, below a navigation. */
+  readonly layout?: 'card' | 'wide' | 'team'
+  /** The navigation between brand and content. */
+  readonly nav?: Html
   /** Whether the page loads a script. Such a page must be sent with `scripts: true`. */
   readonly scripts?: boolean
   /** The path of the script. Default: the passkey script. */
@@ -14,7 +16,7 @@ type Frame = {
 
 /** A whole page around its content: head, brand, main. */
 export function page(
-  { title, layout = 'card', scripts = false, script = PATHS.passkeyScript }: Frame,
+  { title, layout = 'card', nav, scripts = false, script = PATHS.passkeyScript }: Frame,
   content: Interpolation,
 ): Html {
   return html`<!doctype html>
@@ -32,6 +34,7 @@ export function page(
       </head>
       <body>
         <header class="brand over-${layout}">${BRAND}</header>
+        ${nav}
         <main class="${layout}">${content}</main>
       </body>
     </html> `

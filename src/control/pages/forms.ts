@@ -37,6 +37,9 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  * person's tries.
  */
 export const PATHS = {
+  home: '/',
+  team: '/teams',
+  session: '/session',
   consume: '/v1/auth/magic/consume',
   device: '/device',
   signIn: '/sign-in',

@@ -11,7 +11,8 @@ export function homePage({ baseUrl }: { readonly baseUrl: string }): Html {
       <p class="lead">This is a deployment of svc. It gives the agents and SDKs of a team one login and one address.</p>
       <p class="more">
         <a class="button primary" href="${PATHS.signIn}">${ICONS.key} Sign in</a>
-        <a class="button" href="${PATHS.device}">${ICONS.device} Your devices and passkeys</a>
+        <a class="button" href="${PATHS.device}">${ICONS.device} Your devices and keys</a>
+        <a class="button" href="${PATHS.team}">${ICONS.stream} Your team</a>
       </p>
       <section class="aside">
         <h2>On your computer</h2>
@@ -21,7 +22,10 @@ export function homePage({ baseUrl }: { readonly baseUrl: string }): Html {
           <li><code>svc run codex</code></li>
           <li><code>svc run claude</code></li>
         </ul>
-        <p>Programs: see the <a href="${PATHS.docs}">API reference</a>.</p>
+        <p>
+          Then <a href="${PATHS.session}">watch its session</a> while it works. Programs: see the
+          <a href="${PATHS.docs}">API reference</a>.
+        </p>
       </section>`,
   )
 }

@@ -40,9 +40,19 @@ export function deviceSignInPage(data: SignInPage): Html {
   )
 }
 
-function ways({ userCode, hasEmail }: SignInPage): Interpolation {
+/** A page of a team without a session. `path`: where a passkey leads. Needs `scripts: true`. */
+export function teamSignInPage({ path, hasEmail }: { readonly path: string; readonly hasEmail: boolean }): Html {
+  return page(
+    { title: 'Sign in', scripts: true },
+    html`<h1>Sign in to see your team</h1>
+      <p class="lead">Then you can see what your team uses, and admins can manage it.</p>
+      ${ways({ userCode: null, hasEmail }, path)}`,
+  )
+}
+
+function ways({ userCode, hasEmail }: SignInPage, then = toDevice(userCode)): Interpolation {
   return html`${hasEmail && [emailForm(userCode), html`<div class="or"><span>or</span></div>`]}
-    ${passkeyButton({ then: toDevice(userCode), look: hasEmail ? '' : 'primary' })}
+    ${passkeyButton({ then, look: hasEmail ? '' : 'primary' })}
     <p class="hint">Only people who are invited can sign in. To be invited, ask an admin of your team.</p>`
 }
 

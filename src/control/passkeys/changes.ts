@@ -7,7 +7,7 @@ import type { ListedPasskey, PasskeyStore } from './store.ts'
 
 /** Changes the caller's own passkeys. Refusals are values, because the API and the page answer them differently. */
 export type PasskeyChanges = {
-  rename(caller: Caller, id: string, name: string): Promise<ListedPasskey | 'invalid_name' | 'not_found'>
+  rename(caller: Caller, id: string, name: string, ip: string): Promise<ListedPasskey | 'invalid_name' | 'not_found'>
   /** Needs a fresh sign-in, so that a person who finds an open browser cannot lock its owner out. */
   remove(caller: Caller, id: string, ip: string): Promise<'deleted' | 'not_found' | 'reauthenticate'>
 }
@@ -16,10 +16,10 @@ type Needs = { readonly passkeys: PasskeyStore; readonly notify: Notify; readonl
 
 export function makePasskeyChanges({ passkeys, notify, clock }: Needs): PasskeyChanges {
   return {
-    async rename({ accountId }, id, name) {
+    async rename({ accountId }, id, name, ip) {
       const clean = cleanDeviceName(name)
       if (clean === null) return 'invalid_name'
-      return (await passkeys.rename(id, accountId, clean)) ?? 'not_found'
+      return (await passkeys.rename({ id, accountId }, clean, ip, clock.now())) ?? 'not_found'
     },
 
     async remove(caller, id, ip) {

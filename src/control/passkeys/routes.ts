@@ -72,7 +72,7 @@ export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
     },
 
     async renamePasskey(req, res) {
-      const renamed = await changes.rename(callerOf(req), req.params.passkeyId, req.body.name)
+      const renamed = await changes.rename(callerOf(req), req.params.passkeyId, req.body.name, ipOf(req))
       if (renamed === 'invalid_name')
         throw new ApiError('invalid_request', { message: 'name must have visible characters.' })
       if (renamed === 'not_found') throw new ApiError('not_found', UNKNOWN_PASSKEY)

@@ -119,10 +119,19 @@ export function makePasskeyStore(db: PrismaClient) {
       return rows.map(toListed)
     },
 
-    /** Renames a passkey of this account; null when the account has no passkey with this id. */
-    async rename(id: string, accountId: string, name: string): Promise<ListedPasskey | null> {
-      const [row] = await db.passkey.updateManyAndReturn({ where: { id, accountId }, data: { name } })
-      return row ? toListed(row) : null
+    /** Renames a passkey of this account, with its audit row; null when the account has no passkey with this id. */
+    async rename(
+      { id, accountId }: { id: string; accountId: string },
+      name: string,
+      ip: string,
+      now: Date,
+    ): Promise<ListedPasskey | null> {
+      return db.$transaction(async (tx) => {
+        const [row] = await tx.passkey.updateManyAndReturn({ where: { id, accountId }, data: { name } })
+        if (!row) return null
+        await tx.auditEvent.create({ data: { ...passkeyEvent('passkey.renamed', row, ip, now), details: { name } } })
+        return toListed(row)
+      })
     },
 
     /** Deletes a passkey of this account, with its audit row; null when the account has no passkey with this id. */
@@ -165,7 +174,7 @@ export async function removePasskeysSince(
 }
 
 function passkeyEvent(
-  kind: 'passkey.added' | 'passkey.removed' | 'passkey.counter_regressed',
+  kind: 'passkey.added' | 'passkey.renamed' | 'passkey.removed' | 'passkey.counter_regressed',
   { id, accountId }: { id: string; accountId: string },
   ip: string,
   at: Date,

@@ -74,16 +74,24 @@ export function makeSignInLinkStore(db: PrismaClient) {
         db.$transaction(async (tx) => {
           // Waits for a withdrawal of the invitation and then begins nothing, so that no session outlives it. This lock
           // comes first, as in every other transaction.
-          const invited = await tx.$queryRaw<unknown[]>`
-            SELECT 1 FROM invitations WHERE id = ${link.invitationId}::uuid AND revoked_at IS NULL FOR SHARE`
-          if (invited.length === 0) return false
+          const [invited] = await tx.$queryRaw<{ teamId: string }[]>`
+            SELECT team_id::text AS "teamId" FROM invitations
+            WHERE id = ${link.invitationId}::uuid AND revoked_at IS NULL FOR SHARE`
+          if (!invited) return false
           const { count } = await tx.signInLink.updateMany({
             where: { hash: link.hash, usedAt: null, expiresAt: { gt: now } },
             data: { usedAt: now },
           })
           if (count === 0) return false
           const subjectId = await saveBrowserSession(tx, browser, link.accountId, now, ip)
-          const event = { at: now, kind: 'browser_session.opened', accountId: link.accountId, subjectId, ip }
+          const event = {
+            at: now,
+            kind: 'browser_session.opened',
+            accountId: link.accountId,
+            ...invited,
+            subjectId,
+            ip,
+          }
           await tx.auditEvent.create({ data: { ...event, details: { via: 'sign_in_link' } } })
           return true
         }),

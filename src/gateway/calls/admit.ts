@@ -10,7 +10,7 @@ import { judgeAlternatives } from './alternatives.ts'
 import { findAmbiguous } from './body.ts'
 import type { Operation } from './operations.ts'
 import { findPlacements } from './placements.ts'
-import { bytesOf, sessionIdOf } from './request.ts'
+import { locatedOf, sessionIdOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 
 /** A call that may be made. It holds nothing of the request's body, because it lives as long as the answer. */
@@ -44,7 +44,7 @@ export async function admit(
   req: CallRequest,
 ): Promise<Admission | ApiError> {
   const caller = callerOf(req)
-  const ambiguous = findAmbiguous(bytesOf(req), req.body)
+  const ambiguous = findAmbiguous(req.body, locatedOf(req))
   if (ambiguous !== null) return ambiguousBody(ambiguous)
   const team = await findTeam(caller)
   const model = chooseModel(caller, team, req.body.model)

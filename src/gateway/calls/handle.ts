@@ -14,6 +14,7 @@ import { sendEstimate } from './estimate.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
 import { recordEnd } from './record.ts'
+import { exactBodyOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 
 type Needs = AdmitNeeds & AttemptNeeds
@@ -38,7 +39,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     const plan = hasServe
       ? planServed(operation, candidates, needs.affinity.find(admission))
       : planCall(operation, candidates)
-    if (plan === 'not_supported' && hasServe && operation.isCount) return sendEstimate(req.body, res)
+    if (plan === 'not_supported' && hasServe && operation.isCount) return sendEstimate(exactBodyOf(req), res)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, admission, plan, req, res)
     const ending = chooseEnding(tried, needs.clock.now())

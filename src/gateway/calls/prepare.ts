@@ -6,6 +6,8 @@ import type { Backend } from '../backends/backend.ts'
 import { toBackendPath } from '../backends/table.ts'
 import { clampTokens } from '../backends/token-limits.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
+import { scanTopLevel, setMembers } from '../dialects/json/edit-json.ts'
+import type { TopLevel } from '../dialects/json/edit-json.ts'
 import { mayLoseDigits, parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { translateCall } from '../dialects/translate.ts'
@@ -15,9 +17,8 @@ import type { AnswerRewrite, MakeStreamFilter } from '../exchange/relay.ts'
 import type { BackendRequest } from '../exchange/send.ts'
 import type { Step } from '../plan/plan.ts'
 import { renameAnswers, translateAnswers } from './answer-rewrite.ts'
-import { withChanges } from './body.ts'
 import type { Operation } from './operations.ts'
-import { bytesOf, sessionIdOf } from './request.ts'
+import { bytesOf, exactBodyOf, locatedOf, sessionIdOf } from './request.ts'
 import type { CallRequest } from './request.ts'
 import { sealsFor } from './seals.ts'
 import { askForUsage } from './stream-usage.ts'
@@ -70,19 +71,25 @@ function asItIs(needs: StepNeeds, req: CallRequest): PreparedCall {
       method: 'POST',
       path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
       headers: toHeaders(backend, req, { isTranslated: false }),
-      body: isChanged ? withChanges(bytes, req.body, changes) : bytes,
+      body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
     },
     rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: wish !== null }) : null,
     filter: isRenamed ? null : (wish?.makeFilter ?? null),
   }
 }
 
+/** The same bytes with these members set to other values. `located` must have those of them that are there. */
+function withChanges(bytes: Buffer, changes: Json, located: TopLevel | null): Buffer {
+  const changed = setMembers(bytes, changes, located)
+  if (!changed) throw new Error('The body of a call is not a JSON object.')
+  return changed
+}
+
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
 function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
   const { operation, model, calledAs, team, step, backend, clock } = needs
   const text = bytesOf(req).toString('utf8')
-  // Express's parser loses digits of large numbers.
-  const body = (mayLoseDigits(text) ? parseExactly(text) : null) ?? req.body
+  const body = (mayLoseDigits(text) ? parseExactly(text) : null) ?? exactBodyOf(req)
   const translation = translateCall(operation.dialect, step.dialect, body, {
     model: calledAs,
     backendModel: step.model,

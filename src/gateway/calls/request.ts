@@ -1,11 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../../kernel/caller.ts'
+import type { TopLevel } from '../dialects/json/edit-json.ts'
+import { readObject } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
+import { locateDecisive } from './body.ts'
+import { parseExactBody } from './parse-body.ts'
 
 /** What a call reads of Express's request. */
 export type CallRequest = {
+  /** Parsed by `parseBody`: texts of the conversation may be inexact. */
   body: Json & { readonly model?: string; readonly stream?: boolean | null }
   bytes?: Buffer | undefined
+  /** Where the decisive members are in `bytes`; undefined until they are looked for. */
+  located?: TopLevel | null | undefined
   readonly id: string
   readonly ip: string | undefined
   readonly headers: IncomingHttpHeaders
@@ -20,11 +27,23 @@ export function bytesOf({ bytes }: CallRequest): Buffer {
   return bytes
 }
 
+/** The body with the exact texts of the conversation, which `req.body` may lack. */
+export function exactBodyOf(req: CallRequest): Json {
+  return readObject(parseExactBody(bytesOf(req), req.body))
+}
+
+/** Where the decisive members are in the body's bytes; null when it is not an object. */
+export function locatedOf(req: CallRequest): TopLevel | null {
+  if (req.located === undefined) req.located = locateDecisive(bytesOf(req), req.body)
+  return req.located
+}
+
 /** An answer may take minutes and thousands are open at once, so the request's body is not kept for that long. */
 export function releaseBody(req: CallRequest): void {
   req.body = {}
   // Not by `delete`, after which each access to the request is slow.
   req.bytes = undefined
+  req.located = undefined
 }
 
 /** Ours wins. The others are what the clients of the three dialects send by themselves. */

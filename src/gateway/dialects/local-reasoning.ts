@@ -92,13 +92,13 @@ function withoutMarkedCitations(block: unknown): unknown {
 
 /**
  * Whether an item is reasoning of a local model. Where a vendor has the encrypted reasoning, engines write nothing or
- * plain text, which unlike encrypted data contains spaces.
+ * plain text, which unlike encrypted data contains spaces or other characters than ASCII.
  */
 function isLocalItem(item: unknown): boolean {
   if (!isObject(item) || item.type !== 'reasoning') return false
   const { encrypted_content: sealed } = item
   if (typeof sealed !== 'string') return false
-  return sealed === LOCAL_REASONING || sealed === '' || isSealed(sealed) || /\s/.test(sealed)
+  return sealed === LOCAL_REASONING || sealed === '' || isSealed(sealed) || /[^\x21-\x7e]/.test(sealed)
 }
 
 // ---- chat dialect: seals are in members beside the content

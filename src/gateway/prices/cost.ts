@@ -1,3 +1,4 @@
+import type { ServeEntry } from '../../directory/backends.ts'
 import type { GivenPrice, GivenUsd } from '../../directory/prices.ts'
 import { BACKEND_KINDS } from '../backends/kinds.ts'
 import type { BackendKind } from '../backends/table.ts'
@@ -14,7 +15,7 @@ type PricedModel = {
   readonly id: string
   readonly owner: string
   readonly price: GivenPrice | null
-  readonly serve: readonly { readonly backend: string; readonly price?: GivenPrice | undefined }[]
+  readonly serve: readonly Pick<ServeEntry, 'backend' | 'model' | 'price' | 'pricedAs'>[]
 }
 
 /** The backend that served a call, and the model's name there. */
@@ -43,25 +44,32 @@ export function makePrices(): Prices {
 
   return {
     costOf(model, served, usage) {
-      const given = givenPrice(model, served.backend)
+      const entry = findEntry(model, served)
+      const given = entry?.price ?? model.price
       const isListed = given === null || given.as !== undefined
-      const price = isListed ? findListed(list, given?.as ?? null, model, served) : toExact(given)
+      const price = isListed ? findListed(list, given?.as ?? null, entry?.pricedAs ?? model, served) : toExact(given)
       return price && costOfUsage(price, usage)
     },
     replaceList: (newList) => void (list = newList),
   }
 }
 
-/** The price of the backend's entry in `serve`, else the model's. */
-function givenPrice({ price, serve }: PricedModel, backend: string): GivenPrice | null {
-  return serve.find((entry) => entry.backend === backend)?.price ?? price
+/** The entry of `serve` by which a backend served the model. */
+function findEntry({ serve }: PricedModel, { backend, model }: Served): PricedModel['serve'][number] | undefined {
+  const entries = serve.filter((entry) => entry.backend === backend)
+  return entries.find((entry) => entry.model === model) ?? entries[0]
 }
 
 /**
  * The price of the list: by the name that the directory gives, else by the backend, by the owner, by the service's
  * model id, and by the model's name at the backend alone. A list says nothing about an engine of the operator.
  */
-function findListed(list: PriceList, name: string | null, { id, owner }: PricedModel, served: Served): Price | null {
+function findListed(
+  list: PriceList,
+  name: string | null,
+  { id, owner }: Pick<PricedModel, 'id' | 'owner'>,
+  served: Served,
+): Price | null {
   if (name !== null) return list.get(name) ?? null
   if (!BACKEND_KINDS[served.kind].hasListPrices) return null
   const { backend, model } = served

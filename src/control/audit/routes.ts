@@ -1,0 +1,59 @@
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf } from '../../http/request.ts'
+import { toEmail } from '../../kernel/email.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import { readPlace, toAuditEvent, writePlace } from './rules.ts'
+import type { AuditStore } from './store.ts'
+
+type Needs = { readonly audit: AuditStore; readonly findAdminTeam: FindAdminTeam }
+
+const DEFAULT_LIMIT = 100
+
+/** The audit events of a team, for its admins. */
+export function makeAuditHandlers({ audit, findAdminTeam }: Needs): Handlers<'listAuditEvents'> {
+  return {
+    async listAuditEvents(req, res) {
+      const { actor, action = null, from, to, limit = DEFAULT_LIMIT, before } = req.query
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const query = {
+        actor: actor === undefined ? null : readActor(actor),
+        action,
+        from: readTime('from', from),
+        to: readTime('to', to),
+        before: readBefore(before),
+        // One more than asked, to see whether there is another page.
+        limit: limit + 1,
+      }
+      const found = await audit.find(teamId, query)
+      const shown = found.slice(0, limit)
+      const last = found.length > shown.length ? shown.at(-1) : undefined
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({ events: shown.map(toAuditEvent), next: last ? writePlace(last) : null })
+    },
+  }
+}
+
+function readActor(text: string): string {
+  const actor = text === 'file' ? text : toEmail(text)
+  if (actor === null) throw invalid('actor must be one email address, or "file" for the directory file.')
+  return actor
+}
+
+function readTime(name: string, text: string | undefined): Date | null {
+  if (text === undefined) return null
+  const time = new Date(text)
+  const isKnown = !Number.isNaN(time.getTime()) && Math.abs(time.getUTCFullYear()) <= 9999
+  if (!isKnown) throw invalid(`${name} must be a time, such as 2026-11-21T09:00:00Z.`)
+  return time
+}
+
+function readBefore(text: string | undefined) {
+  const place = text === undefined ? null : readPlace(text)
+  if (text !== undefined && !place) throw invalid('"before" is not the "next" of a page. Start without it.')
+  return place
+}
+
+function invalid(message: string): ApiError {
+  return new ApiError('invalid_request', { message })
+}

@@ -1,0 +1,44 @@
+/** How the pages of a team write numbers and days. */
+import { toUtcDay } from '../../kernel/utc-text.ts'
+
+/** 10^-9 USD that make a cent. */
+const NANO_CENT = 10_000_000
+const NANO_USD = 1_000_000_000
+
+const COUNT = new Intl.NumberFormat('en-US')
+const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+const CENTS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const UNDER_A_CENT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 })
+
+/** Whole numbers, with separators: `12,345`. */
+export function toCount(count: number | bigint): string {
+  return COUNT.format(count)
+}
+
+/** Large numbers in few characters: `12.3M`. */
+export function toCompact(count: number): string {
+  return COMPACT.format(count)
+}
+
+/** 10^-9 USD in dollars and cents: `$1,234.56`. Under a cent with two digits that count: `$0.0042`. */
+export function toMoney(nanoUsd: number): string {
+  const format = nanoUsd === 0 || nanoUsd >= NANO_CENT ? CENTS : UNDER_A_CENT
+  return `$${format.format(nanoUsd / NANO_USD)}`
+}
+
+/** A part of a whole: `2.5%`; nothing of nothing is `0%`. */
+export function toPercent(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return '0%'
+  const percent = (part / whole) * 100
+  return percent < 0.1 ? 'under 0.1%' : `${percent.toFixed(percent < 10 ? 1 : 0)}%`
+}
+
+/** A duration in milliseconds: `340 ms`, `1.2 s`. */
+export function toDuration(milliseconds: number): string {
+  return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`
+}
+
+/** A day such as `2026-11-21` for people: `21 Nov 2026`. */
+export function toDayText(day: string): string {
+  return toUtcDay(new Date(`${day}T00:00:00Z`))
+}

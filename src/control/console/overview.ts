@@ -1,0 +1,46 @@
+import type { Clock } from '../../kernel/clock.ts'
+import { choosePeriod } from '../usage/rules.ts'
+import type { Period } from '../usage/rules.ts'
+import type { FoundSums, makeUsageStore } from '../usage/store.ts'
+import type { ConsoleStore, ModelSpeed } from './store.ts'
+import type { Viewer } from './viewer.ts'
+
+/** What the overview shows: of the whole team for its admins, of the person for a member. */
+export type Overview = {
+  readonly isOfTeam: boolean
+  /** From the first day of this month until today. */
+  readonly period: Period
+  readonly days: FoundSums
+  readonly models: FoundSums
+  /** Null for a member. */
+  readonly people: FoundSums | null
+  readonly slowest: readonly ModelSpeed[]
+}
+
+type Needs = {
+  readonly usage: ReturnType<typeof makeUsageStore>
+  readonly store: ConsoleStore
+  readonly clock: Clock
+}
+
+/** Whose calls a viewer sees: an admin those of the whole team, a member their own. */
+export function subjectOf({ team, role, caller }: Viewer) {
+  return { team, accountId: role === 'admin' ? null : caller.accountId }
+}
+
+/** Finds what the overview of a viewer shows. */
+export function makeFindOverview({ usage, store, clock }: Needs) {
+  return async (viewer: Viewer): Promise<Overview> => {
+    const period = choosePeriod({}, clock.now())
+    if ('mistake' in period) throw new Error(period.mistake)
+    const subject = subjectOf(viewer)
+    const isOfTeam = subject.accountId === null
+    const [days, models, people, slowest] = await Promise.all([
+      usage.findSums(subject, period, 'day'),
+      usage.findSums(subject, period, 'model'),
+      isOfTeam ? usage.findSums(subject, period, 'member') : null,
+      store.findSlowestModels(viewer.team, subject.accountId),
+    ])
+    return { isOfTeam, period, days, models, people, slowest }
+  }
+}

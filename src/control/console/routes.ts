@@ -1,0 +1,86 @@
+import type { Response } from 'express'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { sendPage } from '../../http/page.ts'
+import { callerOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { readPlace, writePlace } from '../agent-sessions/rules.ts'
+import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
+import { toFileName, writeCsv } from '../usage/csv.ts'
+import { modelsPage } from './models-page.ts'
+import type { makeFindOverview } from './overview.ts'
+import { overviewPage } from './overview-page.ts'
+import { sessionsPage } from './sessions-page.ts'
+import type { ConsoleStore } from './store.ts'
+import type { makeFindUsage } from './usage.ts'
+import { usagePage } from './usage-page.ts'
+import { pathOf } from './viewer.ts'
+import type { FindViewer } from './viewer.ts'
+
+type Needs = {
+  readonly findViewer: FindViewer
+  readonly findOverview: ReturnType<typeof makeFindOverview>
+  readonly findUsage: ReturnType<typeof makeFindUsage>
+  readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list'>
+  readonly store: ConsoleStore
+  readonly clock: Clock
+}
+
+type Operations =
+  'openOwnTeam' | 'showTeamOverview' | 'showTeamUsage' | 'downloadTeamUsage' | 'showTeamModels' | 'showTeamSessions'
+
+const SESSIONS_OF_PAGE = 50
+
+/** The pages of a team that all its members see. */
+export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
+  const { findViewer, findOverview, findUsage, sessions, store, clock } = needs
+  return {
+    async openOwnTeam(req, res) {
+      const Location = pathOf(callerOf(req).team)
+      asExpress(res).set({ 'Cache-Control': 'no-store', Location }).status(303).end()
+    },
+
+    async showTeamOverview(req, res) {
+      const viewer = await findViewer(callerOf(req), req.params)
+      sendPage(asExpress(res), 200, overviewPage(viewer, await findOverview(viewer)))
+    },
+
+    async showTeamUsage(req, res) {
+      const viewer = await findViewer(callerOf(req), req.params)
+      const data = await findUsage.forPage(viewer, req.query)
+      sendPage(asExpress(res), data.mistake === null ? 200 : 400, usagePage(viewer, data))
+    },
+
+    async downloadTeamUsage(req, res) {
+      const viewer = await findViewer(callerOf(req), req.params)
+      const report = await findUsage.forFile(viewer, req.query)
+      if ('mistake' in report) throw new ApiError('invalid_request', { message: report.mistake })
+      const answer = asExpress(res).status(200).set('Cache-Control', 'no-store')
+      answer.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
+    },
+
+    async showTeamModels(req, res) {
+      const viewer = await findViewer(callerOf(req), req.params)
+      const models = await store.findModels(viewer.teamId)
+      sendPage(asExpress(res), 200, modelsPage(viewer, { models, defaultModel: viewer.defaultModel }))
+    },
+
+    async showTeamSessions(req, res) {
+      const viewer = await findViewer(callerOf(req), req.params)
+      const before = req.query.before === undefined ? null : readPlace(req.query.before)
+      if (req.query.before !== undefined && !before)
+        throw new ApiError('invalid_request', { message: '"before" is not the end of a page. Start without it.' })
+      // One more than shown, to see whether there is another page.
+      const query = { team: viewer.team, account: null, before, limit: SESSIONS_OF_PAGE + 1 }
+      const found = await sessions.list(query, clock.now())
+      const shown = found.slice(0, SESSIONS_OF_PAGE)
+      const last = found.length > shown.length ? shown.at(-1) : undefined
+      sendPage(asExpress(res), 200, sessionsPage(viewer, { sessions: shown, next: last ? writePlace(last) : null }))
+    },
+  }
+}
+
+/** The answer as Express types it: these operations answer with pages. */
+function asExpress(res: unknown): Response {
+  return res as Response
+}

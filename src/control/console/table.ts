@@ -1,0 +1,61 @@
+import { html, type Html, type Interpolation } from '../../http/page.ts'
+
+/** A column of a table: its heading, and what it shows of a row. */
+export type Column<Row> = {
+  readonly heading: string
+  /** Numbers are aligned to the right. */
+  readonly isNumber?: boolean
+  readonly cell: (row: Row) => Interpolation
+}
+
+/**
+ * A table whose first column names each row. On narrow screens it scrolls by itself, and then the keyboard reaches it.
+ * `caption` is for screen readers. `foot` is a last row with the sum of all.
+ */
+export function table<Row>(
+  caption: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  foot: Row | null = null,
+): Html {
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
+    <table>
+      <caption class="unseen">
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${columns.map((column) => html`<th scope="col" class="${classOf(column)}">${column.heading}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map((row) => tableRow(columns, row))}
+      </tbody>
+      ${
+        foot !== null &&
+        html`<tfoot>
+          ${tableRow(columns, foot)}
+        </tfoot>`
+      }
+    </table>
+  </div>`
+}
+
+function tableRow<Row>(columns: readonly Column<Row>[], row: Row): Html {
+  return html`<tr>
+    ${columns.map(({ isNumber, cell }, index) =>
+      index === 0
+        ? html`<th scope="row">${cell(row)}</th>`
+        : html`<td class="${isNumber && 'number'}">${cell(row)}</td>`,
+    )}
+  </tr>`
+}
+
+function classOf({ isNumber = false }: { readonly isNumber?: boolean | undefined }): string {
+  return isNumber ? 'number' : ''
+}
+
+/** A link to the next page of a table; nothing on the last page. */
+export function nextPage(href: string | null, label: string): Interpolation {
+  return href !== null && html`<p class="next"><a class="button" href="${href}">${label}</a></p>`
+}

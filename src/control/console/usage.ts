@@ -1,0 +1,49 @@
+import type { Clock } from '../../kernel/clock.ts'
+import type { UsageGrouping, UsageReport } from '../usage/report.ts'
+import { choosePeriod } from '../usage/rules.ts'
+import type { Period } from '../usage/rules.ts'
+import type { makeUsageStore } from '../usage/store.ts'
+import { subjectOf } from './overview.ts'
+import type { UsagePage } from './usage-page.ts'
+import type { Viewer } from './viewer.ts'
+
+/** The query of the usage page. An empty field of its form counts as absent. */
+export type UsageQuery = {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly by?: UsageGrouping | undefined
+}
+
+type Needs = { readonly usage: ReturnType<typeof makeUsageStore>; readonly clock: Clock }
+
+/** Finds what the usage page of a viewer shows, and its table for a spreadsheet. */
+export function makeFindUsage({ usage, clock }: Needs) {
+  return {
+    /** What the page shows: this month where the period is not valid. */
+    async forPage(viewer: Viewer, query: UsageQuery): Promise<UsagePage> {
+      const now = clock.now()
+      const chosen = choosePeriod(withoutEmpty(query), now)
+      const period = 'mistake' in chosen ? choosePeriod({}, now) : chosen
+      if ('mistake' in period) throw new Error(period.mistake)
+      const by = query.by ?? 'day'
+      const subject = subjectOf(viewer)
+      const sums = await usage.findSums(subject, period, by)
+      const days = by === 'day' ? sums : await usage.findSums(subject, period, 'day')
+      const mistake = 'mistake' in chosen ? chosen.mistake : null
+      return { period, today: now.toISOString().slice(0, 10), by, sums, days, mistake }
+    },
+
+    /** The table of the page, or what is wrong with the period. */
+    async forFile(viewer: Viewer, query: UsageQuery): Promise<UsageReport | { readonly mistake: string }> {
+      const period = choosePeriod(withoutEmpty(query), clock.now())
+      if ('mistake' in period) return period
+      const by = query.by ?? 'day'
+      const { rows, isTruncated, total } = await usage.findSums(subjectOf(viewer), period, by)
+      return { team: viewer.team, ...period, by, rows, truncated: isTruncated, total }
+    },
+  }
+}
+
+function withoutEmpty({ from, to }: UsageQuery): Partial<Period> {
+  return { ...(from && { from }), ...(to && { to }) }
+}

@@ -1,0 +1,49 @@
+import type { MemberStore } from '../../directory/members.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Caller, Role } from '../../kernel/caller.ts'
+import { formatTeamName, isName } from '../../kernel/team-name.ts'
+import type { TeamName } from '../../kernel/team-name.ts'
+
+/** The person who looks at the pages of a team. */
+export type Viewer = {
+  readonly caller: Caller
+  readonly email: string
+  readonly teamId: string
+  /** `@organization/name` */
+  readonly team: string
+  readonly role: Role
+  readonly defaultModel: string | null
+  /** The address of the team's first page. */
+  readonly path: string
+  /** The other teams of the person. */
+  readonly others: readonly { readonly team: string; readonly path: string }[]
+}
+
+/** Finds what a caller is in a team. Throws `not_found` when the caller is no member of it. */
+export type FindViewer = (caller: Caller, team: TeamName) => Promise<Viewer>
+
+type Needs = { readonly members: Pick<MemberStore, 'findMembership' | 'findEmail' | 'findTeamsOf'> }
+
+export function makeFindViewer({ members }: Needs): FindViewer {
+  return async (caller, name) => {
+    const { accountId } = caller
+    const isValid = isName(name.organization) && isName(name.name)
+    const membership = isValid ? await members.findMembership(name, accountId) : null
+    if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
+    const team = formatTeamName(name)
+    const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of)
+    return {
+      caller,
+      ...membership,
+      email: await members.findEmail(accountId),
+      team,
+      path: pathOf(team),
+      others: teams.filter((other) => other !== team).map((other) => ({ team: other, path: pathOf(other) })),
+    }
+  }
+}
+
+/** The address of a team's pages: `/teams/acme/core` for `@acme/core`. */
+export function pathOf(team: string): string {
+  return `/teams/${team.slice(1)}`
+}

@@ -1,0 +1,55 @@
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import { toMember, toMemberError } from './answers.ts'
+import type { MemberChanges } from './changes.ts'
+import type { TeamMemberStore } from './store.ts'
+
+type Needs = {
+  readonly members: TeamMemberStore
+  readonly changes: MemberChanges
+  readonly findAdminTeam: FindAdminTeam
+  readonly clock: Clock
+}
+
+type Operations = 'listMembers' | 'changeMember' | 'removeMember'
+
+const DEFAULT_LIMIT = 500
+
+/** The members of a team, for its admins. */
+export function makeMemberHandlers({ members, changes, findAdminTeam, clock }: Needs): Handlers<Operations> {
+  return {
+    async listMembers(req, res) {
+      const { limit = DEFAULT_LIMIT, after = '' } = req.query
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      // One more than asked, to see whether there is another page.
+      const found = await members.list(teamId, { after, limit: limit + 1 }, clock.now())
+      const shown = found.slice(0, limit)
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({
+        members: shown.map(toMember),
+        next: found.length > shown.length ? (shown.at(-1)?.email ?? null) : null,
+      })
+    },
+
+    async changeMember(req, res) {
+      const caller = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, caller)
+      const member = { teamId, accountId: req.params.id }
+      const changed = await changes.setRole(caller, member, req.body.role, ipOf(req))
+      if (changed === 'reauthenticate') throw new ApiError('reauthenticate')
+      if (typeof changed === 'string') throw toMemberError(changed)
+      res.status(200).json(toMember(changed))
+    },
+
+    async removeMember(req, res) {
+      const caller = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, caller)
+      const removed = await changes.remove(caller, { teamId, accountId: req.params.id }, ipOf(req))
+      if (removed !== 'removed') throw toMemberError(removed)
+      res.status(200).json({ ok: true })
+    },
+  }
+}

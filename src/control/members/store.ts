@@ -1,0 +1,108 @@
+import { Prisma } from '../../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { withRetry } from '../../database/errors.ts'
+import { invitationEvent, withdrawInvitations } from '../../directory/invitations.ts'
+import type { Inviter } from '../../directory/invitations.ts'
+import { judgeMemberChange } from '../../directory/member-rules.ts'
+import type { MemberVerdict } from '../../directory/member-rules.ts'
+import type { Role } from '../../kernel/caller.ts'
+
+type Transaction = Prisma.TransactionClient
+
+/** A person with an invitation in force. */
+export type ListedMember = {
+  /** The id of the account. */
+  readonly id: string
+  readonly email: string
+  readonly role: Role
+  readonly source: 'directory' | 'admin'
+  readonly invitedAt: Date
+  /** The number of devices that are signed in. */
+  readonly devices: number
+  /** Null: no device and no browser has used the team lately. */
+  readonly lastSeenAt: Date | null
+}
+
+/** Why a change was refused. */
+export type MemberRefusal = Exclude<MemberVerdict, 'allowed'>
+
+type Page = { readonly after: string; readonly limit: number }
+
+export type TeamMemberStore = ReturnType<typeof makeTeamMemberStore>
+
+/** The members of a team. */
+export function makeTeamMemberStore(db: PrismaClient) {
+  return {
+    /** The members whose addresses follow `after`, by address. */
+    list: (teamId: string, { after, limit }: Page, now: Date): Promise<ListedMember[]> =>
+      db.$queryRaw<ListedMember[]>`${selectMembers(now)}
+        WHERE i.team_id = ${teamId}::uuid AND i.revoked_at IS NULL AND a.email > ${after}
+        ORDER BY a.email LIMIT ${limit}::int`,
+
+    /** Gives a member a role, with its audit row. */
+    async setRole(
+      member: { readonly teamId: string; readonly accountId: string },
+      role: Role,
+      inviter: Inviter,
+      now: Date,
+    ): Promise<ListedMember | MemberRefusal> {
+      return withRetry(() =>
+        db.$transaction(async (tx) => {
+          const found = await findForChange(tx, member, role)
+          if (typeof found === 'string') return found
+          if (found.role !== role) {
+            await tx.invitation.update({ where: { id: found.id }, data: { role } })
+            const event = invitationEvent('invitation.changed', { ...found, role }, inviter, now)
+            await tx.auditEvent.create({ data: { ...event, details: { ...event.details, previousRole: found.role } } })
+          }
+          const [changed] = await tx.$queryRaw<ListedMember[]>`${selectMembers(now)} WHERE i.id = ${found.id}::uuid`
+          return changed ?? 'not_found'
+        }),
+      )
+    },
+
+    /**
+     * Withdraws the invitation of a member, with its sessions, API keys and logins. Returns the ids of the device
+     * sessions and keys that ended.
+     */
+    remove: (
+      member: Prisma.InvitationWhereInput & { readonly teamId: string },
+      inviter: Inviter,
+      now: Date,
+    ): Promise<readonly string[] | MemberRefusal> =>
+      withRetry(() =>
+        db.$transaction(async (tx) => {
+          const found = await findForChange(tx, member, null)
+          return typeof found === 'string' ? found : withdrawInvitations(tx, [found], inviter, now)
+        }),
+      ),
+  }
+}
+
+function selectMembers(now: Date): Prisma.Sql {
+  return Prisma.sql`
+    SELECT a.id::text, a.email, i.role::text, i.source::text, i.created_at AS "invitedAt",
+      (SELECT count(*)::int FROM device_sessions d WHERE d.invitation_id = i.id AND d.revoked_at IS NULL
+        AND NOT d.is_browser AND d.idle_expires_at > ${now} AND d.absolute_expires_at > ${now}) AS devices,
+      greatest((SELECT max(d.last_seen_at) FROM device_sessions d WHERE d.invitation_id = i.id),
+        (SELECT max(b.last_seen_at) FROM browser_sessions b WHERE b.invitation_id = i.id)) AS "lastSeenAt"
+    FROM invitations i JOIN accounts a ON a.id = i.account_id`
+}
+
+/** Finds an invitation that an admin may change, or why not. It is locked until the transaction ends. */
+async function findForChange(
+  tx: Transaction,
+  member: Prisma.InvitationWhereInput & { readonly teamId: string },
+  role: Role | null,
+): Promise<Prisma.InvitationGetPayload<object> | MemberRefusal> {
+  // Two admins who remove each other at the same time wait here, so that one of them stays.
+  await tx.$queryRaw`SELECT id FROM teams WHERE id = ${member.teamId}::uuid FOR NO KEY UPDATE`
+  const named = await tx.invitation.findFirst({ where: member, select: { id: true } })
+  if (!named) return 'not_found'
+  await tx.$queryRaw`SELECT id FROM invitations WHERE id = ${named.id}::uuid FOR UPDATE`
+  const found = await tx.invitation.findFirst({ where: { ...named, revokedAt: null } })
+  const others = { teamId: member.teamId, role: 'admin', revokedAt: null, id: { not: named.id } } as const
+  const verdict = judgeMemberChange(found, role, await tx.invitation.count({ where: others }))
+  if (!found || verdict !== 'allowed') return verdict === 'allowed' ? 'not_found' : verdict
+  return found
+}

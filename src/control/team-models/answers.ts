@@ -1,0 +1,58 @@
+import type { components } from '../../../generated/openapi.ts'
+import { placesOf } from '../../directory/admin-models.ts'
+import type { ServeEntry } from '../../directory/backends.ts'
+import type { SnapshotModel } from '../../directory/snapshot.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { ModelRefusal, ModelsOfTeam } from './store.ts'
+
+type TeamModel = components['schemas']['TeamModel']
+
+/** Converts the models of a team to the contract's. */
+export function toTeamModels({ fileModels, adminModels, ...team }: ModelsOfTeam) {
+  const models = [...fileModels.map(toFileModel), ...adminModels.map(toOwnModel)]
+  return {
+    defaultModel: team.defaultModel,
+    defaultModelSource: team.defaultModelSource,
+    models: models.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+  } satisfies components['schemas']['TeamModelList']
+}
+
+function toFileModel(model: SnapshotModel): TeamModel {
+  const { id, displayName, aliases, contextWindow, published, certified } = model
+  const serve = placesOf(model).map(toServing)
+  return { id, displayName, source: 'file', aliases: [...aliases], serve, contextWindow, published, usable: certified }
+}
+
+function toOwnModel({ model, usable }: ModelsOfTeam['adminModels'][number]): TeamModel {
+  const { id, displayName, aliases, published } = model
+  return {
+    id,
+    displayName,
+    source: 'admin',
+    aliases: [...aliases],
+    serve: model.serve.map(toServing),
+    contextWindow: usable?.contextWindow ?? model.contextWindow,
+    published,
+    usable: usable !== null,
+  }
+}
+
+function toServing({ backend, model, when, rank, weight }: ServeEntry) {
+  return { backend, model, when, rank, weight }
+}
+
+/** The error of a refused change. */
+export function toModelError(refusal: ModelRefusal): ApiError {
+  switch (refusal.kind) {
+    case 'invalid':
+      return new ApiError('invalid_request', { message: refusal.message })
+    case 'taken':
+      return new ApiError('conflict', { message: refusal.message })
+    case 'not_found':
+      return new ApiError('not_found', { message: 'The admins of the team have added no model with this id.' })
+    case 'busy':
+      return new ApiError('conflict', {
+        message: 'The directory file is being applied. Repeat the request in a few seconds.',
+      })
+  }
+}

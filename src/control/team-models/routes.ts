@@ -1,0 +1,64 @@
+import { readAdminModel } from '../../directory/admin-models.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import { toModelError, toTeamModels } from './answers.ts'
+import type { TeamModelStore } from './store.ts'
+
+type Needs = {
+  readonly models: TeamModelStore
+  readonly findAdminTeam: FindAdminTeam
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+type Operations = 'listTeamModels' | 'putTeamModel' | 'deleteTeamModel' | 'changeTeam'
+
+/** The models of a team, for its admins. */
+export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Needs): Handlers<Operations> {
+  return {
+    async listTeamModels(req, res) {
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json(toTeamModels(await models.find(teamId)))
+    },
+
+    async putTeamModel(req, res) {
+      const { accountId } = callerOf(req)
+      const { team: name, id } = req.params
+      const teamId = await findAdminTeam(name, callerOf(req))
+      const read = readAdminModel(req.body)
+      if ('mistakes' in read) throw new ApiError('invalid_request', { message: `${read.mistakes.join('; ')}.` })
+      const team = { id: teamId, prefix: `${name.slice(1)}/` }
+      const refusal = await models.put(team, id, read.settings, { accountId, ip: ipOf(req) }, clock.now())
+      if (refusal) throw toModelError(refusal)
+      log.info({ teamId, model: id, by: accountId }, 'team_model.saved')
+      const saved = toTeamModels(await models.find(teamId)).models.find((model) => model.id === id)
+      if (!saved) throw toModelError({ kind: 'not_found' })
+      res.status(200).json(saved)
+    },
+
+    async deleteTeamModel(req, res) {
+      const { accountId } = callerOf(req)
+      const { team, id } = req.params
+      const teamId = await findAdminTeam(team, callerOf(req))
+      const refusal = await models.remove(teamId, id, { accountId, ip: ipOf(req) }, clock.now())
+      if (refusal) throw toModelError(refusal)
+      log.info({ teamId, model: id, by: accountId }, 'team_model.deleted')
+      res.status(200).json({ ok: true })
+    },
+
+    async changeTeam(req, res) {
+      const { accountId } = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const { defaultModel } = req.body
+      const refusal = await models.setDefault(teamId, defaultModel, { accountId, ip: ipOf(req) }, clock.now())
+      if (refusal) throw toModelError(refusal)
+      log.info({ teamId, model: defaultModel, by: accountId }, 'team.default_model_changed')
+      res.status(200).json({ ok: true })
+    },
+  }
+}

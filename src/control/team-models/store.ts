@@ -1,0 +1,153 @@
+import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { withRetry } from '../../database/errors.ts'
+import { judgeAdminModel, refuseListed, resolveAdminModel } from '../../directory/admin-models.ts'
+import type { AdminModel, AdminModelMistake, AdminModelSettings } from '../../directory/admin-models.ts'
+import { makeNameTable } from '../../directory/aliases.ts'
+import type { NameTable } from '../../directory/aliases.ts'
+import { toAdminModel, toModel } from '../../directory/model-rows.ts'
+import { byId } from '../../directory/snapshot.ts'
+import type { SnapshotModel } from '../../directory/snapshot.ts'
+import { DirectoryBusyError, lockDirectory, raiseVersion } from '../../directory/state.ts'
+
+type Transaction = Prisma.TransactionClient
+
+/** The models of a team, and where its default model comes from. */
+export type ModelsOfTeam = {
+  /** Of the directory file. */
+  readonly fileModels: readonly SnapshotModel[]
+  /** Added by admins; `usable`: as the gateway serves it, null when it cannot be called. */
+  readonly adminModels: readonly { readonly model: AdminModel; readonly usable: SnapshotModel | null }[]
+  readonly defaultModel: string | null
+  readonly defaultModelSource: 'file' | 'admin' | null
+}
+
+/** The author of a change. */
+export type ModelActor = { readonly accountId: string; readonly ip: string }
+
+/** Why a change was refused. `busy`: the directory file is being applied. */
+export type ModelRefusal = AdminModelMistake | { readonly kind: 'not_found' | 'busy' }
+
+export type TeamModelStore = ReturnType<typeof makeTeamModelStore>
+
+/** The models that admins of teams add, and the default models that they choose. */
+export function makeTeamModelStore(db: PrismaClient) {
+  return {
+    async find(teamId: string): Promise<ModelsOfTeam> {
+      const { team, fileModels, names } = await load(db, teamId)
+      const { defaultModel, adminDefaultModel, adminModels } = team
+      return {
+        fileModels,
+        adminModels: adminModels.map((row) => {
+          const model = toAdminModel(row)
+          return { model, usable: resolveAdminModel(model, fileModels, names) }
+        }),
+        defaultModel: defaultModel ?? adminDefaultModel,
+        defaultModelSource: defaultModel !== null ? 'file' : adminDefaultModel !== null ? 'admin' : null,
+      }
+    },
+
+    /** Adds a model, or replaces one that an admin has added, with its audit row. */
+    put: (
+      team: { readonly id: string; readonly prefix: string },
+      id: string,
+      wanted: AdminModelSettings,
+      actor: ModelActor,
+      now: Date,
+    ): Promise<ModelRefusal | null> =>
+      change(db, async (tx) => {
+        const { fileModels, names, team: row } = await load(tx, team.id)
+        const others = row.adminModels.filter((other) => other.id !== id)
+        const mistake = judgeAdminModel(id, wanted, { prefix: team.prefix, names, fileModels, others })
+        if (mistake) return mistake
+        const kind = others.length < row.adminModels.length ? 'model.changed' : 'model.created'
+        const columns = { ...wanted, aliases: [...wanted.aliases], serve: [...wanted.serve] }
+        await tx.adminModel.upsert({
+          where: { id },
+          create: { ...columns, id, teamId: team.id, createdAt: now },
+          update: columns,
+        })
+        const details = { name: id, aliases: columns.aliases, serve: namesOf(wanted), published: wanted.published }
+        await save(tx, { kind, teamId: team.id, subjectId: id, details }, actor, now)
+        return null
+      }),
+
+    /** Deletes a model that an admin has added, with its audit row. */
+    remove: (teamId: string, id: string, actor: ModelActor, now: Date): Promise<ModelRefusal | null> =>
+      change(db, async (tx) => {
+        const { team, fileModels } = await load(tx, teamId)
+        if (fileModels.some((model) => model.id === id)) return refuseListed(id)
+        if (!team.adminModels.some((model) => model.id === id)) return { kind: 'not_found' }
+        if (team.adminDefaultModel === id)
+          return {
+            kind: 'taken',
+            message: 'This is the default model of the team. Choose another default model first.',
+          }
+        await tx.adminModel.delete({ where: { id } })
+        await save(tx, { kind: 'model.deleted', teamId, subjectId: id, details: { name: id } }, actor, now)
+        return null
+      }),
+
+    /** Chooses the default model of a team, with its audit row. */
+    setDefault: (teamId: string, id: string | null, actor: ModelActor, now: Date): Promise<ModelRefusal | null> =>
+      change(db, async (tx) => {
+        const { team, fileModels } = await load(tx, teamId)
+        if (team.defaultModel !== null)
+          return { kind: 'taken', message: 'The directory file sets the default model of the team. Change it there.' }
+        const isKnown = [...fileModels, ...team.adminModels].some((model) => model.id === id)
+        if (id !== null && !isKnown)
+          return { kind: 'invalid', message: 'defaultModel must be a model of the team, by its id.' }
+        if (team.adminDefaultModel === id) return null
+        await tx.team.update({ where: { id: teamId }, data: { adminDefaultModel: id } })
+        const details = { name: id, previous: team.adminDefaultModel }
+        await save(tx, { kind: 'team.default_model_changed', teamId, subjectId: teamId, details }, actor, now)
+        return null
+      }),
+  }
+}
+
+/** Longer than another admin's change takes, and shorter than the statements of a request may take together. */
+const LOCK_TRIES = 20
+
+async function change(
+  db: PrismaClient,
+  work: (tx: Transaction) => Promise<ModelRefusal | null>,
+): Promise<ModelRefusal | null> {
+  try {
+    return await withRetry(() =>
+      db.$transaction(async (tx) => {
+        await lockDirectory(tx, LOCK_TRIES)
+        return work(tx)
+      }),
+    )
+  } catch (error) {
+    if (error instanceof DirectoryBusyError) return { kind: 'busy' }
+    throw error
+  }
+}
+
+async function save(
+  tx: Transaction,
+  event: { kind: string; teamId: string; subjectId: string; details: Prisma.InputJsonObject },
+  { accountId, ip }: ModelActor,
+  now: Date,
+): Promise<void> {
+  await raiseVersion(tx, now)
+  await tx.auditEvent.create({ data: { ...event, at: now, accountId, ip } })
+}
+
+/** A team with its models, and the names of all models of the file. */
+async function load(db: Transaction, teamId: string) {
+  const team = await db.team.findUniqueOrThrow({
+    where: { id: teamId },
+    include: { models: { select: { modelId: true } }, adminModels: { orderBy: { id: 'asc' } } },
+  })
+  const models = (await db.model.findMany()).map(toModel)
+  const ids = new Set(team.models.map(({ modelId }) => modelId))
+  const names: NameTable = makeNameTable(models)
+  return { team, fileModels: byId(models.filter(({ id }) => ids.has(id))), names }
+}
+
+/** What an audit row says of the backends of a model. */
+function namesOf({ serve }: AdminModelSettings): string[] {
+  return serve.map(({ backend, model, when }) => `${backend}/${model}${when === 'offline' ? ' (offline)' : ''}`)
+}

@@ -1,0 +1,189 @@
+/**
+ * Models that the admins of a team add. Such a model has backends that serve the team's models of the directory file,
+ * under the same names there, so an admin can give a model another name or a fallback, but can reach nothing new.
+ * Only the team sees its names. Where the file has the same name, the file wins. All of this is decided when the
+ * directory is loaded, so that a change of the file takes effect on these models too.
+ */
+import { UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
+import { isTaken } from './aliases.ts'
+import type { NameTable } from './aliases.ts'
+import { caps, serve } from './backends.ts'
+import type { GivenCaps, ServeEntry } from './backends.ts'
+import { alias, flag, list, object, text, tokens } from './fields.ts'
+import { formatPath, toMistakes } from './mistakes.ts'
+import type { DirectoryModel } from './rules.ts'
+
+type DatedModel = DirectoryModel & { readonly createdAt: Date }
+
+/** What an admin says of a model. */
+export type AdminModelSettings = {
+  readonly displayName: string
+  readonly aliases: readonly string[]
+  readonly serve: readonly ServeEntry[]
+  /** Null: as the model of the file that its first backend serves. */
+  readonly contextWindow: number | null
+  readonly caps: GivenCaps
+  readonly published: boolean
+}
+
+export type AdminModel = AdminModelSettings & { readonly id: string; readonly createdAt: Date }
+
+/** The most models that the admins of one team may add. */
+export const MAX_ADMIN_MODELS = 100
+
+// ---- Reading --------------------------------------------------------------------------------------------------------
+
+const shown = text.refine((value) => !/\p{C}/u.test(value), 'must have visible characters only')
+
+const settings = object({
+  displayName: shown,
+  aliases: list(alias).max(20, 'must have at most 20 names').default([]),
+  serve: serve.refine((entries) => entries.length > 0, 'must name at least one backend'),
+  contextWindow: tokens.nullish().transform((size) => size ?? null),
+  caps,
+  published: flag,
+})
+
+/** Reads what an admin says of a model. A mistake is one line of text, such as `serve[0].backend: is missing`. */
+export function readAdminModel(given: unknown): { settings: AdminModelSettings } | { mistakes: string[] } {
+  const read = settings.safeParse(given)
+  if (read.success) return { settings: read.data }
+  return {
+    mistakes: read.error.issues.flatMap(toMistakes).map(({ path, message }) => `${formatPath(path)}: ${message}`),
+  }
+}
+
+// ---- Deciding -------------------------------------------------------------------------------------------------------
+
+/** What a new model of a team is judged by. */
+export type AdminModelContext = {
+  /** What the ids of the team's own models begin with: `organization/team/`. */
+  readonly prefix: string
+  /** The names of all models of the directory file. */
+  readonly names: NameTable
+  /** The models of the file that the team may use. */
+  readonly fileModels: readonly DatedModel[]
+  /** The other models that admins of the team have added. */
+  readonly others: readonly Pick<AdminModel, 'id' | 'aliases'>[]
+}
+
+export type AdminModelMistake = { readonly kind: 'invalid' | 'taken'; readonly message: string }
+
+/** What follows the name of the team in an id. */
+const OWN_NAME = /^[A-Za-z0-9][\w.:@+-]{0,63}$/
+
+/** What is wrong with a model that an admin adds or replaces; null: nothing. */
+export function judgeAdminModel(
+  id: string,
+  wanted: AdminModelSettings,
+  context: AdminModelContext,
+): AdminModelMistake | null {
+  const { prefix, names, fileModels, others } = context
+  if (fileModels.some((model) => model.id === id)) return refuseListed(id)
+  if (!id.startsWith(prefix) || !OWN_NAME.test(id.slice(prefix.length)))
+    return invalid(`The id of a model that admins of this team add begins with ${prefix}, such as ${prefix}writer.`)
+  if (others.length >= MAX_ADMIN_MODELS)
+    return taken(`The team has ${MAX_ADMIN_MODELS} models of its own already. Delete one first.`)
+  return judgeNames(id, wanted.aliases, names, others) ?? judgeServe(wanted.serve, fileModels)
+}
+
+function judgeNames(
+  id: string,
+  aliases: readonly string[],
+  names: NameTable,
+  others: AdminModelContext['others'],
+): AdminModelMistake | null {
+  const wanted = [id, ...aliases]
+  if (new Set(wanted).size < wanted.length) return invalid('aliases: a name is listed twice.')
+  const own = new Map(others.flatMap((other) => [other.id, ...other.aliases].map((name) => [name, other.id])))
+  const used = wanted.find((name) => own.has(name))
+  if (used !== undefined) return taken(`"${used}" is a name of the model ${own.get(used)}.`)
+  const ofFile = wanted.find((name) => isTaken(names, name))
+  return ofFile === undefined ? null : taken(`The directory file uses the name "${ofFile}". Choose another one.`)
+}
+
+function judgeServe(entries: readonly ServeEntry[], fileModels: readonly DatedModel[]): AdminModelMistake | null {
+  if (entries[0]?.when === 'offline') return invalid('serve[0].when: must not be offline for the first backend.')
+  if (entries.some(({ price }) => price !== undefined))
+    return invalid('serve: must have no price. The model costs what the models of the directory file cost.')
+  const foreign = entries.find((entry) => findSource(fileModels, entry) === null)
+  if (!foreign) return null
+  const { backend, model, when } = foreign
+  const how = when === 'always' ? '' : ' while offline'
+  return invalid(
+    `serve: no model that the directory file gives the team is served by ${backend} as "${model}"${how}. ` +
+      'GET /v1/teams/{team}/models shows what serves them.',
+  )
+}
+
+/** Why an admin cannot change a model of the directory file. */
+export function refuseListed(id: string): AdminModelMistake {
+  return taken(`The directory file lists the model ${id}. Change it there and reload the service.`)
+}
+
+const invalid = (message: string): AdminModelMistake => ({ kind: 'invalid', message })
+const taken = (message: string): AdminModelMistake => ({ kind: 'taken', message })
+
+// ---- Loading --------------------------------------------------------------------------------------------------------
+
+/** What can serve a model of the file, as a list of backends. */
+export function placesOf(model: DatedModel): readonly ServeEntry[] {
+  const { id, serve, backendModel, upstreamModel } = model
+  if (serve.length > 0) return serve
+  const onWorker = backendModel === null ? [] : [toEntry(WORKER_NAME, backendModel)]
+  // As the gateway plans it: an upstream that does not know the model by name gets it only where the worker does not.
+  const atUpstreams = upstreamModel === null && backendModel !== null ? [] : UPSTREAM_NAMES
+  return [...onWorker, ...atUpstreams.map((name) => toEntry(name, upstreamModel ?? id))]
+}
+
+function toEntry(backend: string, model: string): ServeEntry {
+  return { backend, model, when: 'always', rank: 0, weight: 1 }
+}
+
+/** The model of the file that gives a team the right to a backend; null: there is none. */
+function findSource(
+  fileModels: readonly DatedModel[],
+  { backend, model, when }: Pick<ServeEntry, 'backend' | 'model' | 'when'>,
+): { readonly source: DatedModel; readonly place: ServeEntry } | null {
+  for (const source of fileModels) {
+    if (!source.published || !source.certified) continue
+    const place = placesOf(source).find((one) => one.backend === backend && one.model === model)
+    // What is only for the time without a network in the file is only for it here.
+    if (place && (place.when === 'always' || when === 'offline')) return { source, place }
+  }
+  return null
+}
+
+/**
+ * The model as the gateway serves it, with what the team may still use of its backends, and the prices of the file;
+ * null when nothing is left, or when the file has a model of its id.
+ */
+export function resolveAdminModel(
+  model: AdminModel,
+  fileModels: readonly DatedModel[],
+  names: NameTable,
+): DatedModel | null {
+  if (isTaken(names, model.id)) return null
+  const found = model.serve.flatMap((entry) => {
+    const from = findSource(fileModels, entry)
+    return from ? [{ entry, ...from }] : []
+  })
+  const [first] = found
+  if (!first) return null
+  return {
+    ...model,
+    aliases: model.aliases.filter((name) => !isTaken(names, name)),
+    owner: first.source.owner,
+    backendModel: null,
+    upstreamModel: null,
+    serve: found.map(({ entry, source, place }) => {
+      const price = place.price ?? source.price
+      return { ...entry, ...(price && { price }), pricedAs: { id: source.id, owner: source.owner } }
+    }),
+    contextWindow: model.contextWindow ?? first.source.contextWindow,
+    caps: { ...first.source.caps, ...model.caps },
+    price: null,
+    certified: true,
+    verificationState: first.source.verificationState,
+  }
+}

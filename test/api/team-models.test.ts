@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { components } from '../../generated/openapi.ts'
+import { bearerOf, startKeyService } from '../support/keys.ts'
+import type { KeyService } from '../support/keys.ts'
+import { describeRefusals } from '../support/refusals.ts'
+import { expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
+import { answersJson, startUpstream } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+type TeamModels = components['schemas']['TeamModelList']
+type TeamModel = components['schemas']['TeamModel']
+
+const TEAM = '/v1/teams/%40acme%2Fcore'
+const MODELS = `${TEAM}/models`
+/** The directory sets no default model for this team. */
+const OTHER = '/v1/teams/%40acme%2Fother'
+const pathOf = (id: string, models = MODELS) => `${models}/${encodeURIComponent(id)}`
+
+const answer = {
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'fast-1',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello!' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 },
+}
+
+let upstream: TestUpstream
+let keys: KeyService
+beforeAll(async () => {
+  upstream = await startUpstream(answersJson(answer))
+  keys = await startKeyService({ SVC_VENDORA_UPSTREAM_URL: upstream.url.href })
+})
+afterAll(async () => {
+  await keys[Symbol.asyncDispose]()
+  await upstream[Symbol.asyncDispose]()
+})
+
+const send = (method: string, path: string, body?: object, by = keys.ada) =>
+  keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
+const own = (fields: object = {}) => ({
+  displayName: 'Own',
+  serve: [{ backend: 'vendora', model: 'fast-1' }],
+  ...fields,
+})
+const put = (id: string, fields: object = {}) => send('PUT', pathOf(id), own(fields))
+const list = (path = MODELS, by = keys.ada) => expectJson<TeamModels>('The models', send('GET', path, undefined, by))
+const find = async (id: string) => (await list()).models.find((model) => model.id === id)
+/** Long enough for a gateway to load the directory again before it answers. */
+const afterReload = () => keys.service.clock.advance({ seconds: 11 })
+const modelIds = async (by: Record<string, string>) => {
+  const { data } = await expectJson<{ data: { id: string }[] }>(
+    'GET /v1/models',
+    send('GET', '/v1/models', undefined, by),
+  )
+  return data.map(({ id }) => id)
+}
+const chat = (model: string, by = keys.ada) =>
+  send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by)
+
+/** The operations, each with a request that an admin may send. */
+const OPERATIONS = [
+  { id: 'listTeamModels', method: 'GET', path: MODELS },
+  { id: 'putTeamModel', method: 'PUT', path: pathOf('acme/core/refused'), body: own() },
+  { id: 'deleteTeamModel', method: 'DELETE', path: pathOf('acme/core/refused') },
+  { id: 'changeTeam', method: 'PATCH', path: TEAM, body: { defaultModel: null } },
+] as const
+
+describe.each(OPERATIONS)('$id', ({ method, path, ...operation }) => {
+  const body = 'body' in operation ? operation.body : undefined
+
+  it('401: refuses a request without a credential', async () => {
+    expect(await outcomeOf(await send(method, path, body, {}))).toBe('401 unauthorized')
+  })
+
+  it('403: refuses members who are not admins', async () => {
+    expect(await outcomeOf(await send(method, path, body, keys.member))).toBe('403 forbidden')
+  })
+
+  it('404: hides the team from admins of another team', async () => {
+    expect(await outcomeOf(await send(method, path, body, keys.stranger))).toBe('404 not_found')
+  })
+
+  if (method !== 'GET')
+    describeRefusals({ service: () => keys.service, method, path, by: () => keys.ada, ...(body && { body }) })
+})
+
+describe('listTeamModels', () => {
+  it('200: shows what serves the models of the file, and where the default model comes from', async () => {
+    const { defaultModel, defaultModelSource, models } = await list()
+    expect([defaultModel, defaultModelSource]).toEqual(['svc/fast', 'file'])
+    const fast = models.find(({ id }) => id === 'svc/fast')
+    expect(fast).toMatchObject({ source: 'file', aliases: ['quick'], published: true, usable: true })
+    expect(fast?.serve[0]).toEqual({ backend: 'vendora', model: 'fast-1', when: 'always', rank: 0, weight: 1 })
+    expect(models.find(({ id }) => id === 'svc/hidden')).toMatchObject({ published: false })
+  })
+})
+
+describe('putTeamModel', () => {
+  it('200: adds a model that only its team sees and calls, under the name of the file at the backend', async () => {
+    const id = 'acme/core/writer'
+    const made = await expectJson<TeamModel>('The model', put(id, { aliases: ['my-writer'] }))
+    expect(made).toEqual({
+      id,
+      displayName: 'Own',
+      source: 'admin',
+      aliases: ['my-writer'],
+      serve: [{ backend: 'vendora', model: 'fast-1', when: 'always', rank: 0, weight: 1 }],
+      contextWindow: null,
+      published: true,
+      usable: true,
+    })
+    afterReload()
+    expect(await modelIds(keys.ada)).toEqual(expect.arrayContaining([id, 'my-writer']))
+    expect(await modelIds(keys.stranger)).not.toContain(id)
+    await expectOk('The call', chat('my-writer'))
+    expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ model: 'fast-1' })
+    expect(await outcomeOf(await chat('my-writer', keys.stranger))).toBe('403 model_not_allowed')
+  })
+
+  it('200: replaces a model, with an audit event for each change', async () => {
+    const id = 'acme/core/changed'
+    await expectOk('The model', put(id, { aliases: ['first'] }))
+    await expectOk('The change', put(id, { aliases: ['second'], displayName: 'Changed' }))
+    expect(await find(id)).toMatchObject({ aliases: ['second'], displayName: 'Changed' })
+    const events = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+    expect(events).toMatchObject([
+      { kind: 'model.created', ip: '127.0.0.1', details: { aliases: ['first'], serve: ['vendora/fast-1'] } },
+      { kind: 'model.changed', details: { aliases: ['second'] } },
+    ])
+  })
+
+  it('200: makes a model for which an API key can be limited', async () => {
+    await expectOk('The model', put('acme/core/keyed'))
+    const { key } = await keys.createKey({ models: ['acme/core/keyed'] })
+    afterReload()
+    expect(await modelIds(bearerOf(key))).toEqual(['acme/core/keyed'])
+  })
+
+  it('200: keeps the model when the file is applied again, unless the file has its name or takes its backend', async () => {
+    const id = 'acme/core/kept'
+    const file = (models: string, team = 'svc/fast') => `
+organizations:
+  - name: acme
+    teams:
+      - { name: core, models: [${team}], members: [{ email: ada@example.com, role: admin }] }
+      - { name: other, models: [], members: [{ email: stranger@example.com, role: admin }] }
+models: [${models}]`
+    const fast = '{ id: svc/fast, displayName: Fast, owner: svc, upstreamModel: fast-1 }'
+    const named = '{ id: svc/named, displayName: Named, owner: svc, aliases: [acme/core/kept] }'
+    const database = keys.service.database.prisma
+    const before = await database.directoryState.findFirstOrThrow()
+    await expectOk('The model', put(id))
+    expect((await database.directoryState.findFirstOrThrow()).version).toBe(before.version + 1)
+    for (const [models, team, usable] of [
+      [fast, 'svc/fast', true],
+      [`${fast}, ${named}`, 'svc/fast', false],
+      [fast, '', false],
+      [fast, 'svc/fast', true],
+    ] as const) {
+      await keys.service.applyDirectory(file(models, team))
+      expect((await find(id))?.usable).toBe(usable)
+      afterReload()
+      expect((await modelIds(keys.ada)).includes(id)).toBe(usable)
+    }
+    // As before, for the other tests.
+    await keys.service.applyDirectory(keys.directory)
+  })
+
+  it('400: names what is wrong with the model', async () => {
+    const refused = await put('acme/core/wrong', { serve: [{ backend: 'vendora', model: 'unknown-1' }] })
+    expect(refused.status).toBe(400)
+    expect(await messageOf(refused)).toContain('served by vendora as "unknown-1". GET /v1/teams/{team}/models shows')
+    expect(await outcomeOf(await put('acme/other/wrong'))).toBe('400 invalid_request')
+    expect(await outcomeOf(await put('acme/core/wrong', { caps: { wings: true } }))).toBe('400 invalid_request')
+  })
+
+  it('409: refuses models and names of the directory file', async () => {
+    const listed = await put('svc/fast')
+    expect(listed.status).toBe(409)
+    expect(await messageOf(listed)).toContain('The directory file lists the model svc/fast. Change it there')
+    expect(await outcomeOf(await put('acme/core/named', { aliases: ['quick'] }))).toBe('409 conflict')
+  })
+})
+
+describe('deleteTeamModel', () => {
+  it('200: deletes a model of an admin, with an audit event', async () => {
+    const id = 'acme/core/deleted'
+    await expectOk('The model', put(id))
+    await expectOk('The deletion', send('DELETE', pathOf(id)))
+    expect(await find(id)).toBeUndefined()
+    expect(await outcomeOf(await send('DELETE', pathOf(id)))).toBe('404 not_found')
+    const { prisma } = keys.service.database
+    expect(await prisma.auditEvent.count({ where: { subjectId: id, kind: 'model.deleted' } })).toBe(1)
+  })
+
+  it('409: refuses a model of the directory file', async () => {
+    expect(await outcomeOf(await send('DELETE', pathOf('svc/fast')))).toBe('409 conflict')
+  })
+})
+
+describe('changeTeam', () => {
+  const setDefault = (defaultModel: string | null) => send('PATCH', OTHER, { defaultModel }, keys.stranger)
+
+  it('200: chooses the default model where the file sets none', async () => {
+    await expectOk('The change', setDefault('svc/deep'))
+    expect(await list(`${OTHER}/models`, keys.stranger)).toMatchObject({
+      defaultModel: 'svc/deep',
+      defaultModelSource: 'admin',
+    })
+    const team = await expectJson<{ defaultModel: string }>('The team', send('GET', OTHER, undefined, keys.stranger))
+    expect(team.defaultModel).toBe('svc/deep')
+    afterReload()
+    const messages = [{ role: 'user', content: 'Hello' }]
+    await expectOk('A call', send('POST', '/v1/chat/completions', { messages }, keys.stranger))
+    expect(JSON.parse(upstream.last().body.toString())).toMatchObject({ model: 'deep-1' })
+    await expectOk('No default model', setDefault(null))
+  })
+
+  it('400: refuses a model that the team does not have', async () => {
+    expect(await outcomeOf(await setDefault('svc/fast'))).toBe('400 invalid_request')
+  })
+
+  it('409: refuses to change what the file sets, and to delete the default model', async () => {
+    expect(await outcomeOf(await send('PATCH', TEAM, { defaultModel: 'svc/deep' }))).toBe('409 conflict')
+    const id = 'acme/other/own'
+    const path = pathOf(id, `${OTHER}/models`)
+    const body = own({ serve: [{ backend: 'vendora', model: 'deep-1' }] })
+    await expectOk('The model', send('PUT', path, body, keys.stranger))
+    await expectOk('The change', setDefault(id))
+    expect(await outcomeOf(await send('DELETE', path, undefined, keys.stranger))).toBe('409 conflict')
+    await expectOk('No default model', setDefault(null))
+    await expectOk('The deletion', send('DELETE', path, undefined, keys.stranger))
+  })
+})

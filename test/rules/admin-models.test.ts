@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest'
+import {
+  judgeAdminModel,
+  MAX_ADMIN_MODELS,
+  readAdminModel,
+  resolveAdminModel,
+} from '../../src/directory/admin-models.ts'
+import type { AdminModelContext, AdminModelSettings } from '../../src/directory/admin-models.ts'
+import { findModelId, makeNameTable } from '../../src/directory/aliases.ts'
+import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { withTeams } from '../../src/directory/snapshot.ts'
+import type { SnapshotModel } from '../../src/directory/snapshot.ts'
+
+const createdAt = new Date('2026-11-21T09:00:00Z')
+
+const FILE = `
+organizations: []
+backends:
+  - { name: eu, dialects: [messages], url: https://eu.example }
+models:
+  - id: vendorb/writer
+    displayName: Writer
+    owner: vendorb
+    aliases: ['claude-*', writer]
+    contextWindow: 200000
+    caps: { images: true }
+    price: { input: 3, output: 15 }
+    serve:
+      - { backend: vendorb, model: writer-2026 }
+      - { backend: eu, model: writer-2026, price: { input: 4, output: 20 } }
+      - { backend: local-engine, model: small, when: offline }
+  - { id: vendora/large, displayName: Large, owner: vendora, upstreamModel: large-2026 }
+  - { id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b' }
+  - { id: vendora/draft, displayName: Draft, owner: vendora, upstreamModel: draft-1, certified: false }
+  - { id: vendora/secret, displayName: Secret, owner: vendora, upstreamModel: secret-1, aliases: [hidden] }
+`
+
+function readFile(): SnapshotModel[] {
+  const read = readDirectoryFile(FILE)
+  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  return read.directory.models.map((model) => ({ ...model, createdAt }))
+}
+
+const all = readFile()
+const names = makeNameTable(all)
+/** The team may use all models but the last one. */
+const fileModels = all.slice(0, -1)
+
+function settingsOf(given: object): AdminModelSettings {
+  const read = readAdminModel({ displayName: 'Own', serve: [{ backend: 'vendorb', model: 'writer-2026' }], ...given })
+  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  return read.settings
+}
+
+const ID = 'acme/core/own'
+const context: AdminModelContext = {
+  prefix: 'acme/core/',
+  names,
+  fileModels,
+  others: [{ id: 'acme/core/other', aliases: ['mine', 'gpt-*'] }],
+}
+const judge = (given: object, id = ID, changed: Partial<AdminModelContext> = {}) =>
+  judgeAdminModel(id, settingsOf(given), { ...context, ...changed })
+
+describe('judgeAdminModel', () => {
+  it.each([
+    ['what a model of the team is served by', { serve: [{ backend: 'eu', model: 'writer-2026' }] }],
+    ['an upstream that serves a model by its name there', { serve: [{ backend: 'vendora', model: 'large-2026' }] }],
+    ['the worker', { serve: [{ backend: 'local-engine', model: 'qwen3:8b' }] }],
+    [
+      'a plan over several models',
+      {
+        serve: [
+          [
+            { backend: 'vendorb', model: 'writer-2026', weight: 2 },
+            { backend: 'eu', model: 'writer-2026' },
+          ],
+          { backend: 'local-engine', model: 'small', when: 'offline' },
+        ],
+      },
+    ],
+    ['names that nothing else has', { aliases: ['own', 'gemini-*', 'c*', 'gpt-5'] }],
+  ])('allows %s', (_name, given) => {
+    expect(judge(given)).toBeNull()
+  })
+
+  it.each([
+    ['a model that the file does not give the team', { serve: [{ backend: 'vendora', model: 'secret-1' }] }, 'invalid'],
+    ['a model that is not certified', { serve: [{ backend: 'vendora', model: 'draft-1' }] }, 'invalid'],
+    ['a model of the worker at an upstream', { serve: [{ backend: 'vendora', model: 'svc/fast' }] }, 'invalid'],
+    ['another name at a backend of the team', { serve: [{ backend: 'vendorb', model: 'writer-x' }] }, 'invalid'],
+    ['an unknown backend', { serve: [{ backend: 'nowhere', model: 'writer-2026' }] }, 'invalid'],
+    ['online what the file has for offline only', { serve: [{ backend: 'local-engine', model: 'small' }] }, 'invalid'],
+    ['only an offline backend', { serve: [{ backend: 'vendorb', model: 'writer-2026', when: 'offline' }] }, 'invalid'],
+    [
+      'a price of its own',
+      { serve: [{ backend: 'vendorb', model: 'writer-2026', price: { input: 0, output: 0 } }] },
+      'invalid',
+    ],
+    ['a name that is listed twice', { aliases: ['a', 'a'] }, 'invalid'],
+    ['an alias of the file, also of a model that the team may not use', { aliases: ['hidden'] }, 'taken'],
+    ['the id of a model of the file as an alias', { aliases: ['svc/fast'] }, 'taken'],
+    ['a name that a prefix of the file takes', { aliases: ['claude-opus-4-7'] }, 'taken'],
+    ['a prefix that a prefix of the file takes', { aliases: ['claude-opus-*'] }, 'taken'],
+    ['an alias of another model of the team', { aliases: ['mine'] }, 'taken'],
+    ['a prefix of another model of the team', { aliases: ['gpt-*'] }, 'taken'],
+    ['the id of another model of the team', { aliases: ['acme/core/other'] }, 'taken'],
+  ])('refuses %s', (_name, given, kind) => {
+    expect(judge(given)).toMatchObject({ kind })
+  })
+
+  it.each([
+    ['acme/other/own', 'invalid'],
+    ['own', 'invalid'],
+    ['acme/core/', 'invalid'],
+    ['acme/core/a b', 'invalid'],
+    ['acme/core/a*', 'invalid'],
+    ['acme/core/a/b', 'invalid'],
+    ['svc/fast', 'taken'],
+    // It does not say whether the file has a model that the team may not use.
+    ['vendora/secret', 'invalid'],
+    ['vendora/unknown', 'invalid'],
+  ])('refuses the id %s', (id, kind) => {
+    expect(judge({}, id)).toMatchObject({ kind })
+  })
+
+  it('allows a limited number of models', () => {
+    const others = Array.from({ length: MAX_ADMIN_MODELS }, (_, i) => ({ id: `acme/core/m${i}`, aliases: [] }))
+    expect(judge({}, ID, { others })).toMatchObject({ kind: 'taken' })
+    expect(judge({}, ID, { others: others.slice(1) })).toBeNull()
+  })
+})
+
+describe('readAdminModel', () => {
+  it.each([
+    ['an unknown field', { surprise: 1 }, 'surprise: is not a known field'],
+    ['no backend', { serve: [] }, 'serve: must name at least one backend'],
+    ['a control character', { displayName: 'A\u0007B' }, 'displayName: must have visible characters only'],
+    ['text that turns around', { displayName: 'A\u202eB' }, 'displayName: must have visible characters only'],
+    ['unknown caps', { caps: { wings: true } }, 'caps'],
+    ['an alias with a space', { aliases: ['a b'] }, 'aliases[0]: must be a name'],
+    ['a backend without a model', { serve: [{ backend: 'vendorb' }] }, 'serve[0].model: is missing'],
+  ])('names the mistake: %s', (_name, given, mistake) => {
+    const read = readAdminModel({ displayName: 'Own', serve: [{ backend: 'vendorb', model: 'writer-2026' }], ...given })
+    expect('mistakes' in read && read.mistakes.join('\n')).toContain(mistake)
+  })
+})
+
+describe('resolveAdminModel', () => {
+  const own = (given: object = {}) => ({ ...settingsOf(given), id: ID, createdAt })
+
+  it('takes the price and what the model can do from the file', () => {
+    const serve = [
+      { backend: 'eu', model: 'writer-2026' },
+      { backend: 'vendora', model: 'large-2026' },
+    ]
+    expect(resolveAdminModel(own({ serve, caps: { pdf: true } }), fileModels, names)).toMatchObject({
+      id: ID,
+      owner: 'vendorb',
+      contextWindow: 200_000,
+      caps: { images: true, pdf: true },
+      serve: [
+        { backend: 'eu', price: { input: 4 }, pricedAs: { id: 'vendorb/writer', owner: 'vendorb' } },
+        { backend: 'vendora', pricedAs: { id: 'vendora/large', owner: 'vendora' } },
+      ],
+    })
+  })
+
+  it('loses the backends that the file takes from the team, and is gone without any', () => {
+    const model = own({
+      serve: [
+        { backend: 'vendorb', model: 'writer-2026' },
+        { backend: 'vendora', model: 'large-2026' },
+      ],
+    })
+    const backendsWith = (left: readonly SnapshotModel[]) =>
+      resolveAdminModel(model, left, names)?.serve.map(({ backend }) => backend)
+    expect(backendsWith(fileModels)).toEqual(['vendorb', 'vendora'])
+    expect(backendsWith(fileModels.slice(1))).toEqual(['vendora'])
+    expect(backendsWith(fileModels.slice(2))).toBeUndefined()
+  })
+
+  it('loses the names that the file has, and is gone when its id is one of them', () => {
+    const model = own({ aliases: ['own', 'later'] })
+    const withAlias = (...aliases: string[]) => makeNameTable([...all, { id: 'svc/new', aliases }])
+    expect(resolveAdminModel(model, fileModels, withAlias('later'))?.aliases).toEqual(['own'])
+    expect(resolveAdminModel(model, fileModels, withAlias('acme/*'))).toBeNull()
+  })
+
+  it('is named only in its team, after the names of the file', () => {
+    const team = { organization: 'acme', name: 'core', defaultModel: null, models: fileModels }
+    const model = own({ aliases: ['c*', 'own'] })
+    const { teams } = withTeams(
+      [
+        { ...team, adminModels: [model] },
+        { ...team, name: 'other' },
+      ],
+      all,
+    )
+    const find = (of: string, name: string) => {
+      const found = teams.get(of)
+      return found ? findModelId(found.names, name) : null
+    }
+    expect(['own', 'chat', 'claude-opus', ID].map((name) => find('@acme/core', name))).toEqual([
+      ID,
+      ID,
+      'vendorb/writer',
+      ID,
+    ])
+    expect(['own', 'chat', 'claude-opus', ID].map((name) => find('@acme/other', name))).toEqual([
+      null,
+      null,
+      'vendorb/writer',
+      null,
+    ])
+  })
+})
