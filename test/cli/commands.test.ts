@@ -208,7 +208,8 @@ describe('svc service-accounts, and svc keys --service', () => {
     expect(await jsonOf(['keys', '--service', 'build-server'])).toMatchObject([{ name: 'nightly' }])
     expect(await jsonOf(['keys'])).toEqual([])
     expect(await jsonOf(['service-accounts'])).toMatchObject([{ name: 'build-server', activeKeys: 1 }])
-    const [{ id = '' } = {}] = await jsonOf<{ id: string }[]>(['keys', '--service', 'build-server'])
+    const [listed] = await jsonOf<{ id: string }[]>(['keys', '--service', 'build-server'])
+    const id = listed?.id ?? ''
     expect((await machine.svc(['keys', 'rotate', id, '--service', 'build-server', '--print'])).stdout).toMatch(/^svck_/)
     expect((await machine.svc(['keys', 'revoke', id, '--service', 'build-server'])).stdout).toContain(
       'Revoked: nightly',
