@@ -13,14 +13,15 @@ import { chooseEnding, sendEnding } from './ending.ts'
 import { sendEstimate } from './estimate.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
-import { recordEnd } from './record.ts'
+import { makeCostOfAttempt, recordEnd } from './record.ts'
 import { exactBodyOf } from './request.ts'
 import type { CallRequest } from './request.ts'
+import { describeCallEnd, startCallSpan } from './trace.ts'
 
-type Needs = AdmitNeeds & AttemptNeeds
+export type CallNeeds = AdmitNeeds & AttemptNeeds
 
 /** The handlers of all model calls: what differs between them is in their rows of `OPERATIONS`. */
-export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOperationId> {
+export function callHandlers(given: Omit<CallNeeds, 'affinity'>): Handlers<CallOperationId> {
   const needs = { ...given, affinity: openSessionAffinity() }
   const handle = (operation: Operation) => (req: CallRequest, res: ServerResponse) =>
     handleCall(needs, operation, req, res)
@@ -29,9 +30,15 @@ export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOpera
   return Object.fromEntries(handlers) as Handlers<CallOperationId>
 }
 
-async function handleCall(needs: Needs, operation: Operation, req: CallRequest, res: ServerResponse): Promise<void> {
+async function handleCall(
+  needs: CallNeeds,
+  operation: Operation,
+  req: CallRequest,
+  res: ServerResponse,
+): Promise<void> {
   const admission = await admit(needs, operation, req)
   if (admission instanceof ApiError) throw admission
+  if (needs.tracer) req.span = startCallSpan(needs.tracer, admission, req)
   if (admission.caller.isOffline) res.setHeader('x-svc-offline', '1')
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
@@ -44,6 +51,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     const tried = await tryInOrder(needs, admission, plan, req, res)
     const ending = chooseEnding(tried, needs.clock.now())
     recordEnd(needs, admission, tried.attempts, ending.by)
+    if (req.span) describeCallEnd(req.span, tried.attempts, ending.by, makeCostOfAttempt(needs, admission))
     sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()

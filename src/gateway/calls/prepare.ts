@@ -42,6 +42,8 @@ export type StepNeeds = {
   readonly backend: Backend
   /** The conversation may hold reasoning that was translated. */
   readonly mayBeTranslated: boolean
+  /** The headers that name the trace of the call; names and values alternate. */
+  readonly traceHeaders: readonly string[]
   readonly clock: Clock
 }
 
@@ -70,7 +72,7 @@ function asItIs(needs: StepNeeds, req: CallRequest): PreparedCall {
     request: {
       method: 'POST',
       path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
-      headers: toHeaders(backend, req, { isTranslated: false }),
+      headers: toHeaders(needs, req, { isTranslated: false }),
       body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
     },
     rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: wish !== null }) : null,
@@ -108,7 +110,7 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
     request: {
       method: 'POST',
       path: backend.prefix + DIALECTS[step.dialect].path,
-      headers: [...toHeaders(backend, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+      headers: [...toHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
       body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
     },
     filter: null,
@@ -120,8 +122,12 @@ function clamped(request: Json, { maxTokens }: Backend): Json {
   return maxTokens === null ? request : { ...request, ...clampTokens(request, maxTokens) }
 }
 
-function toHeaders({ credential, traits }: Backend, req: CallRequest, options: HeaderOptions): HeaderList {
+type HeaderNeeds = Pick<StepNeeds, 'backend' | 'traceHeaders'>
+
+function toHeaders({ backend, traceHeaders }: HeaderNeeds, req: CallRequest, options: HeaderOptions): HeaderList {
+  const { credential, traits } = backend
   const headers = toBackendHeaders(req.rawHeaders, credential, options)
+  headers.push(...traceHeaders)
   if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
   return headers
 }
