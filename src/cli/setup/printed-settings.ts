@@ -28,7 +28,8 @@ export const PRINTED = {
     text: `Base URL: ${gatewayUrl}/v1\nModels: ${models.map(({ id }) => id).join(', ')}`,
     note:
       'In Cursor, open Settings > Models: set "Override OpenAI Base URL", add the models, and put a key into ' +
-      `"OpenAI API Key". ${makeKey('cursor')} Cursor calls from its own servers, so the gateway must be on the internet.`,
+      '"OpenAI API Key". Cursor calls models from its own servers, so the gateway must be on the internet. ' +
+      makeKey('cursor'),
   }),
 } as const satisfies Readonly<Record<string, Print>>
 
