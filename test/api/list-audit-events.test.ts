@@ -238,6 +238,11 @@ Object.assign(CHANGES, {
     action: 'invitation.created',
     make: () => sendForm('members', { action: 'invite', email: 'form@example.com' }),
   },
+  changeTeamModels: {
+    action: 'team.default_model_changed',
+    make: () =>
+      keys.service.fetch('/teams/acme/other/models', form({ action: 'set-default', model: '' }, keys.stranger)),
+  },
   changeTeamDevices: {
     action: 'device_session.revoked',
     make: async () => sendForm('devices', { action: 'sign-out', sessionId: await sessionOf('by-form') }),

@@ -200,6 +200,31 @@ describe('showTeamKeys and changeTeamKeys', () => {
   })
 })
 
+describe('changeTeamModels', () => {
+  const path = '/teams/acme/other/models'
+  const change = (action: string, model: string) => noticeOf(post(path, { action, model }, keys.stranger))
+
+  it('200: chooses the default model, and deletes a model that an admin has added', async () => {
+    expect(await change('set-default', 'svc/deep')).toBe('200 The default model is changed.')
+    expect(await (await open(path, keys.stranger)).text()).toContain('<option value="svc/deep" selected>')
+    const { prisma } = keys.service.database
+    const { id: teamId } = await prisma.team.findFirstOrThrow({ where: { name: 'other' } })
+    const own = { id: 'acme/other/own', displayName: 'Own', serve: [{ backend: 'vendora', model: 'deep-1' }] }
+    await prisma.adminModel.create({ data: { ...own, teamId, createdAt: keys.service.clock.now() } })
+    expect(await change('delete', own.id)).toMatch(/^200 The model is deleted/)
+    expect(await prisma.adminModel.count()).toBe(0)
+  })
+
+  it('400, 404 and 409: says why nothing was changed', async () => {
+    expect(await change('set-default', 'svc/gone')).toMatch(/^400 The team does not have this model/)
+    expect(await change('delete', 'acme/other/gone')).toMatch(/^404 The admins of the team have added no such/)
+    expect(await change('delete', 'svc/deep')).toMatch(/^409 The directory file lists this model/)
+    const fields = { action: 'set-default', model: 'svc/deep' }
+    expect(await noticeOf(post(`${HOME}/models`, fields))).toMatch(/^409 The directory file sets the default/)
+    expect(await (await open(`${HOME}/models`)).text()).not.toContain('value="set-default"')
+  })
+})
+
 describe('showTeamAudit', () => {
   const path = `${HOME}/audit`
 
@@ -240,6 +265,7 @@ describe.each(['/members', '/devices', '/keys', '/audit'])('the page %s of a tea
 
 describe.each([
   ['/members', { action: 'invite', email: 'evil@example.com' }],
+  ['/models', { action: 'set-default', model: '' }],
   ['/devices', { action: 'sign-out', sessionId: UNKNOWN }],
   ['/keys', { action: 'create-account', account: 'evil' }],
 ])('the forms of the page %s of a team', (page, fields) => {

@@ -47,7 +47,15 @@ export function sampleTeamPages(words: Words): Sample[] {
       'team-usage-mistake',
       usagePage(member, { ...period, by: 'day', sums: nothing, days: nothing, mistake: 'from must not be after to.' }),
     ],
-    ['team-models', modelsPage(admin, { models: teamModels(words), defaultModel: 'svc/fast' })],
+    [
+      'team-models',
+      modelsPage(admin, {
+        models: teamModels(words),
+        defaultModel: 'svc/fast',
+        defaultModelSource: 'admin',
+        notice: null,
+      }),
+    ],
     ['team-sessions', sessionsPage(admin, { sessions: sessions(words), next: 'WzFd' })],
     [
       'team-members',

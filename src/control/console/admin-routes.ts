@@ -11,6 +11,7 @@ import { auditPage } from './audit-page.ts'
 import type { DeviceForms } from './device-forms.ts'
 import type { KeyForms } from './key-forms.ts'
 import type { MemberForms } from './member-forms.ts'
+import type { ModelForms } from './model-forms.ts'
 import { statusOf } from './notices.ts'
 import type { TeamNotice } from './notices.ts'
 import type { FindViewer } from './viewer.ts'
@@ -19,6 +20,7 @@ type Needs = {
   /** Throws `forbidden` for members. */
   readonly findAdmin: FindViewer
   readonly members: MemberForms
+  readonly models: ModelForms
   readonly devices: DeviceForms
   readonly keys: KeyForms
   readonly audit: AuditStore
@@ -27,6 +29,7 @@ type Needs = {
 type Operations =
   | 'showTeamMembers'
   | 'changeTeamMembers'
+  | 'changeTeamModels'
   | 'showTeamDevices'
   | 'changeTeamDevices'
   | 'showTeamKeys'
@@ -36,7 +39,14 @@ type Operations =
 const EVENTS_OF_PAGE = 50
 
 /** The pages of a team for its admins. */
-export function makeAdminPageHandlers({ findAdmin, members, devices, keys, audit }: Needs): Handlers<Operations> {
+export function makeAdminPageHandlers({
+  findAdmin,
+  members,
+  models,
+  devices,
+  keys,
+  audit,
+}: Needs): Handlers<Operations> {
   return {
     async showTeamMembers(req, res) {
       const admin = await findAdmin(callerOf(req), req.params)
@@ -47,6 +57,12 @@ export function makeAdminPageHandlers({ findAdmin, members, devices, keys, audit
       const admin = await findAdmin(callerOf(req), req.params)
       const notice = await members.change(admin, req.body, ipOf(req))
       send(res, await members.render(admin, { after: '', notice }), notice)
+    },
+
+    async changeTeamModels(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      const notice = await models.change(admin, req.body, ipOf(req))
+      send(res, await models.render(admin, notice), notice)
     },
 
     async showTeamDevices(req, res) {

@@ -9,6 +9,7 @@ import { makeAdminPageHandlers } from './admin-routes.ts'
 import { makeDeviceForms } from './device-forms.ts'
 import { makeKeyForms } from './key-forms.ts'
 import { makeMemberForms } from './member-forms.ts'
+import { makeModelForms } from './model-forms.ts'
 import { makeFindOverview } from './overview.ts'
 import { makeTeamPageHandlers } from './routes.ts'
 import { makeConsoleStore } from './store.ts'
@@ -30,6 +31,7 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
   const store = makeConsoleStore(db)
   const findViewer = makeFindViewer({ members })
   const { teamMembers, memberChanges, invite, teamDevices, teamModels, audit } = team
+  const models = makeModelForms({ models: teamModels, clock })
   return {
     handlers: {
       ...makeTeamPageHandlers({
@@ -37,12 +39,13 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
         findOverview: makeFindOverview({ usage, store, clock }),
         findUsage: makeFindUsage({ usage, clock }),
         sessions: makeAgentSessionStore(db),
-        models: teamModels,
+        models,
         clock,
       }),
       ...makeAdminPageHandlers({
         findAdmin: onlyAdmins(findViewer),
         members: makeMemberForms({ members: teamMembers, changes: memberChanges, invite, clock }),
+        models,
         devices: makeDeviceForms({ devices: teamDevices }),
         keys: makeKeyForms({ ...apiKeys, clock }),
         audit,

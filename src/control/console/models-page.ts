@@ -3,6 +3,8 @@ import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { toCount } from './format.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
+import { noticeOf } from './notices.ts'
+import type { TeamNotice } from './notices.ts'
 import { table } from './table.ts'
 import type { Column } from './table.ts'
 
@@ -11,24 +13,66 @@ type TeamModel = components['schemas']['TeamModel']
 export type ModelsPage = {
   readonly models: readonly TeamModel[]
   readonly defaultModel: string | null
+  /** Null: the team has no default model. */
+  readonly defaultModelSource: 'file' | 'admin' | null
+  readonly notice: TeamNotice | null
 }
 
 /** The models that a team may call: those of the directory file, and those that its admins have added. */
-export function modelsPage(viewer: FramedViewer, { models, defaultModel }: ModelsPage): Html {
+export function modelsPage(viewer: FramedViewer, data: ModelsPage): Html {
+  const { models, defaultModel, notice } = data
+  const isAdmin = viewer.role === 'admin'
+  const path = `${viewer.path}/models`
   return teamPage(
     viewer,
     'models',
-    html`<section class="part" aria-labelledby="models">
-      <h2 id="models">Models of the team <span class="count">${models.length}</span></h2>
-      ${
-        models.length === 0
-          ? html`<p class="empty">
-              None yet. The directory file of this deployment says which models a team may call.
-            </p>`
-          : table('Models', columnsFor(defaultModel), models)
-      }
-    </section>`,
+    html`${noticeOf(notice)} ${isAdmin && defaultPart(data, path)}
+      <section class="part" aria-labelledby="models">
+        <h2 id="models">Models of the team <span class="count">${models.length}</span></h2>
+        ${
+          models.length === 0
+            ? html`<p class="empty">
+                None yet. The directory file of this deployment says which models a team may call.
+              </p>`
+            : table('Models', [...columnsFor(defaultModel), ...(isAdmin ? [deleteColumn(path)] : [])], models)
+        }
+      </section>`,
   )
+}
+
+/** The choice of the default model, unless the directory file makes it. */
+function defaultPart({ models, defaultModel, defaultModelSource }: ModelsPage, path: string): Interpolation {
+  if (defaultModelSource === 'file' || models.length === 0) return null
+  return html`<section class="part" aria-labelledby="default">
+    <h2 id="default">Default model</h2>
+    <form method="post" action="${path}" class="fields">
+      <div>
+        <label for="model">For programs that name no model</label>
+        <select id="model" name="model">
+          <option value="">None</option>
+          ${models.map(({ id }) =>
+            id === defaultModel
+              ? html`<option value="${id}" selected>${id}</option>`
+              : html`<option value="${id}">${id}</option>`,
+          )}
+        </select>
+      </div>
+      <button class="button" name="action" value="set-default">Save</button>
+    </form>
+  </section>`
+}
+
+/** Models of the directory file have no button: only the file removes them. */
+function deleteColumn(path: string): Column<TeamModel> {
+  return {
+    heading: 'Change',
+    cell: ({ id, source }) =>
+      source === 'admin' &&
+      html`<form method="post" action="${path}">
+        <input type="hidden" name="model" value="${id}" />
+        <button class="button quiet" name="action" value="delete">Delete<span class="unseen"> ${id}</span></button>
+      </form>`,
+  }
 }
 
 function columnsFor(defaultModel: string | null): readonly Column<TeamModel>[] {

@@ -6,10 +6,8 @@ import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { readPlace, writePlace } from '../agent-sessions/rules.ts'
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
-import { toTeamModels } from '../team-models/answers.ts'
-import type { TeamModelStore } from '../team-models/store.ts'
 import { toFileName, writeCsv } from '../usage/csv.ts'
-import { modelsPage } from './models-page.ts'
+import type { ModelForms } from './model-forms.ts'
 import type { makeFindOverview } from './overview.ts'
 import { overviewPage } from './overview-page.ts'
 import { sessionsPage } from './sessions-page.ts'
@@ -23,7 +21,7 @@ type Needs = {
   readonly findOverview: ReturnType<typeof makeFindOverview>
   readonly findUsage: ReturnType<typeof makeFindUsage>
   readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list'>
-  readonly models: Pick<TeamModelStore, 'find'>
+  readonly models: Pick<ModelForms, 'render'>
   readonly clock: Clock
 }
 
@@ -62,7 +60,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
 
     async showTeamModels(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      sendPage(asExpress(res), 200, modelsPage(viewer, toTeamModels(await models.find(viewer.teamId))))
+      sendPage(asExpress(res), 200, await models.render(viewer, null))
     },
 
     async showTeamSessions(req, res) {
