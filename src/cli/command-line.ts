@@ -41,6 +41,8 @@ function makeProgram(): Command {
     .description('One login and one base URL for every coding agent and SDK that a team uses.')
     .option('--url <url>', 'the deployment to use; the one of the last login unless given')
     .version(packageJson.version, '-V, --version', 'print the version')
+    // Options of `svc keys` such as --service are also those of `svc keys create`.
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('Run with --help to see how it is used.')
     .exitOverride()
 }
