@@ -4195,6 +4195,11 @@ export interface components {
              */
             durationMs?: number;
             tokens?: components["schemas"]["CallTokens"];
+            /**
+             * Format: int64
+             * @description The cost in 10^-9 USD, at the prices of the time of the call. Left out where it is not known.
+             */
+            costNanoUsd?: number;
         };
         /**
          * @description One `SessionEvent` per line, as JSON.
