@@ -179,6 +179,15 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
     action: 'team.default_model_changed',
     make: () => send('PATCH', '/v1/teams/%40acme%2Fother', { defaultModel: 'svc/deep' }, keys.stranger),
   },
+  applyDirectory: {
+    action: 'invitation.created',
+    async make() {
+      const directory =
+        'organizations: [{ name: acme, teams: [{ name: core, members: [{ email: walk@example.com }] }] }]'
+      const { fingerprint } = await made<{ fingerprint: string }>('/v1/directory/plan', { directory })
+      return send('POST', '/v1/directory/apply', { directory, fingerprint })
+    },
+  },
   createApiKey: { action: 'api_key.created', make: () => send('POST', '/v1/keys', { name: 'walk' }) },
   rotateApiKey: {
     action: 'api_key.rotated',
@@ -210,11 +219,41 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
   },
 }
 
+/** The operations of the pages of a team, and those for its devices. */
+const TEAM_PAGE = '/teams/acme/core'
+const sendForm = (page: string, fields: Record<string, string>) =>
+  keys.service.fetch(`${TEAM_PAGE}/${page}`, form(fields, keys.ada))
+const sessionOf = async (deviceId: string) => {
+  await keys.service.signIn('member@example.com', { deviceId, team: '@acme/core' })
+  const { prisma } = keys.service.database
+  return (await prisma.deviceSession.findFirstOrThrow({ where: { deviceId, revokedAt: null } })).id
+}
+
+Object.assign(CHANGES, {
+  revokeTeamDevice: {
+    action: 'device_session.revoked',
+    make: async () => send('DELETE', `${TEAM}/devices/${await sessionOf('by-admin')}`),
+  },
+  changeTeamMembers: {
+    action: 'invitation.created',
+    make: () => sendForm('members', { action: 'invite', email: 'form@example.com' }),
+  },
+  changeTeamDevices: {
+    action: 'device_session.revoked',
+    make: async () => sendForm('devices', { action: 'sign-out', sessionId: await sessionOf('by-form') }),
+  },
+  changeTeamKeys: {
+    action: 'service_account.created',
+    make: () => sendForm('keys', { action: 'create-account', account: 'form' }),
+  },
+} satisfies typeof CHANGES)
+
 /** The operations that leave nothing in the audit log, and why. */
 const NOT_AUDITED: Partial<Record<OperationId, string>> = {
   refreshTokens:
     'A device does it every few minutes. Only the use of an old token, which ends the session, is audited.',
   startPasskeyRegistration: 'It makes a challenge. Its end is audited.',
+  planDirectory: 'It changes nothing.',
   startPasskeyLogin: 'It makes a challenge. Its end is audited.',
 }
 

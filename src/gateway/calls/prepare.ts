@@ -11,6 +11,7 @@ import type { TopLevel } from '../dialects/json/edit-json.ts'
 import { mayLoseDigits, parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { translateCall } from '../dialects/translate.ts'
+import type { Translation } from '../dialects/translate.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
 import type { HeaderList, HeaderOptions } from '../exchange/headers.ts'
 import type { AnswerRewrite, MakeStreamFilter } from '../exchange/relay.ts'
@@ -87,8 +88,38 @@ function withChanges(bytes: Buffer, changes: Json, located: TopLevel | null): Bu
   return changed
 }
 
+/** The request that only counts the tokens of a call; null: backends of this dialect are not asked to count. */
+export function prepareCount(needs: StepNeeds, req: CallRequest): BackendRequest | ApiError | null {
+  const { step, backend } = needs
+  const { tokenCount } = DIALECTS[step.dialect]
+  const translation = tokenCount && translateFor(needs, req)
+  if (!translation || translation instanceof ApiError) return translation
+  return {
+    method: 'POST',
+    path: backend.prefix + tokenCount.path,
+    headers: [...toHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+    body: Buffer.from(JSON.stringify(tokenCount.toRequest(translation.request))),
+  }
+}
+
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
 function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
+  const { operation, calledAs, step, backend } = needs
+  const translation = translateFor(needs, req)
+  if (translation instanceof ApiError) return translation
+  return {
+    request: {
+      method: 'POST',
+      path: backend.prefix + DIALECTS[step.dialect].path,
+      headers: [...toHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+      body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
+    },
+    filter: null,
+    rewrite: translateAnswers({ operation, backend, model: calledAs, backendModel: step.model }, translation.answer),
+  }
+}
+
+function translateFor(needs: StepNeeds, req: CallRequest): Translation | ApiError {
   const { operation, model, calledAs, team, step, backend, clock } = needs
   const text = bytesOf(req).toString('utf8')
   const body = (mayLoseDigits(text) ? parseExactly(text) : null) ?? exactBodyOf(req)
@@ -106,16 +137,7 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
     const { param, message } = translation.refused
     return new ApiError('invalid_request', { message: `${param}: ${message}` })
   }
-  return {
-    request: {
-      method: 'POST',
-      path: backend.prefix + DIALECTS[step.dialect].path,
-      headers: [...toHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
-      body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
-    },
-    filter: null,
-    rewrite: translateAnswers({ operation, backend, model: calledAs, backendModel: step.model }, translation.answer),
-  }
+  return translation
 }
 
 function clamped(request: Json, { maxTokens }: Backend): Json {
