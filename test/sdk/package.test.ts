@@ -92,10 +92,7 @@ describe('the types of the packed SDK', () => {
     await writeFile(path.join(folder, 'code.ts'), code)
     await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }')
     const config = ts.parseJsonConfigFileContent({ compilerOptions, files: ['code.ts'] }, ts.sys, folder)
-    const problems = [
-      ...config.errors,
-      ...ts.getPreEmitDiagnostics(ts.createProgram(config.fileNames, config.options)),
-    ]
+    const problems = [...config.errors, ...ts.getPreEmitDiagnostics(ts.createProgram(config.fileNames, config.options))]
     return ts.formatDiagnostics(problems, {
       getCurrentDirectory: () => folder,
       getCanonicalFileName: (file) => file,
