@@ -12,8 +12,8 @@ const SUMMARY_MARK = 'svc-summary.'
 /** What the model is asked instead of the trigger. */
 export const SUMMARY_REQUEST =
   'Summarize this conversation, so that you can continue the work from your summary alone. Say what was asked and ' +
-  'decided, what was done and found out, with the names of files and commands, and what is left to do. Call no tools. ' +
-  'Answer with the summary only.'
+  'decided, what was done and found out, with the names of files and commands, and what is left to do. Call no ' +
+  'tools. Answer with the summary only.'
 
 /** Whether a request asks for a summary. */
 export function isCompaction({ input }: Json): boolean {
