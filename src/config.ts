@@ -2,9 +2,9 @@ import type { z } from 'zod'
 import { findContradictions, findWarnings } from './config/checks.ts'
 import { makeSecretReader, readSettingFiles, withoutReplaced } from './config/secrets.ts'
 import { SETTINGS } from './config/settings.ts'
+import { readTracing } from './config/tracing.ts'
 import { toConfig } from './config/values.ts'
-import type { Config } from './config/values.ts'
-import type { ReadSecret } from './kernel/secret-source.ts'
+import type { Config, Surroundings } from './config/values.ts'
 
 /** All mistakes of the settings, each starting with the name of its setting. */
 export class ConfigError extends Error {
@@ -30,11 +30,13 @@ export function readConfig(env: Environment = process.env, defaults: Environment
   )
   const isProduction = env['NODE_ENV'] === 'production'
   const read = SETTINGS.safeParse(given)
-  const readSecret = makeSecretReader(env)
-  if (!read.success) throw new ConfigError([...unread, ...mistakesIn(given, read.error, isProduction, readSecret)])
+  const { tracing, mistakes: ofTracing } = readTracing(env)
+  const surroundings = { readSecret: makeSecretReader(env), tracing }
+  const elsewhere = [...unread, ...ofTracing]
+  if (!read.success) throw new ConfigError([...elsewhere, ...mistakesIn(given, read.error, isProduction, surroundings)])
 
-  const config = toConfig(read.data, readSecret)
-  const mistakes = [...unread, ...findContradictions(config, read.data, isProduction)]
+  const config = toConfig(read.data, surroundings)
+  const mistakes = [...elsewhere, ...findContradictions(config, read.data, isProduction)]
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return config
 }
@@ -49,11 +51,11 @@ function mistakesIn(
   given: Environment,
   { issues }: z.ZodError,
   isProduction: boolean,
-  readSecret: ReadSecret,
+  surroundings: Surroundings,
 ): string[] {
   const wrong = new Set(issues.map(({ path: [name] }) => String(name)))
   const others = SETTINGS.parse(Object.fromEntries(Object.entries(given).filter(([name]) => !wrong.has(name))))
-  const between = findContradictions(toConfig(others, readSecret), others, isProduction)
+  const between = findContradictions(toConfig(others, surroundings), others, isProduction)
   return [
     ...[...wrong].map((name) => `${name}: ${messagesOf(issues, name).join('; ')}`),
     ...between.filter((mistake) => ![...wrong].some((name) => mistake.includes(name))),

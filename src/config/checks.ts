@@ -50,6 +50,10 @@ export function findWarnings(config: Config, givenNames: readonly string[], isPr
       config.redisUrl === null &&
       'SVC_PROCESSES is set without SVC_REDIS_URL: each process counts limits for itself, so a caller may reach ' +
         'each limit once in every process.',
+    config.role !== 'control-plane' &&
+      config.database?.kind === 'postgres' &&
+      config.spoolDirectory === null &&
+      'SVC_SPOOL_DIR is not set: usage events that wait for the database are lost when the gateway stops meanwhile.',
     config.database === null &&
       config.directoryFile === null &&
       'Without a database and without SVC_DIRECTORY_FILE there are no teams and no models, so every call is refused.',

@@ -16,6 +16,7 @@ const SERVER = {
   SVC_PROCESSES: whole(1, 64).default(1),
   SVC_MANAGEMENT_SOCKET: field.socketPath.optional(),
   SVC_METRICS_PORT: whole(0, 65_535).optional(),
+  SVC_TRACE_BACKENDS: z.enum(['local', 'all', 'none']).default('local'),
   SVC_LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
 }
 

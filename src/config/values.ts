@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { Secret } from '../kernel/secret.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
+import type { TracedBackends } from '../kernel/tracer.ts'
 import type { LogLevel } from '../log.ts'
 import { isLoopback, isSocketPath } from './fields.ts'
 import type { Settings } from './settings.ts'
+import type { TracingConfig } from './tracing.ts'
 
 /** What a process serves. */
 export type ServiceRole = 'all' | 'control-plane' | 'gateway'
@@ -84,6 +86,10 @@ export type Config = {
   readonly managementSocket: string | null
   /** The port of the metrics listener; null when it is off. */
   readonly metricsPort: number | null
+  /** Traces (OpenTelemetry); null when they are off. */
+  readonly tracing: TracingConfig | null
+  /** The backends that are sent the `traceparent` of a call. */
+  readonly tracedBackends: TracedBackends
   /** Counts limits for all processes together; null when each process counts for itself. */
   readonly redisUrl: Secret | null
   /** Where usage events wait while the database cannot be reached; null: in memory. */
@@ -104,7 +110,10 @@ export type Config = {
   readonly logLevel: LogLevel
 }
 
-export function toConfig(s: Settings, readSecret: ReadSecret): Config {
+/** What the environment has besides the settings of this service. */
+export type Surroundings = { readonly readSecret: ReadSecret; readonly tracing: TracingConfig | null }
+
+export function toConfig(s: Settings, { readSecret, tracing }: Surroundings): Config {
   const baseUrl = s.SVC_BASE_URL ?? `http://localhost:${s.SVC_PORT}`
   const mail = toMail(s, baseUrl)
   const database = toDatabase(s.SVC_DATABASE_URL ?? (s.SVC_ROLE === 'gateway' ? 'none' : 'embedded:.data/db'))
@@ -148,6 +157,8 @@ export function toConfig(s: Settings, readSecret: ReadSecret): Config {
     processes: s.SVC_PROCESSES,
     managementSocket: s.SVC_MANAGEMENT_SOCKET ?? defaultSocket(database),
     metricsPort: s.SVC_METRICS_PORT ?? null,
+    tracing,
+    tracedBackends: s.SVC_TRACE_BACKENDS,
     redisUrl: s.SVC_REDIS_URL ? new Secret(s.SVC_REDIS_URL) : null,
     spoolDirectory: s.SVC_SPOOL_DIR ?? null,
     upstreams: toUpstreams(s),

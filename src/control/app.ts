@@ -91,6 +91,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { hasEmail } = signInLinks.signInLinks
   const { mails } = limits.signInLinks
+  const team = makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,
@@ -113,10 +114,10 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     ...devices.handlers,
     ...devicePage.handlers,
     ...oauth,
-    ...makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }).handlers,
+    ...team.handlers,
     ...apiKeys.handlers,
     ...makeKeyHandlers({ publicKeys: keys.publicKeys }),
-    ...makeConsoleFlow({ db, members, clock }).handlers,
+    ...makeConsoleFlow({ db, members, team, apiKeys, clock }).handlers,
     ...makePageHandlers({ baseUrl, gatewayUrl }),
   }
 }

@@ -9,6 +9,7 @@ import { makeKeyChanges } from './api-keys/changes.ts'
 import { makeApiKeyHandlers } from './api-keys/routes.ts'
 import { makeApiKeyStore } from './api-keys/store.ts'
 import type { Notify } from './notify.ts'
+import { makeServiceAccountChanges } from './service-accounts/changes.ts'
 import { makeServiceAccountHandlers } from './service-accounts/routes.ts'
 import { makeServiceAccountStore } from './service-accounts/store.ts'
 
@@ -24,19 +25,22 @@ type Needs = {
   readonly log: Logger
 }
 
-/** The API keys of people and of service accounts. The device page lists and changes keys too. */
+/** The API keys of people and of service accounts. Pages list and change keys too. */
 export function makeKeyFlows({ db, members, notify, mails, onKeyEnd, clock, log }: Needs) {
   const findAdminTeam = makeFindAdminTeam(members.findMembership)
   const keys = makeApiKeyStore(db)
   const announce = makeAnnounceKey({ notify, keys, findEmail: members.findEmail, mails, log })
   const changes = makeKeyChanges({ keys, onKeyEnd, announce, clock, log })
   const serviceAccounts = makeServiceAccountStore(db)
+  const accountChanges = makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, log })
   return {
     keys,
     changes,
+    serviceAccounts,
+    accountChanges,
     handlers: {
       ...makeApiKeyHandlers({ keys, changes, clock }),
-      ...makeServiceAccountHandlers({ serviceAccounts, keys, changes, findAdminTeam, onKeyEnd, clock, log }),
+      ...makeServiceAccountHandlers({ serviceAccounts, accountChanges, keys, changes, findAdminTeam, clock }),
     },
   }
 }

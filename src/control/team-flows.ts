@@ -6,12 +6,12 @@ import type { Logger } from '../log.ts'
 import { makeFindAdminTeam } from './admin-team.ts'
 import { makeAuditHandlers } from './audit/routes.ts'
 import { makeAuditStore } from './audit/store.ts'
-import { makeAnnounceInvitation } from './invitations/announce.ts'
-import { makeInvitationHandlers } from './invitations/routes.ts'
+import { makeInvitationsFlow } from './invitations/flow.ts'
 import { makeMemberChanges } from './members/changes.ts'
 import { makeMemberHandlers } from './members/routes.ts'
 import { makeTeamMemberStore } from './members/store.ts'
 import type { Notify } from './notify.ts'
+import { makeTeamDevicesFlow } from './team-devices/flow.ts'
 import { makeTeamModelHandlers } from './team-models/routes.ts'
 import { makeTeamModelStore } from './team-models/store.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
@@ -35,19 +35,34 @@ type Needs = {
 /** What a team shows to its members, and what its admins see and change. Pages show the same with these parts. */
 export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }: Needs) {
   const { findMembership, findEmail } = members
-  const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail })
   const findAdminTeam = makeFindAdminTeam(findMembership)
   const teamMembers = makeTeamMemberStore(db)
   const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
   const audit = makeAuditStore(db)
+  const invitations = makeInvitationsFlow({
+    db,
+    members: teamMembers,
+    findAdminTeam,
+    findEmail,
+    notify,
+    hasEmail,
+    mails,
+    onSessionEnd,
+    clock,
+    log,
+  })
+  const devices = makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock })
   const teamModels = makeTeamModelStore(db)
   const handlers = {
-    ...makeInvitationHandlers({ db, members: teamMembers, findAdminTeam, announce, onSessionEnd, clock, log }),
+    ...invitations.handlers,
+    ...devices.handlers,
     ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findAdminTeam, clock }),
     ...makeAuditHandlers({ audit, findAdminTeam }),
     ...makeTeamModelHandlers({ models: teamModels, findAdminTeam, clock, log }),
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeUsageHandlers({ db, findMembership, clock }),
   }
-  return { handlers, teamMembers, memberChanges, audit, teamModels }
+  const { invite } = invitations
+  const { teamDevices } = devices
+  return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels }
 }

@@ -28,7 +28,7 @@ export async function migrate(connection: MigrationConnection, migrations: reado
   try {
     await connection.script(bookKeepingTable)
     const applied = await readApplied(connection)
-    assertKnown(applied, migrations)
+    assertUsable(applied, migrations)
 
     const pending = migrations.filter(({ name }) => !applied.some((row) => row.name === name))
     for (const migration of pending) await apply(connection, migration)
@@ -96,20 +96,24 @@ async function readApplied(connection: MigrationConnection): Promise<Applied[]> 
   }))
 }
 
-/** Throws when the database has migrations that this version does not know, or that failed or were changed. */
-function assertKnown(applied: readonly Applied[], migrations: readonly Migration[]): void {
+/**
+ * Throws when the database has migrations that failed or were changed, or that this version does not know and that are
+ * not newer than its own. Newer ones only add, so the version before them goes on working.
+ */
+function assertUsable(applied: readonly Applied[], migrations: readonly Migration[]): void {
   const wrong = applied.flatMap((row) => judge(row, migrations) ?? [])
   if (wrong.length > 0) throw new MigrationError(wrong.join(' '))
 }
 
 function judge({ name, checksum, finished }: Applied, migrations: readonly Migration[]): string | null {
   const known = migrations.find((migration) => migration.name === name)
-  if (!known) {
-    return `The database has the migration ${name}, which this version does not know. Start a newer version.`
+  const isNewer = migrations.every((migration) => migration.name < name)
+  if (!known && !isNewer) {
+    return `The database has the migration ${name}, which this version does not know. Start the version that made it.`
   }
   if (!finished)
     return `The migration ${name} failed before its end in this database. Repair it with "prisma migrate resolve".`
-  if (known.checksum !== checksum) {
+  if (known && known.checksum !== checksum) {
     return `The file of the migration ${name} was changed after it was applied to this database. Restore the file.`
   }
   return null

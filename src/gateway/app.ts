@@ -2,11 +2,10 @@ import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Logger } from '../log.ts'
 import { openBackends } from './backends/backends.ts'
 import { backendHandlers } from './backends/routes.ts'
 import { callHandlers } from './calls/handle.ts'
+import type { CallNeeds } from './calls/handle.ts'
 import { clientHandlers } from './clients/routes.ts'
 import type { Deployment } from './deployment.ts'
 import { makeEdge } from './edge.ts'
@@ -16,25 +15,25 @@ import { openStreamLeases } from './limits/stream-leases.ts'
 import { makeStreamLimit } from './limits/streams.ts'
 import { makeFindTeam } from './models/find-team.ts'
 import { modelHandlers } from './models/routes.ts'
-import type { CostOf } from './prices/cost.ts'
 import { makeCallMetrics } from './usage/metrics.ts'
 import { workerHandlers } from './workers/routes.ts'
 
+type CallParts = Pick<CallNeeds, 'costOf' | 'tracer' | 'clock' | 'log'>
+type EdgeParts = Pick<EdgeNeeds, 'contract' | 'openRateLimit'>
 type BackendSettings = 'upstreams' | 'upstreamConnectTimeoutMs' | 'upstreamIdleTimeoutMs' | 'engine' | 'readSecret'
 
-export type GatewayNeeds = Pick<EdgeNeeds, 'contract' | 'openRateLimit'> & {
-  readonly settings: EdgeNeeds['settings'] & Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl'>
-  readonly deployment: Deployment
-  readonly costOf: CostOf
-  /** Counts streams for all processes. Null: each process counts its own. */
-  readonly redis: Redis | null
-  /** Null: metrics are off. */
-  readonly metrics: Registry | null
-  /** How long a rewritten stream may be silent before it is kept alive. */
-  readonly keepAliveMs?: number
-  readonly clock: Clock
-  readonly log: Logger
-}
+export type GatewayNeeds = CallParts &
+  EdgeParts & {
+    readonly settings: EdgeNeeds['settings'] &
+      Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl' | 'tracedBackends'>
+    readonly deployment: Deployment
+    /** Counts streams for all processes. Null: each process counts its own. */
+    readonly redis: Redis | null
+    /** Null: metrics are off. */
+    readonly metrics: Registry | null
+    /** How long a rewritten stream may be silent before it is kept alive. */
+    readonly keepAliveMs?: number
+  }
 
 export type Gateway = {
   /** Its operations, for the app. */
@@ -56,6 +55,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     openRateLimit,
     redis,
     metrics,
+    tracer,
     keepAliveMs = KEEP_ALIVE_MS,
     clock,
     log,
@@ -90,6 +90,8 @@ export function openGateway(needs: GatewayNeeds): Gateway {
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchSession: deployment.watchSession,
+      tracer,
+      tracedBackends: settings.tracedBackends,
       costOf,
       recordEvent(event) {
         countCall?.(event)

@@ -9,7 +9,7 @@ import { readCookies } from './cookies.ts'
 import { errorHandler } from './error-handler.ts'
 import type { WriteErrorPage } from './error-handler.ts'
 import { ApiError } from './errors.ts'
-import type { EndedRequest } from './metrics.ts'
+import type { OnRequest } from './metrics.ts'
 import { mount, toExpressPath } from './mount.ts'
 import type { Handlers, OperationId } from './operation.ts'
 import { assignRequestId, logRequests } from './request-log.ts'
@@ -38,8 +38,7 @@ export type RoleRoutes = {
 type Needs = {
   readonly roles: readonly RoleRoutes[]
   readonly log: Logger
-  /** Called for each request whose answer has ended. */
-  readonly onRequest?: (request: EndedRequest) => void
+  readonly onRequest?: OnRequest
   /** Express's `trust proxy`; undefined trusts no proxy. */
   readonly trustProxy: string | undefined
   /** Whether the public address is https, which decides the names of the cookies. */

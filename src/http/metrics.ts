@@ -1,3 +1,4 @@
+import type { Request } from 'express'
 import type { Registry } from 'prom-client'
 import { makeHistogram } from './call-histograms.ts'
 
@@ -9,6 +10,9 @@ export type EndedRequest = {
   readonly status: number
   readonly ms: number
 }
+
+/** Called for each request whose answer has ended. */
+export type OnRequest = (ended: EndedRequest, req: Request) => void
 
 /** Makes the histogram of request durations, by method, route and status. */
 export function requestMetrics(registry: Registry): (request: EndedRequest) => void {

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express'
 import { newIdentifier } from '../kernel/identifier.ts'
 import type { Logger } from '../log.ts'
-import type { EndedRequest } from './metrics.ts'
+import type { OnRequest } from './metrics.ts'
 import './request.ts'
 
 /** Gives the request an id, which its answer and its log lines carry. */
@@ -16,7 +16,7 @@ export const assignRequestId: RequestHandler = (req, res, next) => {
  * Logs one line for each request when its answer has ended, and passes it to `onRequest`. The logged path is the
  * contract's, because the real one may contain a token.
  */
-export function logRequests(log: Logger, onRequest?: (request: EndedRequest) => void): RequestHandler {
+export function logRequests(log: Logger, onRequest?: OnRequest): RequestHandler {
   return (req, res, next) => {
     const startedAt = performance.now()
     res.once('close', () => {
@@ -26,7 +26,7 @@ export function logRequests(log: Logger, onRequest?: (request: EndedRequest) => 
         status: res.statusCode,
         ms: Math.round(performance.now() - startedAt),
       }
-      onRequest?.(ended)
+      onRequest?.(ended, req)
       const fields = {
         requestId: req.id,
         ...ended,

@@ -1,6 +1,7 @@
 import type { Request } from 'express'
 import type { Caller } from '../kernel/caller.ts'
 import { readIpAddress } from '../kernel/ip-address.ts'
+import type { ServerSpan } from '../kernel/tracer.ts'
 import type { OperationObject } from './contract.ts'
 import { ApiError } from './errors.ts'
 
@@ -19,6 +20,8 @@ declare global {
       operation?: OperationObject
       /** The operation's path in the contract's notation: `/v1/workers/{id}`. */
       contractPath?: string
+      /** The span that the handler has started for the request; it ends with the answer. */
+      span?: ServerSpan
       /** The body of a model call as sent, decompressed. */
       bytes?: Buffer | undefined
     }

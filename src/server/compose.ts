@@ -12,11 +12,14 @@ import { createApp } from '../http/app.ts'
 import { healthRoutes } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
 import { requestMetrics } from '../http/metrics.ts'
+import type { OnRequest } from '../http/metrics.ts'
+import { requestTraces } from '../http/request-traces.ts'
 import { rateLimits } from '../http/rate-limit.ts'
 import { countEvents, openMetrics } from './metrics.ts'
 import { openRedis } from './redis.ts'
 import { openRoles } from './roles.ts'
 import type { Resources } from './roles.ts'
+import { openTracing } from './tracing.ts'
 
 export type Service = {
   readonly app: Express
@@ -45,7 +48,9 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const secure = config.baseUrl.startsWith('https://')
   const redis = config.redisUrl && openRedis(config.redisUrl, log)
   const prices = makePrices()
-  const roles = await openRoles(config, resources, { contract, redis, metrics, costOf: prices.costOf })
+  const tracing = await openTracing(config.tracing, log)
+  const tracer = tracing?.tracer ?? null
+  const roles = await openRoles(config, resources, { contract, redis, metrics, tracer, costOf: prices.costOf })
   // Public documents have the limit of model calls.
   const rate = { points: config.callLimits.requestsPerMinute, seconds: 60 }
   const documentLimit = rateLimits(redis)('documents', rate)
@@ -74,7 +79,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const app = await createApp({
     roles: [...roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })), ...forwarding],
     log,
-    ...(metrics && { onRequest: requestMetrics(metrics) }),
+    onRequest: eachOf([metrics && requestMetrics(metrics), tracer && requestTraces(tracer, resources.clock)]),
     trustProxy: config.trustProxy,
     secure,
     isDatabaseUnavailable,
@@ -95,6 +100,13 @@ export async function compose(config: Config, given: Resources): Promise<Service
     async close() {
       await roles.close()
       redis?.disconnect()
+      await tracing?.close()
     },
   }
+}
+
+/** Calls each of those that are not null. */
+function eachOf(given: readonly (OnRequest | null)[]): OnRequest {
+  const called = given.filter((one) => one !== null)
+  return (ended, req) => called.forEach((one) => one(ended, req))
 }

@@ -8,7 +8,7 @@ type Needs = Omit<GatewayNeeds, 'settings' | 'openRateLimit' | 'keepAliveMs'>
 /** Opens the gateway; null where this process does not serve that role. */
 export function openConfiguredGateway(config: Config, needs: Needs): Gateway | null {
   if (config.role === 'control-plane') return null
-  const { contract, deployment, costOf, redis, metrics, clock, log } = needs
+  const { contract, deployment, costOf, redis, metrics, tracer, clock, log } = needs
   return openGateway({
     settings: config,
     contract,
@@ -17,6 +17,7 @@ export function openConfiguredGateway(config: Config, needs: Needs): Gateway | n
     openRateLimit: rateLimits(redis),
     redis,
     metrics,
+    tracer,
     clock,
     log,
   })

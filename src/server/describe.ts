@@ -4,11 +4,14 @@ import type { DirectoryCounts } from '../directory/counts.ts'
 import { UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
 import { describeMailTarget } from '../mail.ts'
 
+/** The version of the service. */
+export const { version } = packageJson
+
 /** What an operator wants to know of a service that starts, without a secret. */
 export function describeService(config: Config, counts: DirectoryCounts | null) {
   const { role, baseUrl, database, mail } = config
   return {
-    version: packageJson.version,
+    version,
     role,
     baseUrl,
     database: database?.kind ?? 'none',

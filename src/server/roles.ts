@@ -1,17 +1,14 @@
-import type { Redis } from 'ioredis'
-import type { Registry } from 'prom-client'
 import { openKeyring } from '../access/keyring.ts'
 import { accessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { openControlPlane } from '../control/app.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
+import type { GatewayNeeds } from '../gateway/app.ts'
 import { openDatabaseDeployment } from '../gateway/database-deployment.ts'
 import type { Deployment } from '../gateway/deployment.ts'
 import { openStandaloneDeployment } from '../gateway/standalone-deployment.ts'
-import type { CostOf } from '../gateway/prices/cost.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import type { Contract } from '../http/contract.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Mailer } from '../mail.ts'
@@ -29,14 +26,8 @@ export type Resources = {
   readonly log: Logger
 }
 
-type Given = {
-  readonly contract: Contract
-  /** Null when each process counts limits for itself. */
-  readonly redis: Redis | null
-  /** Null when metrics are off. */
-  readonly metrics: Registry | null
-  readonly costOf: CostOf
-}
+/** What both roles share, and what only the gateway needs. */
+type Given = Pick<GatewayNeeds, 'contract' | 'redis' | 'metrics' | 'tracer' | 'costOf'>
 
 /** The roles of this process, ready to serve. */
 export type Roles = {

@@ -210,6 +210,35 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
   },
 }
 
+/** The operations of the pages of a team, and those for its devices. */
+const TEAM_PAGE = '/teams/acme/core'
+const sendForm = (page: string, fields: Record<string, string>) =>
+  keys.service.fetch(`${TEAM_PAGE}/${page}`, form(fields, keys.ada))
+const sessionOf = async (deviceId: string) => {
+  await keys.service.signIn('member@example.com', { deviceId, team: '@acme/core' })
+  const { prisma } = keys.service.database
+  return (await prisma.deviceSession.findFirstOrThrow({ where: { deviceId, revokedAt: null } })).id
+}
+
+Object.assign(CHANGES, {
+  revokeTeamDevice: {
+    action: 'device_session.revoked',
+    make: async () => send('DELETE', `${TEAM}/devices/${await sessionOf('by-admin')}`),
+  },
+  changeTeamMembers: {
+    action: 'invitation.created',
+    make: () => sendForm('members', { action: 'invite', email: 'form@example.com' }),
+  },
+  changeTeamDevices: {
+    action: 'device_session.revoked',
+    make: async () => sendForm('devices', { action: 'sign-out', sessionId: await sessionOf('by-form') }),
+  },
+  changeTeamKeys: {
+    action: 'service_account.created',
+    make: () => sendForm('keys', { action: 'create-account', account: 'form' }),
+  },
+} satisfies typeof CHANGES)
+
 /** The operations that leave nothing in the audit log, and why. */
 const NOT_AUDITED: Partial<Record<OperationId, string>> = {
   refreshTokens:

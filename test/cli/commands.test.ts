@@ -278,20 +278,46 @@ describe('svc doctor', () => {
     expect(stdout).not.toContain('secret-key')
   })
 
-  it('finds a clock that is off', async () => {
-    const ahead = createServer((_, res) => {
-      res.writeHead(200, { date: new Date(Date.now() + 3_600_000).toUTCString(), 'content-type': 'application/json' })
-      res.end('{"data":[],"workers":[]}')
+  /** What doctor prints for a deployment that answers every request with this. */
+  async function examine(answer: object, date: Date) {
+    const server = createServer((_, res) => {
+      res.writeHead(200, { date: date.toUTCString(), 'content-type': 'application/json' })
+      res.end(JSON.stringify(answer))
     })
-    await new Promise<void>((resolve) => ahead.listen(0, '127.0.0.1', resolve))
-    const url = `http://localhost:${(ahead.address() as AddressInfo).port}`
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://localhost:${(server.address() as AddressInfo).port}`
     await using other = await newMachine(machine)
     await other.moveProfile(service, url)
-    const { stdout, status } = await other.svc(['doctor', '--url', url])
-    ahead.closeAllConnections()
-    ahead.close()
+    const ran = await other.svc(['doctor', '--url', url])
+    server.closeAllConnections()
+    server.close()
+    return ran
+  }
+
+  it('finds a clock that is off', async () => {
+    const { stdout, status } = await examine({ data: [], workers: [] }, new Date(Date.now() + 3_600_000))
     expect(status).toBe(1)
     expect(stdout).toMatch(/^problem +clock +The clock of this machine is 3\d\d\d s behind/m)
+  })
+
+  it('tells admins which backends do not work', async () => {
+    const works = { kind: 'vendor', dialects: ['chat'], state: 'ready', breaker: 'closed', lastError: null }
+    const lastError = { at: '2026-11-22T10:00:00.000Z', result: '529' }
+    const backends = [
+      { ...works, name: 'vendora' },
+      { ...works, name: 'vendorb', breaker: 'open', lastError },
+      { ...works, name: 'eu', state: 'unavailable', lastError: { ...lastError, result: 'unreachable' } },
+      { ...works, name: 'us', state: 'not_configured' },
+    ]
+    const { stdout, status } = await examine({ data: [{}], workers: [], backends }, new Date())
+    expect(status).toBe(0)
+    expect(stdout.match(/^warning +backend +.*$/gm)).toEqual([
+      expect.stringMatching(
+        /vendorb has failed repeatedly, so it is asked last\. Its last error was 529, at 2026-11-22T/,
+      ),
+      expect.stringMatching(/eu cannot be reached\. Its last error was unreachable, at 2026/),
+      expect.stringMatching(/us is not called, because the gateway lacks its credential/),
+    ])
   })
 })
 

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SETTING_NAMES } from '../../src/config/settings.ts'
-import { itemsOf, readPage, sectionOf } from '../support/documents.ts'
+import { itemsOf, readPage, ROOT, sectionOf } from '../support/documents.ts'
 import { findLogEvents, findMetrics, findSettingDefaults } from '../support/source-facts.ts'
 
 const operating = readPage('docs/operating.md')
@@ -20,6 +22,15 @@ describe('docs/settings.md', () => {
     expect(inSource.length).toBeGreaterThan(20)
     const inDocument = new Map(documented.map(({ name, given }) => [name, /^default `(.*)`$/.exec(given ?? '')?.[1]]))
     expect(inSource.map(([name]) => [name, inDocument.get(name)])).toEqual(inSource)
+  })
+})
+
+describe('the variables of OpenTelemetry', () => {
+  it('that the service reads itself are all in docs/settings.md', () => {
+    const read = readFileSync(path.join(ROOT, 'src/config/tracing.ts'), 'utf8').match(/\bOTEL_[A-Z_]+/g) ?? []
+    expect(read.length).toBeGreaterThan(5)
+    const { text } = readPage('docs/settings.md')
+    expect([...new Set(read)].filter((name) => !text.includes(`\`${name}`))).toEqual([])
   })
 })
 

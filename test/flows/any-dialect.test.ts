@@ -129,6 +129,35 @@ describe('what a backend cannot be asked', () => {
     expect([response.status, await response.text()]).toEqual([501, expect.stringContaining('/responses/compact')])
   })
 
+  describe('counts tokens at a responses backend', () => {
+    const count = (content: string) => {
+      const body = { model: 'any/responses', messages: [{ role: 'user', content }], tools: [] }
+      return gateway.post('/vendorb/v1/messages/count_tokens', body)
+    }
+    const tokensOf = async (response: Response) => [
+      ((await response.json()) as { input_tokens: number }).input_tokens,
+      response.headers.get('x-svc-served-by'),
+      response.headers.get('x-svc-estimated'),
+    ]
+
+    it('exactly, by its own count', async () => {
+      servers.responses.restart(answersJson({ object: 'response.input_tokens', input_tokens: 1234 }))
+      expect(await tokensOf(await count('Hello'))).toEqual([1234, 'responses-server', null])
+      const { url, body, headers } = servers.responses.last()
+      expect([url, headers['authorization']]).toEqual(['/v1/responses/input_tokens', 'Bearer secret-of-TOKEN'])
+      expect(Object.keys(JSON.parse(body.toString()) as object).toSorted()).toEqual(['input', 'model'])
+    })
+
+    it('by an estimate where that fails, without asking a server again that does not count', async () => {
+      servers.responses.restart(answersJson({ error: { message: 'busy' } }, { status: 503 }))
+      expect(await tokensOf(await count('Hello'))).toEqual([expect.any(Number), 'gateway', '1'])
+      servers.responses.restart(answersJson({ error: { message: 'Not found' } }, { status: 404 }))
+      for (const _ of [1, 2]) expect(await tokensOf(await count('Hello'))).toEqual([2, 'gateway', '1'])
+      expect(servers.responses.calls).toHaveLength(1)
+      servers.responses.restart(saysHello('responses'))
+    })
+  })
+
   it('estimates tokens where no backend can count them, and says so', async () => {
     const body = { model: 'any/chat', messages: [{ role: 'user', content: 'x'.repeat(3000) }] }
     const response = await gateway.post('/vendorb/v1/messages/count_tokens', body)

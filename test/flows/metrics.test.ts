@@ -55,9 +55,15 @@ describe('the metrics', () => {
     await (await call()).text()
     const calls = 'svc_calls_total{served_by="vendora",dialect="chat",outcome="whole",status="200"}'
     await waitForValue('the count of calls', () => valueOf(calls), 1)
-    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="input"}')).toBe(4)
-    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="output"}')).toBe(3)
-    expect(await valueOf('svc_tokens_total{model="vendora/large",served_by="vendora",kind="cache_read"}')).toBe(8)
+    expect(
+      await valueOf('svc_tokens_total{team="@acme/core",model="vendora/large",served_by="vendora",kind="input"}'),
+    ).toBe(4)
+    expect(
+      await valueOf('svc_tokens_total{team="@acme/core",model="vendora/large",served_by="vendora",kind="output"}'),
+    ).toBe(3)
+    expect(
+      await valueOf('svc_tokens_total{team="@acme/core",model="vendora/large",served_by="vendora",kind="cache_read"}'),
+    ).toBe(8)
     expect(await valueOf('svc_call_seconds_count{served_by="vendora"}')).toBe(1)
   })
 
@@ -88,8 +94,11 @@ describe('the metrics', () => {
     expect(await valueOf('svc_events_total{event="device_login.approved"}')).toBe(1)
   })
 
-  it('contain no email address, team or IP address', async () => {
-    expect(await (await at('/metrics')).text()).not.toMatch(/ada|example\.com|@acme|127\.0\.0\.1/)
+  it('contain no email address and no IP address, and teams only where tokens, cost and attempts are counted', async () => {
+    const text = await (await at('/metrics')).text()
+    expect(text).not.toMatch(/ada|example\.com|127\.0\.0\.1/)
+    const ofTeams = text.split('\n').filter((line) => line.includes('@acme'))
+    expect(ofTeams.filter((line) => !/^svc_(tokens_total|cost_usd_total|call_attempts_total)\{/.test(line))).toEqual([])
   })
 })
 

@@ -320,6 +320,11 @@ describe('warningsOf', () => {
     ['a control plane without email', {}, 'SVC_MAIL_URL'],
     ['a control plane without a directory file', {}, 'SVC_DIRECTORY_FILE'],
     ['email without TLS', { SVC_MAIL_URL: 'smtp+insecure://mail:25' }, 'SVC_MAIL_URL'],
+    [
+      'a gateway on a Postgres server without a spool',
+      { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'postgresql://db/svc' },
+      'SVC_SPOOL_DIR',
+    ],
     ['trust in every proxy', { SVC_TRUST_PROXY: 'true' }, 'SVC_TRUST_PROXY'],
   ])('warns of %s in production', (_, env, setting) => {
     expect(production(env)).toContain(setting)
@@ -356,5 +361,43 @@ describe('isLoopback', () => {
     ['10.0.0.1', false],
   ])('%s: %s', (host, loopback) => {
     expect(isLoopback(host)).toBe(loopback)
+  })
+})
+
+describe('the standard variables of traces', () => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' }
+
+  it.each<[string, Environment, object | null]>([
+    ['no endpoint', { OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'nonsense' }, null],
+    [
+      'an endpoint',
+      endpoint,
+      { sampler: 'parentbased_always_on', ratio: 1, timeoutMs: 3000, delayMs: 5000, maxWaiting: 2048 },
+    ],
+    ['an endpoint of traces', { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://c.example/v1/traces' }, { ratio: 1 }],
+    ['OTEL_SDK_DISABLED', { ...endpoint, OTEL_SDK_DISABLED: 'TRUE' }, null],
+    ['OTEL_TRACES_EXPORTER=none', { ...endpoint, OTEL_TRACES_EXPORTER: 'none' }, null],
+    [
+      'a sampler',
+      { ...endpoint, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.25' },
+      { sampler: 'traceidratio', ratio: 0.25 },
+    ],
+  ])('switch traces on or off: %s', (_, env, tracing) => {
+    const config = readConfig(env)
+    if (tracing === null) expect(config.tracing).toBeNull()
+    else expect(config.tracing).toMatchObject(tracing)
+  })
+
+  it.each<[string, string]>([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318'],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
+    ['OTEL_TRACES_SAMPLER', 'some'],
+    ['OTEL_TRACES_SAMPLER_ARG', '2'],
+    ['OTEL_EXPORTER_OTLP_TIMEOUT', 'long'],
+    ['OTEL_BSP_SCHEDULE_DELAY', 'soon'],
+    ['OTEL_BSP_MAX_QUEUE_SIZE', '0'],
+  ])('are refused with a mistake in %s, together with other settings', (name, value) => {
+    const mistakes = mistakesOf({ ...endpoint, [name]: value, SVC_PORT: 'x' })
+    expect(mistakes.map((mistake) => mistake.split(':')[0])).toEqual([name, 'SVC_PORT'])
   })
 })

@@ -14,11 +14,13 @@ import { createApp } from '../../src/http/app.ts'
 import { healthRoutes } from '../../src/http/health.ts'
 import { readContract } from '../../src/http/contract.ts'
 import { rateLimits } from '../../src/http/rate-limit.ts'
+import { requestTraces } from '../../src/http/request-traces.ts'
 import { UPSTREAM_NAMES } from '../../src/kernel/backend-name.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { Secret } from '../../src/kernel/secret.ts'
+import type { TracedBackends, Tracer } from '../../src/kernel/tracer.ts'
 
 const BASE_URL = 'http://localhost:8787'
 
@@ -40,6 +42,8 @@ type Given = Partial<Record<UpstreamName, URL>> & {
   readonly keepAliveMs?: number
   /** The caller's token. */
   readonly token?: string
+  readonly tracer?: Tracer | null
+  readonly tracedBackends?: TracedBackends
 }
 
 /**
@@ -53,6 +57,8 @@ export async function startGateway({
   idleTimeoutMs = 10_000,
   keepAliveMs = 15_000,
   token: good = TOKEN,
+  tracer = null,
+  tracedBackends = 'local',
   ...upstreams
 }: Given = {}) {
   const watchers = new Set<() => void>()
@@ -100,6 +106,7 @@ export async function startGateway({
       callLimits: { requestsPerMinute: 0, streams: 0, accountRequestsPerMinute: 0, accountStreams: 0 },
       maxBodyBytes: 32 * 1024 * 1024,
       allowedOrigins: [],
+      tracedBackends,
     },
     contract,
     deployment,
@@ -107,6 +114,7 @@ export async function startGateway({
     openRateLimit: rateLimits(null),
     redis: null,
     metrics: null,
+    tracer,
     keepAliveMs,
     clock: systemClock,
     log,
@@ -119,6 +127,7 @@ export async function startGateway({
   const app = await createApp({
     roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...everywhere } }],
     log,
+    ...(tracer && { onRequest: requestTraces(tracer, systemClock) }),
     trustProxy: undefined,
     secure: false,
     isDatabaseUnavailable: () => false,

@@ -1,5 +1,10 @@
 import type { Html } from '../../src/http/page.ts'
+import { auditPage } from '../../src/control/console/audit-page.ts'
+import { teamDevicesPage } from '../../src/control/console/devices-page.ts'
 import type { FramedViewer } from '../../src/control/console/frame.ts'
+import { teamKeysPage } from '../../src/control/console/keys-page.ts'
+import type { TeamKeysPage } from '../../src/control/console/keys-page.ts'
+import { membersPage } from '../../src/control/console/members-page.ts'
 import { modelsPage } from '../../src/control/console/models-page.ts'
 import type { Overview } from '../../src/control/console/overview.ts'
 import { overviewPage } from '../../src/control/console/overview-page.ts'
@@ -7,6 +12,7 @@ import { sessionsPage } from '../../src/control/console/sessions-page.ts'
 import { usagePage } from '../../src/control/console/usage-page.ts'
 import type { UsageRow, UsageSums } from '../../src/control/usage/report.ts'
 import type { FoundSums } from '../../src/control/usage/store.ts'
+import { Secret } from '../../src/kernel/secret.ts'
 import type { Words } from './sample-pages.ts'
 
 type Sample = [name: string, page: Html]
@@ -42,6 +48,15 @@ export function sampleTeamPages(words: Words): Sample[] {
     ],
     ['team-models', modelsPage(admin, { models: teamModels(words), defaultModel: 'svc/fast' })],
     ['team-sessions', sessionsPage(admin, { sessions: sessions(words), next: 'WzFd' })],
+    [
+      'team-members',
+      membersPage(admin, { members: members(words), next: words.email, fresh: true, notice: 'invited' }),
+    ],
+    ['team-members-stale', membersPage(admin, { members: members(words), next: null, fresh: false, notice: 'listed' })],
+    ['team-devices', teamDevicesPage(admin, { devices: devices(words), next: null, notice: null })],
+    ['team-keys', teamKeysPage(admin, keysOf(words))],
+    ['team-keys-empty', teamKeysPage(admin, { ...keysOf(words), accounts: [], fresh: false, madeKey: null })],
+    ['team-audit', auditPage(admin, { events: events(words), next: '1-1' })],
     ['team-sessions-empty', sessionsPage(member, { sessions: [], next: null })],
   ]
 }
@@ -138,4 +153,78 @@ function sessions(words: Words) {
     lastActiveAt: new Date('2026-11-21T08:59:00Z'),
   }
   return [session, { ...session, sessionId: words.deviceName, runningCalls: 0 }]
+}
+
+const AT = new Date('2026-11-21T08:59:00Z')
+
+function members(words: Words) {
+  const member = { id: 'm1', email: words.email, role: 'admin', source: 'directory', invitedAt: AT } as const
+  return [
+    { ...member, devices: 2, lastSeenAt: AT },
+    { ...member, id: 'm2', email: 'grace@example.com', role: 'member', source: 'admin', devices: 0, lastSeenAt: null },
+  ] as const
+}
+
+function devices(words: Words) {
+  const device = {
+    kind: 'device',
+    id: 'd1',
+    email: words.email,
+    firstSeenAt: AT,
+    lastSeenAt: AT,
+    lastIp: words.ip,
+  } as const
+  return [
+    { ...device, deviceName: words.deviceName },
+    { ...device, id: 'd2', kind: 'browser', deviceName: words.otherDeviceName },
+  ] as const
+}
+
+function keysOf(words: Words): TeamKeysPage {
+  const key = {
+    id: 'k1',
+    serviceAccountId: 'a1',
+    name: words.passkeyName,
+    prefix: 'svck_7Fq2',
+    team: words.team,
+    models: null,
+    createdAt: AT,
+    expiresAt: new Date('2027-02-19T09:00:00Z'),
+    lastUsedAt: AT,
+    replacedBy: null,
+  }
+  const account = { id: 'a1', name: 'nightly-review', team: words.team, createdAt: AT, createdBy: words.email }
+  return {
+    accounts: [
+      { ...account, activeKeys: 1, lastUsedAt: AT },
+      { ...account, id: 'a2', name: 'build-server', activeKeys: 0, lastUsedAt: null },
+    ],
+    keys: [key],
+    models: ['svc/fast', words.otherDeviceName],
+    fresh: true,
+    notice: 'key_made',
+    madeKey: { key: new Secret('svck_7Fq2LCVzYzCNiM_BC7CT_dxt1IPH4N-loV3lJL41fgAycBLCg'), info: key },
+  }
+}
+
+function events(words: Words) {
+  const event = { id: '1', at: AT.toISOString(), subjectId: 'm2', ip: words.ip }
+  const ada = { kind: 'account', id: 'm1', email: words.email } as const
+  return [
+    {
+      ...event,
+      action: 'api_key.created',
+      actor: ada,
+      subject: words.passkeyName,
+      details: { name: words.deviceName },
+    },
+    {
+      ...event,
+      action: 'invitation.changed',
+      actor: { kind: 'file', id: null, email: null } as const,
+      subject: words.email,
+      ip: null,
+      details: { role: 'admin', previousRole: 'member' },
+    },
+  ]
 }

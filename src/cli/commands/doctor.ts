@@ -12,6 +12,7 @@ import { sendRequest } from '../http.ts'
 import { findWritten } from '../setup/settings-file.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { unwrap } from '../../sdk/index.ts'
+import type { Backend } from '../../sdk/index.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
 
@@ -107,9 +108,11 @@ async function checkControlPlane(url: string): Promise<Finding[]> {
 }
 
 async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]> {
-  const [{ data }, { workers }] = await Promise.all([
+  const [{ data }, { workers }, backends] = await Promise.all([
     unwrap(gateway.GET('/v1/models')),
     unwrap(gateway.GET('/v1/workers')),
+    // Only admins may list them.
+    gateway.GET('/v1/backends').then(({ data: listed }) => listed?.backends ?? null),
   ])
   const where = profile.gatewayUrl
   return [
@@ -124,7 +127,27 @@ async function checkGateway({ gateway, profile }: Deployment): Promise<Finding[]
             `${id} is ${state.replaceAll('_', ' ')}. The operator can start the local inference server.`,
           ),
     ),
+    ...(backends ? checkBackends(backends.filter(({ kind }) => kind === 'vendor')) : []),
   ]
+}
+
+/** The servers that calls go to, for admins; the local worker is not among them. */
+function checkBackends(backends: readonly Backend[]): Finding[] {
+  const failing = backends.flatMap((backend) => {
+    const fault = faultOf(backend)
+    return fault === null ? [] : [warning('backend', `${backend.name} ${fault}`)]
+  })
+  const isFine = failing.length === 0 && backends.length > 0
+  return isFine ? [ok('backends', `No fault is known of: ${backends.map(({ name }) => name).join(', ')}.`)] : failing
+}
+
+/** What is wrong with a backend, and what to do; null: nothing that is known. */
+function faultOf({ state, breaker, lastError }: Backend): string | null {
+  const last = lastError ? ` Its last error was ${lastError.result}, at ${lastError.at}.` : ''
+  if (state === 'not_configured') return 'is not called, because the gateway lacks its credential. Set it there.'
+  if (state === 'unavailable') return `cannot be reached.${last} Check its address and the gateway's network.`
+  if (breaker === 'closed') return null
+  return `has failed repeatedly, so it is asked last.${last} Check it, or its account.`
 }
 
 /** Variables of the shell that lead programs elsewhere. */

@@ -20,6 +20,9 @@ export type ListedKey = {
   readonly replacedBy: string | null
 }
 
+/** A key of a service account. */
+export type ServiceAccountKey = ListedKey & { readonly serviceAccountId: string }
+
 /** The keys of a person in all teams, or those of a service account. */
 export type KeyScope = { readonly accountId: string } | { readonly serviceAccountId: string }
 
@@ -59,6 +62,16 @@ export function makeApiKeyStore(db: PrismaClient) {
         include: WITH_TEAM,
       })
       return rows.map(toListed)
+    },
+
+    /** The keys of all service accounts of a team that work, the newest first. */
+    async listOfServiceAccounts(teamId: string, now: Date): Promise<ServiceAccountKey[]> {
+      const rows = await db.apiKey.findMany({
+        where: { serviceAccount: { teamId }, ...working(now) },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        include: WITH_TEAM,
+      })
+      return rows.map((row) => ({ ...toListed(row), serviceAccountId: row.serviceAccountId ?? '' }))
     },
 
     /** The membership of an account in a team, which a key can belong to; null when it has none. */

@@ -104,13 +104,17 @@ export async function saveBrowserSession(
   return id
 }
 
-/** Ends live browser sessions, with an audit row for each. Returns how many. */
+/**
+ * Ends live browser sessions, with an audit row for each. `adminId`: the admin who did it for another person. Returns
+ * how many.
+ */
 export async function endBrowserSessions(
   tx: Prisma.TransactionClient,
   where: Prisma.BrowserSessionWhereInput,
   reason: string,
   now: Date,
   ip: string,
+  adminId?: string,
 ): Promise<number> {
   const rows = await tx.browserSession.updateManyAndReturn({
     where: { AND: [where, { revokedAt: null }] },
@@ -125,7 +129,7 @@ export async function endBrowserSessions(
       teamId: invitation.teamId,
       subjectId: id,
       ip,
-      details: { reason },
+      details: adminId ? { reason, by: 'admin', adminId } : { reason },
     })),
   })
   return rows.length

@@ -3,7 +3,7 @@ import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
 import type { Viewer } from './viewer.ts'
 
-export type PageName = 'overview' | 'usage' | 'sessions' | 'models'
+export type PageName = 'overview' | 'usage' | 'sessions' | 'models' | 'members' | 'devices' | 'keys' | 'audit'
 
 type Item = { readonly name: PageName; readonly label: string; readonly path: string; readonly forAdmins: boolean }
 
@@ -13,6 +13,10 @@ const PAGES: readonly Item[] = [
   { name: 'usage', label: 'Usage', path: '/usage', forAdmins: false },
   { name: 'sessions', label: 'Sessions', path: '/sessions', forAdmins: false },
   { name: 'models', label: 'Models', path: '/models', forAdmins: false },
+  { name: 'members', label: 'Members', path: '/members', forAdmins: true },
+  { name: 'devices', label: 'Devices', path: '/devices', forAdmins: true },
+  { name: 'keys', label: 'Keys', path: '/keys', forAdmins: true },
+  { name: 'audit', label: 'Audit', path: '/audit', forAdmins: true },
 ]
 
 /** What the frame of a page shows of its viewer. */

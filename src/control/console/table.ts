@@ -43,10 +43,10 @@ export function table<Row>(
 
 function tableRow<Row>(columns: readonly Column<Row>[], row: Row): Html {
   return html`<tr>
-    ${columns.map(({ isNumber, cell }, index) =>
+    ${columns.map((column, index) =>
       index === 0
-        ? html`<th scope="row">${cell(row)}</th>`
-        : html`<td class="${isNumber && 'number'}">${cell(row)}</td>`,
+        ? html`<th scope="row">${column.cell(row)}</th>`
+        : html`<td class="${classOf(column)}">${column.cell(row)}</td>`,
     )}
   </tr>`
 }

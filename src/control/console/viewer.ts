@@ -43,6 +43,15 @@ export function makeFindViewer({ members }: Needs): FindViewer {
   }
 }
 
+/** Finds an admin. Throws `forbidden` for members of the team. */
+export function onlyAdmins(findViewer: FindViewer): FindViewer {
+  return async (caller, team) => {
+    const viewer = await findViewer(caller, team)
+    if (viewer.role !== 'admin') throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
+    return viewer
+  }
+}
+
 /** The address of a team's pages: `/teams/acme/core` for `@acme/core`. */
 export function pathOf(team: string): string {
   return `/teams/${team.slice(1)}`

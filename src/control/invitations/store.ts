@@ -15,6 +15,8 @@ export type ListedInvitation = {
 
 type Row = Prisma.InvitationGetPayload<{ include: { account: true } }>
 
+export type InvitationStore = ReturnType<typeof makeInvitationStore>
+
 /** The invitations of a team. */
 export function makeInvitationStore(db: PrismaClient) {
   return {

@@ -2,6 +2,7 @@ import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { sourceOfDeviceName, UNNAMED_DEVICE } from '../../kernel/device-name.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
+import { PATHS } from './forms.ts'
 import { ICONS, type IconName } from './icons.ts'
 
 /** `click`: a person approves by a button. `code`: the person also types the code that the device shows. */
@@ -128,4 +129,4 @@ export function countOf(list: readonly unknown[]): Interpolation {
 }
 
 /** The end of a sentence that says what a session that is not fresh cannot do. */
-export const CONFIRM_FIRST = html`<a href="#confirm">confirm that it is you</a> first`
+export const CONFIRM_FIRST = html`<a href="${PATHS.device}#confirm">confirm that it is you</a> first`

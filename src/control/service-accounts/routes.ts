@@ -3,22 +3,20 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Logger } from '../../log.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
 import { toKeyInfo, toKeyRefusal, toNewKey } from '../api-keys/answers.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
 import type { ApiKeyStore } from '../api-keys/store.ts'
+import type { ServiceAccountChanges } from './changes.ts'
 import type { ListedServiceAccount, ServiceAccountStore } from './store.ts'
 
 type Needs = {
   readonly serviceAccounts: ServiceAccountStore
   readonly keys: ApiKeyStore
   readonly changes: KeyChanges
+  readonly accountChanges: ServiceAccountChanges
   readonly findAdminTeam: FindAdminTeam
-  /** Tells the gateway of this process that a key has ended. */
-  readonly onKeyEnd: (keyId: string) => void
   readonly clock: Clock
-  readonly log: Logger
 }
 
 type Operations =
@@ -32,7 +30,7 @@ type Operations =
 
 /** The service accounts of a team and their keys, for its admins. */
 export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
-  const { serviceAccounts, keys, changes, findAdminTeam, onKeyEnd, clock, log } = needs
+  const { serviceAccounts, accountChanges, keys, changes, findAdminTeam, clock } = needs
 
   /** The team and the keys of the service account that a path names. Throws when the caller may not change them. */
   async function findOwner(caller: Caller, { team, id }: { readonly team: string; readonly id: string }) {
@@ -53,21 +51,15 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
     async createServiceAccount(req, res) {
       const caller = callerOf(req)
       const teamId = await findAdminTeam(req.params.team, caller)
-      const actor = { accountId: caller.accountId, ip: ipOf(req) }
-      const made = await serviceAccounts.create(teamId, req.body.name, actor, clock.now())
+      const made = await accountChanges.create(caller, teamId, req.body.name, ipOf(req))
       if (!made) throw new ApiError('conflict', { message: 'The team has a service account with this name.' })
-      log.info({ serviceAccountId: made.id, teamId, by: caller.accountId }, 'service_account.created')
       res.status(201).json(toAnswer(made))
     },
 
     async deleteServiceAccount(req, res) {
       const caller = callerOf(req)
       const teamId = await findAdminTeam(req.params.team, caller)
-      const actor = { accountId: caller.accountId, ip: ipOf(req) }
-      const ended = await serviceAccounts.remove(req.params.id, teamId, actor, clock.now())
-      if (!ended) throw unknownAccount()
-      ended.forEach(onKeyEnd)
-      log.info({ serviceAccountId: req.params.id, teamId, by: caller.accountId }, 'service_account.deleted')
+      if (!(await accountChanges.remove(caller, teamId, req.params.id, ipOf(req)))) throw unknownAccount()
       res.status(200).json({ ok: true })
     },
 

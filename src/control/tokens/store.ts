@@ -38,7 +38,8 @@ export type NewDeviceSession = {
   readonly absoluteExpiresAt: Date
 }
 
-export type RevokeReason = 'logout' | 'replaced' | 'surplus' | 'refresh_reuse' | 'signed_out' | 'signed_out_everywhere'
+export type RevokeReason =
+  'logout' | 'replaced' | 'surplus' | 'refresh_reuse' | 'signed_out' | 'signed_out_everywhere' | 'signed_out_by_admin'
 
 const WITH_PEOPLE = {
   invitation: { include: { account: true, team: { include: { organization: true } } } },
@@ -182,8 +183,8 @@ async function endReplaced(tx: Prisma.TransactionClient, made: Row, accountId: s
 }
 
 /**
- * Ends live device sessions, the browser sessions that depend on them, and writes an audit row for each. Returns their
- * ids.
+ * Ends live device sessions, the browser sessions that depend on them, and writes an audit row for each. `adminId`: the
+ * admin who did it for another person. Returns the ids of the device sessions.
  */
 export async function endSessions(
   tx: Prisma.TransactionClient,
@@ -191,6 +192,7 @@ export async function endSessions(
   reason: RevokeReason,
   now: Date,
   ip: string,
+  adminId?: string,
 ): Promise<string[]> {
   const ended = { revokedAt: now, revokedReason: reason }
   const rows = await tx.deviceSession.updateManyAndReturn({
@@ -209,7 +211,7 @@ export async function endSessions(
       teamId: invitation.teamId,
       subjectId: id,
       ip,
-      details: { reason },
+      details: adminId ? { reason, by: 'admin', adminId } : { reason },
     })),
   })
   return ids

@@ -23,14 +23,17 @@ import { recordStart } from './record.ts'
 import type { RecordNeeds } from './record.ts'
 import { releaseBody } from './request.ts'
 import type { CallRequest } from './request.ts'
+import { endAttemptSpan, startAttemptSpan, toTraceHeaders } from './trace.ts'
+import type { TraceNeeds } from './trace.ts'
 
-export type AttemptNeeds = RecordNeeds & {
-  readonly backends: Backends
-  readonly keepAlive: StreamKeepAlive
-  readonly affinity: SessionAffinity
-  /** Calls back when the session ends; returns a function that stops watching. */
-  readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
-}
+export type AttemptNeeds = RecordNeeds &
+  TraceNeeds & {
+    readonly backends: Backends
+    readonly keepAlive: StreamKeepAlive
+    readonly affinity: SessionAffinity
+    /** Calls back when the session ends; returns a function that stops watching. */
+    readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
+  }
 
 /** The steps of a plan that were tried, in order. */
 export type TriedSteps = {
@@ -130,7 +133,10 @@ function sendStep(
   const { backends, keepAlive, clock } = needs
   const mayBeTranslated = backends.mayTranslate()
   const { team } = caller
-  const prepared = prepareCall({ operation, model, calledAs, team, step, backend, mayBeTranslated, clock }, req)
+  const span = req.span ? startAttemptSpan(req.span, operation, backend, step) : null
+  const traceHeaders = toTraceHeaders(needs.tracedBackends, backend, span, req)
+  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated, traceHeaders, clock }
+  const prepared = prepareCall(facts, req)
   if (prepared instanceof ApiError) return prepared
   const { reasoningRetry } = DIALECTS[step.dialect]
   const request = isRepeated ? withoutReasoning(prepared.request, reasoningRetry) : prepared.request
@@ -163,15 +169,10 @@ function sendStep(
     backend.condition.noteEnd(outcome)
     if (suggestsUnready(outcome)) backend.health.recheck()
     const refusal = toRefusal(outcome, backend.traits.failureCodes)
-    return {
-      backend: backend.name,
-      backendKind: backend.kind,
-      model: step.model,
-      sentAt,
-      outcome,
-      usage: operation.isCount ? FREE_USAGE : usage.end(),
-      refusal,
-    }
+    const counted = operation.isCount ? FREE_USAGE : usage.end()
+    if (span) endAttemptSpan(span, outcome, counted)
+    const { name, kind: backendKind } = backend
+    return { backend: name, backendKind, model: step.model, sentAt, outcome, usage: counted, refusal }
   })
   return { ended }
 }

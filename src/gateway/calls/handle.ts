@@ -9,19 +9,21 @@ import { openSessionAffinity } from './affinity.ts'
 import { tryInOrder } from './attempts.ts'
 import type { AttemptNeeds } from './attempts.ts'
 import { findCandidates } from './candidates.ts'
+import { makeSendCount } from './count.ts'
+import type { SendCount } from './count.ts'
 import { chooseEnding, sendEnding } from './ending.ts'
-import { sendEstimate } from './estimate.ts'
 import { OPERATIONS } from './operations.ts'
 import type { CallOperationId, Operation } from './operations.ts'
-import { recordEnd } from './record.ts'
-import { exactBodyOf } from './request.ts'
+import { makeCostOfAttempt, recordEnd } from './record.ts'
 import type { CallRequest } from './request.ts'
+import { describeCallEnd, startCallSpan } from './trace.ts'
 
-type Needs = AdmitNeeds & AttemptNeeds
+export type CallNeeds = AdmitNeeds & AttemptNeeds
+type Needs = CallNeeds & { readonly sendCount: SendCount }
 
 /** The handlers of all model calls: what differs between them is in their rows of `OPERATIONS`. */
-export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOperationId> {
-  const needs = { ...given, affinity: openSessionAffinity() }
+export function callHandlers(given: Omit<CallNeeds, 'affinity'>): Handlers<CallOperationId> {
+  const needs = { ...given, affinity: openSessionAffinity(), sendCount: makeSendCount(given) }
   const handle = (operation: Operation) => (req: CallRequest, res: ServerResponse) =>
     handleCall(needs, operation, req, res)
   const handlers = Object.entries(OPERATIONS).map(([id, operation]) => [id, handle(operation)])
@@ -32,6 +34,7 @@ export function callHandlers(given: Omit<Needs, 'affinity'>): Handlers<CallOpera
 async function handleCall(needs: Needs, operation: Operation, req: CallRequest, res: ServerResponse): Promise<void> {
   const admission = await admit(needs, operation, req)
   if (admission instanceof ApiError) throw admission
+  if (needs.tracer) req.span = startCallSpan(needs.tracer, admission, req)
   if (admission.caller.isOffline) res.setHeader('x-svc-offline', '1')
   try {
     const candidates = await findCandidates(needs.backends, admission, req.body)
@@ -39,11 +42,13 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     const plan = hasServe
       ? planServed(operation, candidates, needs.affinity.find(admission))
       : planCall(operation, candidates)
-    if (plan === 'not_supported' && hasServe && operation.isCount) return sendEstimate(exactBodyOf(req), res)
+    const isCounted = plan === 'not_supported' && hasServe && operation.isCount
+    if (isCounted) return await needs.sendCount(admission, candidates, req, res)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, admission, plan, req, res)
     const ending = chooseEnding(tried, needs.clock.now())
     recordEnd(needs, admission, tried.attempts, ending.by)
+    if (req.span) describeCallEnd(req.span, tried.attempts, ending.by, makeCostOfAttempt(needs, admission))
     sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()

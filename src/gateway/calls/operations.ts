@@ -7,6 +7,8 @@ import type { Reach } from '../plan/plan.ts'
 
 /** What differs from one operation to the next. */
 export type Operation = {
+  /** What is done, by the names of OpenTelemetry's conventions where they have one. */
+  readonly name: 'chat' | 'text_completion' | 'embeddings' | 'count_tokens' | 'compact'
   readonly path: GroupedPath & keyof paths
   readonly dialect: Dialect
   readonly reach: Reach
@@ -28,15 +30,35 @@ export type CallOperationId = {
 /** A row for each model call of the contract. */
 export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
   createChatCompletion: {
+    name: 'chat',
     path: '/v1/chat/completions',
     dialect: 'chat',
     reach: 'any_dialect',
     isAnswer: isCompletion,
   },
-  createCompletion: { path: '/v1/completions', dialect: 'chat', reach: 'own_dialect', isAnswer: isCompletion },
-  createEmbedding: { path: '/v1/embeddings', dialect: 'chat', reach: 'own_dialect', isAnswer: isEmbeddingList },
-  createResponse: { path: '/v1/responses', dialect: 'responses', reach: 'any_dialect', isAnswer: isResponse },
+  createCompletion: {
+    name: 'text_completion',
+    path: '/v1/completions',
+    dialect: 'chat',
+    reach: 'own_dialect',
+    isAnswer: isCompletion,
+  },
+  createEmbedding: {
+    name: 'embeddings',
+    path: '/v1/embeddings',
+    dialect: 'chat',
+    reach: 'own_dialect',
+    isAnswer: isEmbeddingList,
+  },
+  createResponse: {
+    name: 'chat',
+    path: '/v1/responses',
+    dialect: 'responses',
+    reach: 'any_dialect',
+    isAnswer: isResponse,
+  },
   createCodexResponse: {
+    name: 'chat',
     path: '/codex/v1/responses',
     dialect: 'responses',
     reach: 'any_dialect',
@@ -44,21 +66,36 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     isCodex: true,
   },
   compactCodexResponse: {
+    name: 'compact',
     path: '/codex/v1/responses/compact',
     dialect: 'responses',
     reach: 'vendor_only',
     isAnswer: isResponse,
   },
-  createMessage: { path: '/vendorb/v1/messages', dialect: 'messages', reach: 'any_dialect', isAnswer: isMessage },
+  createMessage: {
+    name: 'chat',
+    path: '/vendorb/v1/messages',
+    dialect: 'messages',
+    reach: 'any_dialect',
+    isAnswer: isMessage,
+  },
   countMessageTokens: {
+    name: 'count_tokens',
     path: '/vendorb/v1/messages/count_tokens',
     dialect: 'messages',
     reach: 'own_dialect',
     isAnswer: isTokenCount,
     isCount: true,
   },
-  createRootMessage: { path: '/v1/messages', dialect: 'messages', reach: 'any_dialect', isAnswer: isMessage },
+  createRootMessage: {
+    name: 'chat',
+    path: '/v1/messages',
+    dialect: 'messages',
+    reach: 'any_dialect',
+    isAnswer: isMessage,
+  },
   countRootMessageTokens: {
+    name: 'count_tokens',
     path: '/v1/messages/count_tokens',
     dialect: 'messages',
     reach: 'own_dialect',

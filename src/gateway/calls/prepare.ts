@@ -11,6 +11,7 @@ import type { TopLevel } from '../dialects/json/edit-json.ts'
 import { mayLoseDigits, parseExactly } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { translateCall } from '../dialects/translate.ts'
+import type { Translation } from '../dialects/translate.ts'
 import { toBackendHeaders } from '../exchange/headers.ts'
 import type { HeaderList, HeaderOptions } from '../exchange/headers.ts'
 import type { AnswerRewrite, MakeStreamFilter } from '../exchange/relay.ts'
@@ -42,6 +43,8 @@ export type StepNeeds = {
   readonly backend: Backend
   /** The conversation may hold reasoning that was translated. */
   readonly mayBeTranslated: boolean
+  /** The headers that name the trace of the call; names and values alternate. */
+  readonly traceHeaders: readonly string[]
   readonly clock: Clock
 }
 
@@ -70,7 +73,7 @@ function asItIs(needs: StepNeeds, req: CallRequest): PreparedCall {
     request: {
       method: 'POST',
       path: toBackendPath(backend.prefix, operation.path, req.originalUrl),
-      headers: toHeaders(backend, req, { isTranslated: false }),
+      headers: toHeaders(needs, req, { isTranslated: false }),
       body: isChanged ? withChanges(bytes, changes, isCleaned ? scanTopLevel(bytes) : locatedOf(req)) : bytes,
     },
     rewrite: isRenamed ? renameAnswers({ ...answered, hidesUsage: wish !== null }) : null,
@@ -85,8 +88,38 @@ function withChanges(bytes: Buffer, changes: Json, located: TopLevel | null): Bu
   return changed
 }
 
+/** The request that only counts the tokens of a call; null: backends of this dialect are not asked to count. */
+export function prepareCount(needs: StepNeeds, req: CallRequest): BackendRequest | ApiError | null {
+  const { step, backend } = needs
+  const { tokenCount } = DIALECTS[step.dialect]
+  const translation = tokenCount && translateFor(needs, req)
+  if (!translation || translation instanceof ApiError) return translation
+  return {
+    method: 'POST',
+    path: backend.prefix + tokenCount.path,
+    headers: [...toHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+    body: Buffer.from(JSON.stringify(tokenCount.toRequest(translation.request))),
+  }
+}
+
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
 function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
+  const { operation, calledAs, step, backend } = needs
+  const translation = translateFor(needs, req)
+  if (translation instanceof ApiError) return translation
+  return {
+    request: {
+      method: 'POST',
+      path: backend.prefix + DIALECTS[step.dialect].path,
+      headers: [...toHeaders(needs, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
+      body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
+    },
+    filter: null,
+    rewrite: translateAnswers({ operation, backend, model: calledAs, backendModel: step.model }, translation.answer),
+  }
+}
+
+function translateFor(needs: StepNeeds, req: CallRequest): Translation | ApiError {
   const { operation, model, calledAs, team, step, backend, clock } = needs
   const text = bytesOf(req).toString('utf8')
   const body = (mayLoseDigits(text) ? parseExactly(text) : null) ?? exactBodyOf(req)
@@ -104,24 +137,19 @@ function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError
     const { param, message } = translation.refused
     return new ApiError('invalid_request', { message: `${param}: ${message}` })
   }
-  return {
-    request: {
-      method: 'POST',
-      path: backend.prefix + DIALECTS[step.dialect].path,
-      headers: [...toHeaders(backend, req, { isTranslated: true }), ...Object.entries(translation.headers).flat()],
-      body: Buffer.from(JSON.stringify(clamped(translation.request, backend))),
-    },
-    filter: null,
-    rewrite: translateAnswers({ operation, backend, model: calledAs, backendModel: step.model }, translation.answer),
-  }
+  return translation
 }
 
 function clamped(request: Json, { maxTokens }: Backend): Json {
   return maxTokens === null ? request : { ...request, ...clampTokens(request, maxTokens) }
 }
 
-function toHeaders({ credential, traits }: Backend, req: CallRequest, options: HeaderOptions): HeaderList {
+type HeaderNeeds = Pick<StepNeeds, 'backend' | 'traceHeaders'>
+
+function toHeaders({ backend, traceHeaders }: HeaderNeeds, req: CallRequest, options: HeaderOptions): HeaderList {
+  const { credential, traits } = backend
   const headers = toBackendHeaders(req.rawHeaders, credential, options)
+  headers.push(...traceHeaders)
   if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
   return headers
 }

@@ -76,12 +76,19 @@ type Ending = {
   readonly tried: readonly Attempt[]
 }
 
+/** Makes a function for the cost of an attempt in 10^-9 USD; null when its usage or its price is unknown. */
+export function makeCostOfAttempt({ costOf }: Pick<RecordNeeds, 'costOf'>, admission: Pick<Admission, 'model'>) {
+  return ({ backend, backendKind: kind, model, usage }: Attempt): number | null =>
+    costOf(admission.model, { backend, kind, model }, usage)
+}
+
 function recordAttempt(
-  { recordEvent, costOf }: RecordNeeds,
+  needs: RecordNeeds,
   admission: Admission,
-  { backend, backendKind, model, outcome, usage }: Attempt,
+  attempt: Attempt,
   { kind, from, at, tried }: Ending,
 ): void {
+  const { backend, outcome, usage } = attempt
   const result = {
     attempts: tried.map(toTried),
     outcome: outcome.kind,
@@ -90,9 +97,9 @@ function recordAttempt(
     durationMs: at.getTime() - from.getTime(),
     usage,
     isEstimated: outcome.kind !== 'whole' && isKnown(usage),
-    costNanoUsd: costOf(admission.model, { backend, kind: backendKind, model }, usage),
+    costNanoUsd: makeCostOfAttempt(needs, admission)(attempt),
   }
-  recordEvent({ kind, at, call: toFacts(admission, backend), result })
+  needs.recordEvent({ kind, at, call: toFacts(admission, backend), result })
 }
 
 function toFacts(admission: Admission, servedBy: string): CallFacts {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../../kernel/caller.ts'
+import type { ServerSpan } from '../../kernel/tracer.ts'
 import type { TopLevel } from '../dialects/json/edit-json.ts'
 import { readObject } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
@@ -19,6 +20,8 @@ export type CallRequest = {
   readonly rawHeaders: readonly string[]
   readonly originalUrl: string
   readonly caller?: Caller
+  /** Ends with the answer. Only where calls are traced. */
+  span?: ServerSpan
 }
 
 /** The body as it arrived, decompressed. */

@@ -49,8 +49,20 @@ export type DialectTraits = {
   readonly hasLocalReasoning: (body: Json) => boolean
   /** Returns the request without that reasoning; the same bytes when there is none. */
   readonly withoutLocalReasoning: (bytes: Buffer) => Buffer
+  /** How tokens are counted for clients of another dialect; null: a backend of this dialect is not asked. */
+  readonly tokenCount: TokenCount | null
   /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */
   readonly reasoningRetry: ReasoningRetry | null
+}
+
+/** Counts the tokens of a request without answering it. */
+export type TokenCount = {
+  /** The path after the prefix of a backend. */
+  readonly path: string
+  /** Makes the request that counts out of the one that would be answered. */
+  readonly toRequest: (request: Json) => Json
+  /** The tokens that an answer names; null: it is no count. */
+  readonly read: (answer: Json) => number | null
 }
 
 /** Repeats a request of a dialect without its reasoning, after the backend has refused that reasoning. */

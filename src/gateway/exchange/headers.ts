@@ -7,15 +7,11 @@ export type HeaderList = string[]
 /** The service's own credential at a backend, and the header to send it in: `authorization: Bearer` or `x-api-key`. */
 export type Credential = { readonly as: 'bearer' | 'x-api-key'; readonly secret: Secret }
 
-/** The caller's headers that mean the same in every dialect. They are sent to a backend of another dialect too. */
-const CROSSES_DIALECTS: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-language',
-  'user-agent',
-  'idempotency-key',
-  'traceparent',
-  'tracestate',
-])
+/**
+ * The caller's headers that mean the same in every dialect. They are sent to a backend of another dialect too. The ids
+ * of traces are not among them: `calls/trace.ts` decides which backends get them.
+ */
+const CROSSES_DIALECTS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'user-agent', 'idempotency-key'])
 
 /**
  * The caller's headers that are sent to a backend. All others are dropped: credentials, cookies, addresses, our own.

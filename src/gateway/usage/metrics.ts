@@ -2,6 +2,7 @@ import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { makeCounter, makeHistogram } from '../../http/call-histograms.ts'
 import type { Usage } from '../dialects/usage.ts'
+import { makeBoundedLabels } from './bounded-labels.ts'
 import type { CallEvent } from './events.ts'
 
 /** Returns a function that counts each call that has ended: its outcome, its duration and its tokens. */
@@ -22,7 +23,7 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   const countAttempts = makeCounter(registry, {
     name: 'svc_call_attempts_total',
     help: 'Requests of model calls to backends, by backend and its status, or why it gave none.',
-    labelNames: ['backend', 'result'],
+    labelNames: ['team', 'model', 'backend', 'result'],
   })
   const observeSeconds = makeHistogram(registry, {
     name: 'svc_call_seconds',
@@ -39,25 +40,27 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   const countTokens = makeCounter(registry, {
     name: 'svc_tokens_total',
     help: 'Tokens of model calls, as their answers reported them. Reasoning is a part of the output.',
-    labelNames: ['model', 'served_by', 'kind'],
+    labelNames: ['team', 'model', 'served_by', 'kind'],
   })
   const countCost = makeCounter(registry, {
     name: 'svc_cost_usd_total',
     help: 'The cost of model calls in USD, by the configured prices.',
-    labelNames: ['model', 'served_by'],
+    labelNames: ['team', 'model', 'served_by'],
   })
+  const bound = makeBoundedLabels()
   return ({ kind, call, result }) => {
     if (!result) return
-    const { model, dialect, servedBy } = call
+    const { dialect, servedBy } = call
+    const [team, model] = bound(call.caller.team, call.model)
     const { attempts, outcome, status, durationMs, firstByteMs, usage, costNanoUsd } = result
     if (kind !== 'retried') {
       countCalls(1, servedBy, dialect, outcome, String(status ?? 'none'))
-      for (const { backend, result: answer } of attempts) countAttempts(1, backend, answer)
+      for (const { backend, result: answer } of attempts) countAttempts(1, team, model, backend, answer)
       observeSeconds(durationMs / 1000, servedBy)
       if (firstByteMs !== null) observeFirstByteSeconds(firstByteMs / 1000, servedBy)
     }
-    for (const [label, tokens] of tokensByKind(usage)) if (tokens) countTokens(tokens, model, servedBy, label)
-    if (costNanoUsd) countCost(costNanoUsd / 1e9, model, servedBy)
+    for (const [label, tokens] of tokensByKind(usage)) if (tokens) countTokens(tokens, team, model, servedBy, label)
+    if (costNanoUsd) countCost(costNanoUsd / 1e9, team, model, servedBy)
   }
 }
 

@@ -24,6 +24,7 @@ export const CHAT: DialectTraits = {
   needsStoredState: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
+  tokenCount: null,
   reasoningRetry: null,
 }
 

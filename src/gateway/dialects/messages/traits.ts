@@ -44,6 +44,7 @@ export const MESSAGES: DialectTraits = {
   needsStoredState: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
+  tokenCount: null,
   reasoningRetry: null,
 }
 

@@ -1,5 +1,5 @@
 import { isResponse } from '../answer-shapes.ts'
-import type { DialectTraits, NativeProbe } from '../dialect.ts'
+import type { DialectTraits, NativeProbe, TokenCount } from '../dialect.ts'
 import { isObject, type Json, parseObject, readCount, readObject } from '../json/read-json.ts'
 import { makeErrorReader } from '../error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
@@ -23,6 +23,16 @@ const NATIVE_PROBE: NativeProbe = {
   ifIgnored: 'stateless',
 }
 
+/** The members that a request to count may have; the vendor refuses others. */
+const COUNTED = ['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls', 'reasoning', 'text']
+
+/** `POST /responses/input_tokens` of the vendor, which llama.cpp's server has too. */
+const TOKEN_COUNT: TokenCount = {
+  path: '/v1/responses/input_tokens',
+  toRequest: (request) => Object.fromEntries(Object.entries(request).filter(([name]) => COUNTED.includes(name))),
+  read: ({ input_tokens: tokens }) => readCount(tokens),
+}
+
 /** OpenAI Responses. */
 export const RESPONSES: DialectTraits = {
   path: '/v1/responses',
@@ -40,6 +50,7 @@ export const RESPONSES: DialectTraits = {
     isPresent(previous) || isPresent(conversation),
   hasLocalReasoning,
   withoutLocalReasoning,
+  tokenCount: TOKEN_COUNT,
   reasoningRetry: RESPONSES_REASONING_RETRY,
 }
 

@@ -1,0 +1,74 @@
+/** The standard variables of OpenTelemetry that switch traces on and shape them. The exporter reads the others. */
+
+/** Where and how much is traced. */
+export type TracingConfig = {
+  readonly sampler: Sampler
+  /** The share of traces, from 0 to 1, for a sampler by ratio. */
+  readonly ratio: number
+  /** The longest time for sending spans, with retries. A stop waits for that long. */
+  readonly timeoutMs: number
+  /** How long spans wait to be sent together. */
+  readonly delayMs: number
+  /** Spans that wait while they cannot be sent; further ones are dropped. */
+  readonly maxWaiting: number
+}
+
+export type Sampler = (typeof SAMPLERS)[number]
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * Reads the settings of traces; null: traces are off, which they are without an endpoint. The mistakes start with the
+ * name of their variable.
+ */
+export function readTracing(env: Environment): {
+  readonly tracing: TracingConfig | null
+  readonly mistakes: readonly string[]
+} {
+  if (!isOn(env)) return { tracing: null, mistakes: [] }
+  const sampler = env['OTEL_TRACES_SAMPLER'] || 'parentbased_always_on'
+  const known = SAMPLERS.find((one) => one === sampler)
+  const ratio = toNumber(env['OTEL_TRACES_SAMPLER_ARG'], 1)
+  const timeoutMs = toNumber(env['OTEL_EXPORTER_OTLP_TRACES_TIMEOUT'] || env['OTEL_EXPORTER_OTLP_TIMEOUT'], 3000)
+  const delayMs = toNumber(env['OTEL_BSP_SCHEDULE_DELAY'], 5000)
+  const maxWaiting = toNumber(env['OTEL_BSP_MAX_QUEUE_SIZE'], 2048)
+  const mistakes = [
+    ...ENDPOINTS.map((name) => !isEndpoint(env[name]) && `${name}: must be an http:// or https:// URL`),
+    ...PROTOCOLS.map((name) => !isProtocol(env[name]) && `${name}: must be http/protobuf`),
+    !known && `OTEL_TRACES_SAMPLER: must be one of ${SAMPLERS.join(', ')}`,
+    !(ratio >= 0 && ratio <= 1) && 'OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1',
+    !(timeoutMs >= 1) && 'OTEL_EXPORTER_OTLP_TIMEOUT: must be a number of milliseconds',
+    !(delayMs >= 0) && 'OTEL_BSP_SCHEDULE_DELAY: must be a number of milliseconds',
+    !(maxWaiting >= 1) && 'OTEL_BSP_MAX_QUEUE_SIZE: must be a number of at least 1',
+  ].filter((mistake) => mistake !== false)
+  return { tracing: { sampler: known ?? 'always_off', ratio, timeoutMs, delayMs, maxWaiting }, mistakes }
+}
+
+const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const
+const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'] as const
+
+function isOn(env: Environment): boolean {
+  const isDisabled = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none'
+  return !isDisabled && ENDPOINTS.some((name) => Boolean(env[name]))
+}
+
+function isEndpoint(value: string | undefined): boolean {
+  return !value || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol))
+}
+
+function isProtocol(value: string | undefined): boolean {
+  return !value || value === 'http/protobuf'
+}
+
+function toNumber(value: string | undefined, unset: number): number {
+  return value ? Number(value) : unset
+}

@@ -1,0 +1,102 @@
+import type { Response } from 'express'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { sendPage } from '../../http/page.ts'
+import type { Html } from '../../http/page.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import { readPlace as readAuditPlace, toAuditEvent, writePlace as writeAuditPlace } from '../audit/rules.ts'
+import type { AuditStore } from '../audit/store.ts'
+import { readPlace as readDevicePlace } from '../team-devices/rules.ts'
+import { auditPage } from './audit-page.ts'
+import type { DeviceForms } from './device-forms.ts'
+import type { KeyForms } from './key-forms.ts'
+import type { MemberForms } from './member-forms.ts'
+import { statusOf } from './notices.ts'
+import type { TeamNotice } from './notices.ts'
+import type { FindViewer } from './viewer.ts'
+
+type Needs = {
+  /** Throws `forbidden` for members. */
+  readonly findAdmin: FindViewer
+  readonly members: MemberForms
+  readonly devices: DeviceForms
+  readonly keys: KeyForms
+  readonly audit: AuditStore
+}
+
+type Operations =
+  | 'showTeamMembers'
+  | 'changeTeamMembers'
+  | 'showTeamDevices'
+  | 'changeTeamDevices'
+  | 'showTeamKeys'
+  | 'changeTeamKeys'
+  | 'showTeamAudit'
+
+const EVENTS_OF_PAGE = 50
+
+/** The pages of a team for its admins. */
+export function makeAdminPageHandlers({ findAdmin, members, devices, keys, audit }: Needs): Handlers<Operations> {
+  return {
+    async showTeamMembers(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      send(res, await members.render(admin, { after: req.query.after ?? '', notice: null }))
+    },
+
+    async changeTeamMembers(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      const notice = await members.change(admin, req.body, ipOf(req))
+      send(res, await members.render(admin, { after: '', notice }), notice)
+    },
+
+    async showTeamDevices(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      send(res, await devices.render(admin, { before: readEnd(req.query.before, readDevicePlace), notice: null }))
+    },
+
+    async changeTeamDevices(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      const notice = await devices.signOut(admin, req.body.sessionId, ipOf(req))
+      send(res, await devices.render(admin, { before: null, notice }), notice)
+    },
+
+    async showTeamKeys(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      send(res, await keys.render(admin, { notice: null, madeKey: null }))
+    },
+
+    async changeTeamKeys(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      const outcome = await keys.change(admin, req.body, ipOf(req))
+      send(res, await keys.render(admin, outcome), outcome.notice)
+    },
+
+    async showTeamAudit(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      const before = readEnd(req.query.before, readAuditPlace)
+      // One more than shown, to see whether there is another page.
+      const query = { actor: null, action: null, from: null, to: null, before, limit: EVENTS_OF_PAGE + 1 }
+      const found = await audit.find(admin.teamId, query)
+      const shown = found.slice(0, EVENTS_OF_PAGE)
+      const last = found.length > shown.length ? shown.at(-1) : undefined
+      send(res, auditPage(admin, { events: shown.map(toAuditEvent), next: last ? writeAuditPlace(last) : null }))
+    },
+  }
+}
+
+/** Where the page before ended; null for the first page. */
+function readEnd<Place>(text: string | undefined, read: (text: string) => Place | null): Place | null {
+  const place = text === undefined ? null : read(text)
+  if (text !== undefined && !place)
+    throw new ApiError('invalid_request', { message: '"before" is not the end of a page. Start without it.' })
+  return place
+}
+
+function send(response: unknown, page: Html, notice: TeamNotice | null = null): void {
+  // These operations answer with pages, so they need Express's own type.
+  const res = response as Response
+  const status = statusOf(notice)
+  // The contract promises this header for every 403, whatever its body is.
+  if (status === 403) res.set('x-should-retry', 'false')
+  sendPage(res, status, page)
+}

@@ -1,0 +1,31 @@
+import type { Html } from '../../http/page.ts'
+import type { TeamDevices } from '../team-devices/changes.ts'
+import type { DevicePlace } from '../team-devices/rules.ts'
+import { teamDevicesPage } from './devices-page.ts'
+import type { TeamNotice } from './notices.ts'
+import type { Viewer } from './viewer.ts'
+
+/** The devices page and its form. */
+export type DeviceForms = {
+  render(
+    admin: Viewer,
+    content: { readonly before: DevicePlace | null; readonly notice: TeamNotice | null },
+  ): Promise<Html>
+  signOut(admin: Viewer, sessionId: string, ip: string): Promise<TeamNotice>
+}
+
+const DEVICES_OF_PAGE = 50
+
+export function makeDeviceForms({ devices }: { readonly devices: TeamDevices }): DeviceForms {
+  return {
+    async render(admin, { before, notice }) {
+      const { shown, next } = await devices.listPage(admin.teamId, before, DEVICES_OF_PAGE)
+      return teamDevicesPage(admin, { devices: shown, next, notice })
+    },
+
+    async signOut({ caller, teamId }, sessionId, ip) {
+      const hasEnded = await devices.signOut(sessionId, teamId, { accountId: caller.accountId, ip })
+      return hasEnded ? 'device_signed_out' : 'unknown_device'
+    },
+  }
+}

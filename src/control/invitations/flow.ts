@@ -1,0 +1,37 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { RateLimit } from '../../http/rate-limit.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import type { TeamMemberStore } from '../members/store.ts'
+import type { Notify } from '../notify.ts'
+import { makeAnnounceInvitation } from './announce.ts'
+import { makeInvite } from './invite.ts'
+import { makeInvitationHandlers } from './routes.ts'
+import { makeInvitationStore } from './store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly members: Pick<TeamMemberStore, 'remove'>
+  readonly findAdminTeam: FindAdminTeam
+  readonly findEmail: (accountId: string) => Promise<string>
+  readonly notify: Notify
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
+  /** Emails to one address. */
+  readonly mails: RateLimit
+  /** Tells the gateway of this process that a device session or an API key has ended. */
+  readonly onSessionEnd: (id: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** The invitations of a team. The members page invites too. */
+export function makeInvitationsFlow(needs: Needs) {
+  const { db, members, findAdminTeam, findEmail, notify, hasEmail, mails, onSessionEnd, clock, log } = needs
+  const invitations = makeInvitationStore(db)
+  const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail })
+  const invite = makeInvite({ invitations, announce, clock, log })
+  const handlers = makeInvitationHandlers({ invitations, members, findAdminTeam, invite, onSessionEnd, clock, log })
+  return { invite, handlers }
+}

@@ -1,0 +1,50 @@
+import type { Caller, Role } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { toEmail } from '../../kernel/email.ts'
+import type { Logger } from '../../log.ts'
+import { isFresh } from '../fresh.ts'
+import type { AnnounceInvitation } from './announce.ts'
+import type { InvitationStore, ListedInvitation } from './store.ts'
+
+/** Whom an admin invites to which team. */
+export type WantedInvitation = {
+  readonly teamId: string
+  /** `@organization/name` */
+  readonly team: string
+  readonly email: string
+  readonly role: Role
+}
+
+/** Why nobody was invited. */
+export type InviteRefusal = 'invalid_email' | 'reauthenticate' | 'invited_before'
+
+/**
+ * Invites a person to a team, for an admin of it, and tells them by email. Inviting an admin needs a fresh sign-in,
+ * because a stolen token must not give its thief a lasting role.
+ */
+export type Invite = (
+  caller: Caller,
+  wanted: WantedInvitation,
+  ip: string,
+) => Promise<{ readonly invitation: ListedInvitation; readonly emailed: boolean } | InviteRefusal>
+
+type Needs = {
+  readonly invitations: InvitationStore
+  readonly announce: AnnounceInvitation
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function makeInvite({ invitations, announce, clock, log }: Needs): Invite {
+  return async (caller, { teamId, team, email: typed, role }, ip) => {
+    const now = clock.now()
+    const email = toEmail(typed)
+    if (!email) return 'invalid_email'
+    if (role === 'admin' && !isFresh(caller, now)) return 'reauthenticate'
+    const inviter = { by: 'admin', accountId: caller.accountId, ip } as const
+    const invitation = await invitations.invite({ teamId, email, role }, inviter, now)
+    if (!invitation) return 'invited_before'
+    log.info({ invitationId: invitation.id, teamId, by: caller.accountId }, 'invitation.created')
+    return { invitation, emailed: await announce(invitation, team, caller.accountId) }
+  }
+}

@@ -1,0 +1,20 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import { makeTeamDevices } from './changes.ts'
+import { makeTeamDeviceHandlers } from './routes.ts'
+import { makeTeamDeviceStore } from './store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly findAdminTeam: FindAdminTeam
+  /** Tells the gateway of this process that a device session has ended. */
+  readonly onSessionEnd: (id: string) => void
+  readonly clock: Clock
+}
+
+/** The signed-in devices of a team: list them, sign one out. */
+export function makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock }: Needs) {
+  const teamDevices = makeTeamDevices({ store: makeTeamDeviceStore(db), onSessionEnd, clock })
+  return { teamDevices, handlers: makeTeamDeviceHandlers({ devices: teamDevices, findAdminTeam }) }
+}

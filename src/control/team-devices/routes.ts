@@ -1,0 +1,44 @@
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import type { TeamDevices } from './changes.ts'
+import { readPlace, writePlace } from './rules.ts'
+
+type Needs = { readonly devices: TeamDevices; readonly findAdminTeam: FindAdminTeam }
+
+const DEFAULT_LIMIT = 100
+
+/** The signed-in devices of a team, for its admins. */
+export function makeTeamDeviceHandlers({
+  devices,
+  findAdminTeam,
+}: Needs): Handlers<'listTeamDevices' | 'revokeTeamDevice'> {
+  return {
+    async listTeamDevices(req, res) {
+      const { limit = DEFAULT_LIMIT, before } = req.query
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const place = before === undefined ? null : readPlace(before)
+      if (before !== undefined && !place)
+        throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
+      const { shown, next } = await devices.listPage(teamId, place, limit)
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({
+        devices: shown.map(({ firstSeenAt, lastSeenAt, ...device }) => ({
+          ...device,
+          firstSeenAt: firstSeenAt.toISOString(),
+          lastSeenAt: lastSeenAt.toISOString(),
+        })),
+        next: next && writePlace(next),
+      })
+    },
+
+    async revokeTeamDevice(req, res) {
+      const caller = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, caller)
+      if (!(await devices.signOut(req.params.id, teamId, { accountId: caller.accountId, ip: ipOf(req) })))
+        throw new ApiError('not_found', { message: 'The team has no signed-in device with this id.' })
+      res.status(200).json({ ok: true })
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { Prisma } from '../../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { chooseDeviceName, readUserAgentName } from '../../kernel/device-name.ts'
+import { endBrowserSessions } from '../browser-session/store.ts'
+import { endSessions } from '../tokens/store.ts'
+import type { DevicePlace } from './rules.ts'
+
+/** A device or browser of a member. */
+export type TeamDevice = {
+  readonly kind: 'device' | 'browser'
+  /** The id of its session. */
+  readonly id: string
+  readonly email: string
+  readonly deviceName: string
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+  readonly lastIp: string
+}
+
+/** What the query finds: a browser without tokens has a user agent and no name. */
+type Row = Omit<TeamDevice, 'deviceName'> & { readonly deviceName: string | null; readonly userAgent: string | null }
+
+/** The admin who signs a device out, for the audit log. */
+export type DeviceAdmin = { readonly accountId: string; readonly ip: string }
+
+export type TeamDeviceStore = ReturnType<typeof makeTeamDeviceStore>
+
+export function makeTeamDeviceStore(db: PrismaClient) {
+  return {
+    /** The signed-in devices and browsers of a team, the last seen first. */
+    async list(teamId: string, before: DevicePlace | null, limit: number, now: Date): Promise<TeamDevice[]> {
+      const behind = before
+        ? Prisma.sql`WHERE ("lastSeenAt", id) < (${before.lastSeenAt}, ${before.id}::uuid)`
+        : Prisma.empty
+      const rows = await db.$queryRaw<Row[]>`
+        SELECT kind, id::text, email, "deviceName", "userAgent", "firstSeenAt", "lastSeenAt", "lastIp" FROM (
+          SELECT CASE WHEN s.is_browser THEN 'browser' ELSE 'device' END AS kind, s.id, a.email,
+            s.device_name AS "deviceName", NULL AS "userAgent", s.created_at AS "firstSeenAt",
+            greatest(s.last_seen_at, (
+              SELECT max(b.last_seen_at) FROM browser_sessions b
+              WHERE b.device_session_id = s.id AND b.revoked_at IS NULL
+            )) AS "lastSeenAt", s.last_ip AS "lastIp"
+          FROM invitations i JOIN accounts a ON a.id = i.account_id JOIN device_sessions s ON s.invitation_id = i.id
+          WHERE i.team_id = ${teamId}::uuid AND i.revoked_at IS NULL AND s.revoked_at IS NULL
+            AND s.idle_expires_at > ${now}
+          UNION ALL
+          SELECT 'browser', b.id, a.email, NULL, b.user_agent, b.created_at, b.last_seen_at, b.ip
+          FROM invitations i JOIN accounts a ON a.id = i.account_id JOIN browser_sessions b ON b.invitation_id = i.id
+          WHERE i.team_id = ${teamId}::uuid AND i.revoked_at IS NULL AND b.revoked_at IS NULL
+            AND b.device_session_id IS NULL AND b.idle_expires_at > ${now} AND b.absolute_expires_at > ${now}
+        ) AS devices ${behind}
+        ORDER BY "lastSeenAt" DESC, id DESC LIMIT ${limit}::int`
+      return rows.map(({ userAgent, ...row }) => ({
+        ...row,
+        deviceName: row.deviceName ?? chooseDeviceName([readUserAgentName(userAgent ?? '')]),
+      }))
+    },
+
+    /** Ends a session of the team, with its audit row; false when the team has no live one with this id. */
+    async signOut(id: string, teamId: string, { accountId: adminId, ip }: DeviceAdmin, now: Date): Promise<boolean> {
+      const session = { id, invitation: { teamId } }
+      const reason = 'signed_out_by_admin'
+      return db.$transaction(async (tx) => {
+        const devices = await endSessions(tx, session, reason, now, ip, adminId)
+        return devices.length > 0 || (await endBrowserSessions(tx, session, reason, now, ip, adminId)) > 0
+      })
+    },
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The spans of model calls, by the conventions of OpenTelemetry for generative AI: one for the call, which the caller
+ * sees as a server span, and one for each attempt. They never contain prompts, answers, addresses or credentials.
+ */
+import type { ClientSpan, ServerSpan, SpanAttributes, TracedBackends, Tracer } from '../../kernel/tracer.ts'
+import type { Backend } from '../backends/backend.ts'
+import type { Usage } from '../dialects/usage.ts'
+import { resultOf } from '../exchange/outcome.ts'
+import type { Outcome } from '../exchange/outcome.ts'
+import type { Step } from '../plan/plan.ts'
+import type { Attempt } from '../usage/events.ts'
+import type { Admission } from './admit.ts'
+import type { Operation } from './operations.ts'
+import type { CallRequest } from './request.ts'
+
+export type TraceNeeds = {
+  /** Null: calls are not traced. */
+  readonly tracer: Tracer | null
+  readonly tracedBackends: TracedBackends
+}
+
+/** Starts the span of a call that was admitted. It ends with the request. */
+export function startCallSpan(tracer: Tracer, admission: Admission, { headers }: CallRequest): ServerSpan {
+  const { operation, model, caller, sessionId } = admission
+  const attributes = {
+    'gen_ai.operation.name': operation.name,
+    'gen_ai.request.model': model.id,
+    'gen_ai.conversation.id': sessionId,
+    'svc.team': caller.team,
+    'svc.dialect': operation.dialect,
+  }
+  return tracer.startServerSpan({ name: `${operation.name} ${model.id}`, attributes }, headers)
+}
+
+/** Starts the span of an attempt. */
+export function startAttemptSpan(call: ServerSpan, { name }: Operation, backend: Backend, { model, dialect }: Step) {
+  return call.startClientSpan({
+    name: `${name} ${model}`,
+    attributes: {
+      'gen_ai.operation.name': name,
+      'gen_ai.provider.name': backend.name,
+      'gen_ai.request.model': model,
+      'svc.backend': backend.name,
+      'svc.dialect': dialect,
+    },
+  })
+}
+
+/** Ends the span of an attempt. */
+export function endAttemptSpan(span: ClientSpan, outcome: Outcome, usage: Usage): void {
+  span.set({ ...toOutcomeAttributes(outcome), ...toUsageAttributes(usage) })
+  failIfFailed(span, outcome)
+  span.end()
+}
+
+/** Adds to the span of a call how it ended. `by`: the attempt whose answer the caller gets. */
+export function describeCallEnd(
+  span: ServerSpan,
+  attempts: readonly Attempt[],
+  by: Attempt | null,
+  costOf: (attempt: Attempt) => number | null,
+): void {
+  const last = by ?? attempts.at(-1)
+  if (!last) return
+  const { backend, model, outcome, usage } = last
+  const nanoUsd = costOf(last)
+  span.set({
+    'gen_ai.provider.name': backend,
+    'gen_ai.response.model': model,
+    'svc.backend': backend,
+    'svc.attempts': attempts.length,
+    'svc.cost_usd': nanoUsd === null ? null : nanoUsd / 1e9,
+    ...toUsageAttributes(usage),
+  })
+  failIfFailed(span, outcome)
+}
+
+/**
+ * The headers of a request to a backend that name its trace: that of the span, or the caller's own where this service
+ * creates no spans.
+ */
+export function toTraceHeaders(
+  traced: TracedBackends,
+  { traits }: Backend,
+  span: ClientSpan | null,
+  { headers }: Pick<CallRequest, 'headers'>,
+): readonly string[] {
+  if (traced === 'none' || (traced === 'local' && !traits.isLocal)) return []
+  if (span) return span.headers
+  return TRACE_HEADERS.flatMap((name) => {
+    const value = headers[name]
+    return typeof value === 'string' ? [name, value] : []
+  })
+}
+
+const TRACE_HEADERS = ['traceparent', 'tracestate'] as const
+
+function failIfFailed(span: ServerSpan | ClientSpan, outcome: Outcome): void {
+  const isAnswered = outcome.kind === 'whole' && outcome.status !== null && outcome.status < 400
+  if (!isAnswered) span.fail(outcome.kind === 'whole' ? resultOf(outcome) : outcome.kind)
+}
+
+function toOutcomeAttributes({ status, firstByteMs }: Outcome): SpanAttributes {
+  return { 'http.response.status_code': status, 'svc.first_byte_ms': firstByteMs }
+}
+
+/** The input includes what was read from a cache or written to one, as the conventions want it. */
+function toUsageAttributes(usage: Usage): SpanAttributes {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens, reasoningTokens } = usage
+  const written = sum(cacheWriteTokens, cacheWriteLongTokens)
+  return {
+    'gen_ai.usage.input_tokens': sum(inputTokens, cacheReadTokens, written),
+    'gen_ai.usage.output_tokens': outputTokens,
+    'gen_ai.usage.cache_read.input_tokens': cacheReadTokens,
+    'gen_ai.usage.cache_creation.input_tokens': written,
+    'gen_ai.usage.reasoning.output_tokens': reasoningTokens,
+  }
+}
+
+/** Null when none of them is known. */
+function sum(...counts: readonly (number | null)[]): number | null {
+  const known = counts.filter((count) => count !== null)
+  return known.length === 0 ? null : known.reduce((total, count) => total + count, 0)
+}

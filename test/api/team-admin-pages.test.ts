@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { components } from '../../generated/openapi.ts'
+import { startKeyService } from '../support/keys.ts'
+import type { KeyService } from '../support/keys.ts'
+import { expectJson, form, outcomeOf } from '../support/requests.ts'
+
+const HOME = '/teams/acme/core'
+const DEVICES = '/v1/teams/%40acme%2Fcore/devices'
+const HTML = { accept: 'text/html' }
+const UNKNOWN = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
+
+let keys: KeyService
+
+beforeAll(async () => {
+  keys = await startKeyService()
+})
+afterAll(() => keys[Symbol.asyncDispose]())
+
+const open = (path: string, by = keys.ada) => keys.service.fetch(path, { headers: { ...HTML, ...by } })
+const post = (path: string, fields: Record<string, string>, by = keys.ada) => keys.service.fetch(path, form(fields, by))
+const accountOf = async (email: string) =>
+  (await keys.service.database.prisma.account.findUniqueOrThrow({ where: { email } })).id
+
+/** The status of a page and the text of its notice. */
+async function noticeOf(answer: Promise<Response>): Promise<string> {
+  const response = await answer
+  expect(response.headers.get('content-type')).toMatch(/^text\/html/)
+  const notice = /<p class="notice[^>]*>[^]*?<span>([^]*?)<\/span>/.exec(await response.clone().text())?.[1]
+  return `${response.status} ${notice ?? ''}`.replaceAll(/\s+/g, ' ').trim()
+}
+
+describe('showTeamMembers and changeTeamMembers', () => {
+  const path = `${HOME}/members`
+
+  it('200: lists the people, and says who is listed in the directory file', async () => {
+    const page = await (await open(path)).text()
+    expect(page).toContain('member@example.com')
+    expect(page).toContain('Listed in the directory file')
+    expect(await (await open(`${path}?after=member%40example.com`)).text()).toContain('There is nobody on this page.')
+  })
+
+  it('200: invites, changes the role, and removes', async () => {
+    expect(await noticeOf(post(path, { action: 'invite', email: 'Grace@Example.com', role: 'member' }))).toMatch(
+      /^200 Invited\. An email/,
+    )
+    const memberId = await accountOf('grace@example.com')
+    expect(await noticeOf(post(path, { action: 'set-role', memberId, role: 'admin' }))).toBe('200 The role is changed.')
+    expect(await noticeOf(post(path, { action: 'remove', memberId }))).toMatch(/^200 Removed\./)
+    expect(await (await open(path)).text()).not.toContain('grace@example.com')
+  })
+
+  it('400: says what is wrong with an address, and refuses a form without its field', async () => {
+    expect(await noticeOf(post(path, { action: 'invite', email: 'a b' }))).toMatch(/^400 That is not one email address/)
+    expect((await post(path, { action: 'remove' })).status).toBe(400)
+    expect((await open(`${path}?after=${'x'.repeat(255)}`)).status).toBe(400)
+  })
+
+  it('403: does not let an old sign-in make an admin', async () => {
+    const fields = { action: 'invite', email: 'new@example.com', role: 'admin' }
+    const response = await post(path, fields, keys.adaStale)
+    expect(response.headers.get('x-should-retry')).toBe('false')
+    expect(await noticeOf(Promise.resolve(response))).toMatch(/^403 This needs a sign-in that is at most 15 minutes/)
+    expect(await (await open(path, keys.adaStale)).text()).not.toContain('<option value="admin">')
+  })
+
+  it('404: says that somebody is no member any more', async () => {
+    expect(await noticeOf(post(path, { action: 'remove', memberId: UNKNOWN }))).toMatch(/^404 The team has no such/)
+  })
+
+  it('409: leaves people who were invited before, and those that the directory file lists', async () => {
+    const again = { action: 'invite', email: 'member@example.com' }
+    expect(await noticeOf(post(path, again))).toMatch(/^409 This address is invited/)
+    const memberId = await accountOf('member@example.com')
+    expect(await noticeOf(post(path, { action: 'remove', memberId }))).toMatch(/^409 The directory file lists/)
+  })
+})
+
+describe('listTeamDevices, revokeTeamDevice, showTeamDevices and changeTeamDevices', () => {
+  const path = `${HOME}/devices`
+  const list = (query = '') =>
+    expectJson<components['schemas']['TeamDeviceList']>(
+      'The devices',
+      keys.service.fetch(`${DEVICES}${query}`, { headers: keys.ada }),
+    )
+  const revoke = (id: string, by = keys.ada) =>
+    keys.service.fetch(`${DEVICES}/${id}`, { method: 'DELETE', headers: by })
+  /** A device of the member that is signed in, with the id of its session. */
+  const signIn = async (deviceId: string) => {
+    const given = { deviceId, deviceName: `<b>${deviceId}</b>`, team: '@acme/core' }
+    const { accessToken } = await keys.service.signIn('member@example.com', given)
+    const { id } = await keys.service.database.prisma.deviceSession.findFirstOrThrow({ where: { deviceId } })
+    const isSignedIn = async () => (await keys.service.clientOf(accessToken).GET('/device')).response.status === 200
+    return { id, isSignedIn }
+  }
+
+  it('200: lists devices and browsers in pages that follow each other without a gap', async () => {
+    await signIn('paged-1')
+    await signIn('paged-2')
+    const whole = (await list()).devices
+    expect(whole.map(({ kind }) => kind)).toContain('browser')
+    expect(whole.map(({ email }) => email)).not.toContain('stranger@example.com')
+    const paged: string[] = []
+    for (let next: string | null = ''; next !== null;) {
+      const page = await list(`?limit=2${next && `&before=${next}`}`)
+      paged.push(...page.devices.map(({ id }) => id))
+      next = page.next
+    }
+    expect(paged).toEqual(whole.map(({ id }) => id))
+  })
+
+  it('200: signs a device of another member out, with an audit row that names the admin', async () => {
+    const { id, isSignedIn } = await signIn('lost')
+    expect(await isSignedIn()).toBe(true)
+    expect(await outcomeOf(await revoke(id))).toBe('200')
+    expect(await isSignedIn()).toBe(false)
+    expect(await outcomeOf(await revoke(id))).toBe('404 not_found')
+    const row = await keys.service.database.prisma.auditEvent.findFirstOrThrow({
+      where: { kind: 'device_session.revoked', subjectId: id },
+    })
+    const adminId = await accountOf('ada@example.com')
+    expect(row.details).toEqual({ reason: 'signed_out_by_admin', by: 'admin', adminId })
+  })
+
+  it('200 and 404: signs a device out by the form of the page', async () => {
+    const { id, isSignedIn } = await signIn('by-form')
+    const page = await (await open(path)).text()
+    expect(page).toContain('&lt;b&gt;by-form&lt;/b&gt;')
+    expect(await noticeOf(post(path, { action: 'sign-out', sessionId: id }))).toMatch(/^200 It is signed out/)
+    expect(await isSignedIn()).toBe(false)
+    expect(await noticeOf(post(path, { action: 'sign-out', sessionId: id }))).toMatch(/^404 It is not signed in/)
+  })
+
+  it('400: refuses a place that is none, an id that is none, and a form without a device', async () => {
+    for (const query of ['before=x', 'limit=0'])
+      expect(await outcomeOf(await keys.service.fetch(`${DEVICES}?${query}`, { headers: keys.ada }))).toBe(
+        '400 invalid_request',
+      )
+    expect(await outcomeOf(await revoke('1'))).toBe('400 invalid_request')
+    expect((await open(`${path}?before=x`)).status).toBe(400)
+    expect((await post(path, { action: 'sign-out' })).status).toBe(400)
+  })
+
+  it('401, 403 and 404: are for admins of the team only', async () => {
+    const { id, isSignedIn } = await signIn('kept')
+    for (const [by, outcome] of [
+      [{}, '401 unauthorized'],
+      [keys.member, '403 forbidden'],
+      [keys.stranger, '404 not_found'],
+    ] as const) {
+      expect(await outcomeOf(await keys.service.fetch(DEVICES, { headers: by }))).toBe(outcome)
+      expect(await outcomeOf(await revoke(id, by))).toBe(outcome)
+    }
+    expect(await isSignedIn()).toBe(true)
+  })
+})
+
+describe('showTeamKeys and changeTeamKeys', () => {
+  const path = `${HOME}/keys`
+  const idOf = async (name: string) =>
+    (await keys.service.database.prisma.serviceAccount.findFirstOrThrow({ where: { name } })).id
+  const keyIn = async (response: Response) =>
+    /<p class="secret"><code>(svck_[\w-]+)<\/code>/.exec(await response.clone().text())?.[1]
+  const isGood = async (key: string | undefined) =>
+    (await keys.service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })).status === 200
+
+  it('200: makes a service account with a key that is shown once, rotates and revokes it, deletes the account', async () => {
+    expect(await noticeOf(post(path, { action: 'create-account', account: 'nightly' }))).toMatch(/^200 The service/)
+    const accountId = await idOf('nightly')
+    const made = await post(path, { action: 'create-key', accountId, name: 'job', model: 'svc/fast' })
+    const key = await keyIn(made)
+    expect(await isGood(key)).toBe(true)
+    const page = await (await open(path)).text()
+    expect(page).toContain('only <span class="name">svc/fast</span>')
+    expect(page).not.toContain(key)
+
+    const { id: keyId } = await keys.service.database.prisma.apiKey.findFirstOrThrow({ where: { name: 'job' } })
+    const rotated = await post(path, { action: 'rotate-key', accountId, keyId, overlapSeconds: '0' })
+    const next = await keyIn(rotated)
+    expect([await isGood(key), await isGood(next)]).toEqual([false, true])
+    expect(await noticeOf(post(path, { action: 'revoke-key', accountId, keyId }))).toMatch(/^404 There is no such key/)
+    const replacing = await keys.service.database.prisma.apiKey.findFirstOrThrow({
+      where: { name: 'job', revokedAt: null, replacedById: null },
+    })
+    expect(await noticeOf(post(path, { action: 'revoke-key', accountId, keyId: replacing.id }))).toMatch(/^200 The key/)
+    expect(await isGood(next)).toBe(false)
+    expect(await noticeOf(post(path, { action: 'delete-account', accountId }))).toMatch(/^200 The service account and/)
+    expect(await noticeOf(post(path, { action: 'delete-account', accountId }))).toMatch(/^404 The team has no such/)
+  })
+
+  it('400, 403, 404 and 409: says why nothing was made', async () => {
+    await post(path, { action: 'create-account', account: 'again' })
+    const accountId = await idOf('again')
+    expect(await noticeOf(post(path, { action: 'create-account', account: 'again' }))).toMatch(/^409 The team has a/)
+    expect((await post(path, { action: 'create-account', account: 'Not a name' })).status).toBe(400)
+    const wanted = { action: 'create-key', accountId, name: 'x' }
+    expect(await noticeOf(post(path, { ...wanted, model: 'svc/gone' }))).toMatch(/^400 The team does not have/)
+    expect(await noticeOf(post(path, wanted, keys.adaStale))).toMatch(/^403 This needs a sign-in/)
+    expect(await noticeOf(post(path, { ...wanted, accountId: UNKNOWN }))).toMatch(/^404 The team has no such/)
+    expect(await (await open(path, keys.adaStale)).text()).not.toContain('value="create-key"')
+  })
+})
+
+describe('showTeamAudit', () => {
+  const path = `${HOME}/audit`
+
+  it('200: lists the changes in pages', async () => {
+    const { prisma } = keys.service.database
+    const { teamId } = await prisma.auditEvent.findFirstOrThrow({ where: { kind: 'invitation.created' } })
+    const at = keys.service.clock.now()
+    const data = Array.from({ length: 60 }, (_, index) => ({
+      teamId,
+      at,
+      kind: 'api_key.created',
+      details: { name: `<i>key ${index}</i>` },
+    }))
+    await prisma.auditEvent.createMany({ data })
+    const first = await (await open(path)).text()
+    expect(first).toContain('API key created')
+    expect(first).toContain('&lt;i&gt;key 59&lt;/i&gt;')
+    const next = /href="([^"]+before=[^"]+)"/.exec(first)?.[1] ?? ''
+    const second = await (await open(next)).text()
+    expect(second).toContain('&lt;i&gt;key 9&lt;/i&gt;')
+    expect(second).not.toContain('&lt;i&gt;key 10&lt;/i&gt;')
+  })
+
+  it('400: refuses a place that is none', async () => {
+    expect((await open(`${path}?before=x`)).status).toBe(400)
+  })
+})
+
+describe.each(['/members', '/devices', '/keys', '/audit'])('the page %s of a team', (page) => {
+  it('401, 403 and 404: is for admins of the team only', async () => {
+    const path = HOME + page
+    expect((await keys.service.fetch(path, { headers: HTML })).status).toBe(401)
+    expect((await open(path, keys.member)).status).toBe(403)
+    expect((await open(path, keys.stranger)).status).toBe(404)
+    expect(await (await open(HOME, keys.member)).text()).not.toContain(`href="${path}"`)
+  })
+})
+
+describe.each([
+  ['/members', { action: 'invite', email: 'evil@example.com' }],
+  ['/devices', { action: 'sign-out', sessionId: UNKNOWN }],
+  ['/keys', { action: 'create-account', account: 'evil' }],
+])('the forms of the page %s of a team', (page, fields) => {
+  const path = HOME + page
+
+  it('401, 403 and 404: are for admins of the team only, on pages of this site', async () => {
+    expect((await post(path, fields, {})).status).toBe(401)
+    expect((await post(path, fields, keys.member)).status).toBe(403)
+    expect((await post(path, fields, keys.stranger)).status).toBe(404)
+    const evil = await post(path, fields, { ...keys.ada, origin: 'https://evil.example' })
+    expect(evil.status).toBe(403)
+    expect(await keys.service.database.prisma.account.count({ where: { email: 'evil@example.com' } })).toBe(0)
+  })
+
+  it('400, 413 and 415: are refused when they are malformed', async () => {
+    expect((await post(path, { ...fields, surprise: '1' })).status).toBe(400)
+    expect((await post(path, { ...fields, action: 'explode' })).status).toBe(400)
+    expect((await post(path, { ...fields, padding: 'x'.repeat(17_000) })).status).toBe(413)
+    const headers = { ...HTML, ...keys.ada, 'content-type': 'text/plain' }
+    expect((await keys.service.fetch(path, { method: 'POST', headers, body: 'action=invite' })).status).toBe(415)
+  })
+})

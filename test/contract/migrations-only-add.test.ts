@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { readMigrations } from '../../src/database/migrations.ts'
+
+/** The last migration of the version before this one, which must go on working on a migrated database. */
+const LAST_OF_BEFORE = '20261122031916_browser_devices'
+
+/**
+ * What a migration contains that the version before it may not survive. That version writes no new column, knows no new
+ * value of an enum, and relies on all that it knows. One sentence for each statement.
+ */
+function findBreaks(sql: string): string[] {
+  const statements = sql
+    .replace(/^--.*$/gm, '')
+    .split(/;\s*$/m)
+    .map((statement) => statement.trim().replace(/\s+/g, ' '))
+    .filter((statement) => statement !== '')
+  const newTables = new Set(statements.flatMap((statement) => /^CREATE TABLE "(\w+)"/.exec(statement)?.[1] ?? []))
+  return statements.filter((statement) => !isAddition(statement, newTables))
+}
+
+function isAddition(statement: string, newTables: ReadonlySet<string>): boolean {
+  const [, table = ''] = /^(?:ALTER TABLE|CREATE (?:UNIQUE )?INDEX "\w+" ON) "(\w+)"/.exec(statement) ?? []
+  if (newTables.has(table)) return true
+  if (/^CREATE (TABLE|TYPE|INDEX) /.test(statement)) return true
+  return /^ALTER TABLE/.test(statement) && columnsOf(statement).every(isOptionalColumn)
+}
+
+const columnsOf = (statement: string) => statement.replace(/^ALTER TABLE "\w+" /, '').split(/, (?=[A-Z])/)
+
+const isOptionalColumn = (clause: string) => /^ADD COLUMN /.test(clause) && !/NOT NULL(?!.*DEFAULT)/.test(clause)
+
+describe('the migrations since the version before', () => {
+  it('only add, so that both versions can run side by side, and the older one can come back', async () => {
+    const migrations = await readMigrations()
+    expect(migrations.map(({ name }) => name)).toContain(LAST_OF_BEFORE)
+    const breaks = migrations.filter(({ name }) => name > LAST_OF_BEFORE).flatMap(({ sql }) => findBreaks(sql))
+    expect(breaks).toEqual([])
+  })
+
+  it.each([
+    'ALTER TABLE "teams" DROP COLUMN "name";',
+    'ALTER TABLE "teams" ADD COLUMN "a" TEXT NOT NULL;',
+    'ALTER TABLE "teams" ADD COLUMN "a" TEXT, ALTER COLUMN "name" DROP NOT NULL;',
+    'ALTER TABLE "teams" RENAME COLUMN "name" TO "title";',
+    'ALTER TYPE "Dialect" ADD VALUE \'other\';',
+    'CREATE UNIQUE INDEX "a" ON "teams"("name");',
+    'DROP INDEX "a";',
+    'DROP TABLE "teams";',
+  ])('would be reported for %s', (sql) => {
+    expect(findBreaks(sql)).toHaveLength(1)
+  })
+
+  it.each([
+    'ALTER TABLE "teams" ADD COLUMN     "a" TEXT NOT NULL DEFAULT \'UTC\',\nADD COLUMN     "b" INTEGER;',
+    '-- CreateTable\nCREATE TABLE "new" (\n"id" UUID NOT NULL\n);\n\nCREATE UNIQUE INDEX "a" ON "new"("id");',
+    'CREATE INDEX "a" ON "teams"("name");',
+  ])('may contain %s', (sql) => {
+    expect(findBreaks(sql)).toEqual([])
+  })
+})

@@ -1,0 +1,243 @@
+import { execFile } from 'node:child_process'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { TracingConfig } from '../../src/config/tracing.ts'
+import { openTracing } from '../../src/server/tracing.ts'
+import { ROOT } from '../support/documents.ts'
+import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
+import type { TestGateway } from '../support/gateway.ts'
+import { freePort } from '../support/loopback.ts'
+import { recordSpans, SPAN_CONTEXT } from '../support/recorded-spans.ts'
+import { answersJson, startUpstream } from '../support/upstream.ts'
+import type { TestUpstream } from '../support/upstream.ts'
+
+const CALLERS_CONTEXT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+
+const ANSWER = {
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'large-2026' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'the-answer' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1000, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 600 } },
+}
+const BODY = { model: 'any/model', messages: [{ role: 'user', content: 'the-question' }] }
+const PRICE = { input: 2, output: 10, cacheRead: 1 }
+
+describe('the spans of a model call', () => {
+  const recorded = recordSpans()
+  let first: TestUpstream
+  let second: TestUpstream
+  let gateway: TestGateway
+
+  beforeAll(async () => {
+    ;[first, second] = await Promise.all([startUpstream(), startUpstream(answersJson(ANSWER))])
+    const serve = ['first', 'second'].map((name, rank) => serveEntry(name, 'large-2026', { rank }))
+    gateway = await startGateway({
+      engine: second.url,
+      tracer: recorded.tracer,
+      backends: [first, second].map(({ url }, at) => ({
+        name: ['first', 'second'][at] ?? '',
+        dialects: ['chat'] as const,
+        url: url.href,
+        credential: { env: 'TOKEN', file: null, as: 'bearer' as const },
+      })),
+      team: {
+        models: [
+          servedModel('any/model', { serve, price: PRICE }),
+          servedModel('svc/local', { backendModel: 'large-2026' }),
+        ],
+      },
+    })
+  })
+  afterAll(async () => {
+    for (const one of [gateway, first, second]) await one[Symbol.asyncDispose]()
+  })
+  beforeEach(() => {
+    recorded.spans.length = 0
+    first.restart(answersJson({ error: { message: 'the-error' } }, { status: 529 }))
+  })
+
+  let runs = 0
+
+  const call = async (body: object = BODY) => {
+    runs += 1
+    const headers = { traceparent: CALLERS_CONTEXT, 'x-svc-session-id': `run-${runs}` }
+    await (await gateway.post('/v1/chat/completions', body, { headers })).text()
+  }
+  const ended = (count: number) => expect.poll(() => recorded.spans.length).toBe(count)
+
+  it('are one for the call, in the trace of its caller, and one for each attempt', async () => {
+    await call()
+    await ended(3)
+    expect(recorded.spans.map(({ kind, name, parent, error }) => [kind, name, parent, error])).toEqual([
+      ['client', 'chat large-2026', 'chat any/model', '529'],
+      ['client', 'chat large-2026', 'chat any/model', null],
+      ['server', 'chat any/model', CALLERS_CONTEXT, null],
+    ])
+    const usage = {
+      'gen_ai.usage.input_tokens': 1000,
+      'gen_ai.usage.cache_read.input_tokens': 600,
+      'gen_ai.usage.output_tokens': 10,
+    }
+    expect(recorded.spans[1]?.attributes).toMatchObject({
+      'gen_ai.provider.name': 'second',
+      'gen_ai.request.model': 'large-2026',
+      'http.response.status_code': 200,
+      ...usage,
+    })
+    expect(recorded.spans[2]?.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'second',
+      'gen_ai.request.model': 'any/model',
+      'gen_ai.response.model': 'large-2026',
+      'gen_ai.conversation.id': 'run-1',
+      'http.route': '/v1/chat/completions',
+      'http.response.status_code': 200,
+      'svc.team': '@acme/core',
+      'svc.backend': 'second',
+      'svc.attempts': 2,
+      'svc.cost_usd': 0.0015,
+      ...usage,
+    })
+  })
+
+  it('contain nothing of what was asked, answered or sent as a credential', async () => {
+    await call()
+    await ended(3)
+    expect(JSON.stringify(recorded.spans)).not.toMatch(/the-question|the-answer|the-error|secret|token"|127\.0\.0\.1/)
+  })
+
+  it('are continued by the local worker, and vendors see no id of the trace', async () => {
+    await call({ ...BODY, model: 'svc/local' })
+    expect(second.last().headers['traceparent']).toBe(SPAN_CONTEXT)
+    await call()
+    for (const { headers } of [first.last(), second.last()]) expect(headers).not.toHaveProperty('traceparent')
+  })
+
+  it('are followed by that of a refused call, which is a plain request', async () => {
+    await call({ ...BODY, model: 'no/model' })
+    await ended(1)
+    expect(recorded.spans[0]).toMatchObject({ kind: 'server', name: 'POST /v1/chat/completions', error: null })
+    expect(recorded.spans[0]?.attributes).toMatchObject({ 'http.response.status_code': 403 })
+  })
+
+  it('say why there was no answer', async () => {
+    first.restart(({ socket }) => void socket.destroy())
+    await call()
+    await ended(2)
+    expect(recorded.spans.map(({ error }) => error)).toEqual(['failed', '502'])
+  })
+
+  it('do not exist for health checks', async () => {
+    await gateway.get('/healthz')
+    await gateway.get('/v1/models')
+    await ended(1)
+    expect(recorded.spans[0]).toMatchObject({ name: 'GET /v1/models', attributes: { 'http.route': '/v1/models' } })
+  })
+})
+
+describe('the ids of a trace', () => {
+  it.each([
+    ['all', CALLERS_CONTEXT],
+    ['none', undefined],
+    ['local', undefined],
+  ] as const)('go to a vendor with SVC_TRACE_BACKENDS=%s as: %s', async (tracedBackends, sent) => {
+    await using upstream = await startUpstream(answersJson(ANSWER))
+    const team = { models: [servedModel('vendora/large')] }
+    await using gateway = await startGateway({ vendora: upstream.url, team, tracedBackends })
+    const headers = { traceparent: CALLERS_CONTEXT }
+    await gateway.post('/v1/chat/completions', { ...BODY, model: 'vendora/large' }, { headers })
+    expect(upstream.last().headers['traceparent']).toBe(sent)
+  })
+})
+
+describe('the export of spans', () => {
+  const config: TracingConfig = {
+    sampler: 'parentbased_always_on',
+    ratio: 1,
+    timeoutMs: 300,
+    delayMs: 20,
+    maxWaiting: 100,
+  }
+  const lines: { readonly fields: object; readonly event: string }[] = []
+  const note = (fields: object, event: string) => void lines.push({ fields, event })
+  const log = { debug: note, info: note, warn: note, error: note }
+
+  beforeEach(() => {
+    lines.length = 0
+    return () => vi.unstubAllEnvs()
+  })
+
+  async function open(endpoint: string) {
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', endpoint)
+    vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-collector')
+    vi.stubEnv('OTEL_SERVICE_NAME', 'our-gateway')
+    vi.stubEnv('OTEL_RESOURCE_ATTRIBUTES', 'deployment.environment.name=staging')
+    const tracing = await openTracing(config, log)
+    if (!tracing) throw new Error('Traces are off.')
+    return tracing
+  }
+
+  it('sends them to the endpoint of the standard variables, and the last ones at the stop', async () => {
+    await using collector = await startUpstream(({ res }) => void res.writeHead(200).end())
+    const { tracer, close } = await open(collector.url.href)
+    const span = tracer.startServerSpan({ name: 'chat m', attributes: { one: 1, none: null } }, {})
+    const attempt = span.startClientSpan({ name: 'attempt', attributes: {} })
+    expect(attempt.headers).toEqual(['traceparent', expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)])
+    attempt.end()
+    span.end()
+    await expect.poll(() => collector.calls.length).toBe(1)
+    expect(collector.last()).toMatchObject({ url: '/v1/traces', headers: { 'x-key': 'of-the-collector' } })
+    const text = collector.last().body.toString('latin1')
+    for (const part of ['chat m', 'attempt', 'our-gateway', 'staging', 'service.version']) expect(text).toContain(part)
+
+    tracer.startServerSpan({ name: 'the last', attributes: {} }, {}).end()
+    await close()
+    expect(collector.last().body.toString('latin1')).toContain('the last')
+    expect(lines).toEqual([])
+  })
+
+  it('keeps the decision of the caller not to record its trace', async () => {
+    await using collector = await startUpstream(({ res }) => void res.writeHead(200).end())
+    const { tracer, close } = await open(collector.url.href)
+    const unsampled = CALLERS_CONTEXT.replace(/01$/, '00')
+    const span = tracer.startServerSpan({ name: 'one', attributes: {} }, { traceparent: unsampled })
+    const { headers } = span.startClientSpan({ name: 'two', attributes: {} })
+    expect(headers[1]).toMatch(/^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-00$/)
+    span.end()
+    await close()
+    expect(collector.calls).toHaveLength(0)
+  })
+
+  it('says once that the endpoint is away, and again when it is back', async () => {
+    const port = await freePort()
+    const { tracer, close } = await open(`http://127.0.0.1:${port}`)
+    const send = () => tracer.startServerSpan({ name: 'one', attributes: {} }, {}).end()
+    send()
+    await expect.poll(() => lines).toEqual([{ event: 'traces.disconnected', fields: { reason: 'ECONNREFUSED' } }])
+    send()
+    await close()
+    expect(lines).toHaveLength(1)
+  })
+
+  it('loads nothing of OpenTelemetry where traces are off, but for what prom-client needs', async () => {
+    const script = `
+      import { registerHooks } from 'node:module'
+      const loaded = new Set()
+      registerHooks({ load(url, context, next) {
+        const [, name] = /node_modules\\/(@opentelemetry\\/[\\w-]+)/.exec(url) ?? []
+        if (name) loaded.add(name)
+        return next(url, context)
+      } })
+      const { openTracing } = await import('./src/server/tracing.ts')
+      await import('./src/server/serve.ts')
+      await openTracing(null)
+      const off = [...loaded]
+      await openTracing({ sampler: 'always_off', ratio: 1, timeoutMs: 1, delayMs: 1, maxWaiting: 1 })
+      console.log(JSON.stringify({ off, on: loaded.size }))`
+    const options = ['--input-type=module', '--eval', script]
+    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: path.join(ROOT) })
+    const { off, on } = JSON.parse(stdout) as { off: string[]; on: number }
+    expect(off).toEqual(['@opentelemetry/api'])
+    expect(on).toBeGreaterThan(5)
+  })
+})
