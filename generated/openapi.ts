@@ -674,6 +674,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/directory/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan changes of teams
+         * @description Shows what applying a directory to teams of the caller would change, and changes nothing. Only for admins of all teams
+         *     that the directory names.
+         */
+        post: operations["planDirectory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/directory/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply changes of teams
+         * @description Applies a directory to teams of the caller, as a whole or not at all. Answered with 409 when the changes are not those
+         *     of the plan any more. Making somebody an admin needs a sign-in that is at most 15 minutes old. New members get an
+         *     email, and removed ones are signed out. Only for admins of all teams that the directory names.
+         */
+        post: operations["applyDirectory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/teams/{team}/audit": {
         parameters: {
             query?: never;
@@ -2196,6 +2239,11 @@ export interface components {
         ApiKeyList: {
             keys: components["schemas"]["ApiKeyInfo"][];
         };
+        ApplyDirectory: {
+            directory: components["schemas"]["DirectoryText"];
+            /** @description The `fingerprint` of the plan. */
+            fingerprint: string;
+        };
         ApproveDevice: {
             /** @description The code that the device shows. Upper and lower case are the same, and dashes may be left out. */
             userCode: components["schemas"]["UserCode"];
@@ -2871,6 +2919,50 @@ export interface components {
             authenticated: boolean;
             user: components["schemas"]["SignedInUser"];
         };
+        DirectoryChange: {
+            /** @description `@organization/name`. */
+            team: string;
+            /** @enum {string} */
+            kind: "member" | "model" | "default_model";
+            /** @enum {string} */
+            change: "added" | "changed" | "removed";
+            /** @description The email address of a member, or the id of a model. */
+            name: string | null;
+            /** @description The role of a member or the id of a default model before; null where there was none, and for a model. */
+            before: string | null;
+            /** @description The role of a member or the id of a default model afterwards; null where there is none, and for a model. */
+            after: string | null;
+        };
+        /** @description What applying a directory changes. */
+        DirectoryPlan: {
+            /** @description Send it to apply exactly these changes. */
+            fingerprint: string;
+            changes: components["schemas"]["DirectoryChange"][];
+            readOnly: components["schemas"]["DirectoryReadOnly"][];
+        };
+        /** @description What differs from what the operator's directory file lists, and stays as the file says. */
+        DirectoryReadOnly: {
+            /** @description `@organization/name`. */
+            team: string;
+            /** @enum {string} */
+            kind: "member" | "default_model";
+            /** @description The email address of a member, or the id of a model. */
+            name: string;
+            /** @description What the file says: the role of the member, or the default model. */
+            listed: string;
+        };
+        /**
+         * @description What admins add to their teams, as YAML or JSON, with the fields of the directory file. `organizations[].teams[]` has
+         *     `name` and, optionally, `members` and `defaultModel`. `models[]` has the models of these teams, with the fields of
+         *     `PUT /v1/teams/{team}/models/{id}` and `id`. What is left out stays as it is. A list that is given is complete: what
+         *     admins have added and it lacks is removed. What the operator's directory file lists is never changed.
+         * @example organizations:
+         *       - name: acme
+         *         teams:
+         *           - name: core
+         *             members: [{ email: grace@example.com }]
+         */
+        DirectoryText: string;
         /** @description The operation succeeded. */
         Done: {
             ok: boolean;
@@ -3737,6 +3829,9 @@ export interface components {
             model: string;
             label: string;
         };
+        PlanDirectory: {
+            directory: components["schemas"]["DirectoryText"];
+        };
         PollDeviceLogin: {
             /** @description The `deviceCode` that `startDeviceLogin` returned. */
             deviceCode: components["schemas"]["SecretText"];
@@ -4100,6 +4195,11 @@ export interface components {
              */
             durationMs?: number;
             tokens?: components["schemas"]["CallTokens"];
+            /**
+             * Format: int64
+             * @description The cost in 10^-9 USD, at the prices of the time of the call. Left out where it is not known.
+             */
+            costNanoUsd?: number;
         };
         /**
          * @description One `SessionEvent` per line, as JSON.
@@ -4704,6 +4804,7 @@ export type AgentSession = components['schemas']['AgentSession'];
 export type AgentSessionList = components['schemas']['AgentSessionList'];
 export type ApiKeyInfo = components['schemas']['ApiKeyInfo'];
 export type ApiKeyList = components['schemas']['ApiKeyList'];
+export type ApplyDirectory = components['schemas']['ApplyDirectory'];
 export type ApproveDevice = components['schemas']['ApproveDevice'];
 export type ApprovedDevice = components['schemas']['ApprovedDevice'];
 export type ApprovingUser = components['schemas']['ApprovingUser'];
@@ -4775,6 +4876,10 @@ export type DeviceId = components['schemas']['DeviceId'];
 export type DeviceList = components['schemas']['DeviceList'];
 export type DeviceName = components['schemas']['DeviceName'];
 export type DeviceStatus = components['schemas']['DeviceStatus'];
+export type DirectoryChange = components['schemas']['DirectoryChange'];
+export type DirectoryPlan = components['schemas']['DirectoryPlan'];
+export type DirectoryReadOnly = components['schemas']['DirectoryReadOnly'];
+export type DirectoryText = components['schemas']['DirectoryText'];
 export type Done = components['schemas']['Done'];
 export type Email = components['schemas']['Email'];
 export type EmailUnavailable = components['schemas']['EmailUnavailable'];
@@ -4847,6 +4952,7 @@ export type PasskeyRequestOptions = components['schemas']['PasskeyRequestOptions
 export type PasskeyUser = components['schemas']['PasskeyUser'];
 export type PayloadTooLarge = components['schemas']['PayloadTooLarge'];
 export type PickedModel = components['schemas']['PickedModel'];
+export type PlanDirectory = components['schemas']['PlanDirectory'];
 export type PollDeviceLogin = components['schemas']['PollDeviceLogin'];
 export type PublicKey = components['schemas']['PublicKey'];
 export type PutTeamModel = components['schemas']['PutTeamModel'];
@@ -10105,6 +10211,361 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    planDirectory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "directory": "organizations: [{ name: acme, teams: [{ name: core, members: [{ email: grace@example.com }] }] }]"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlanDirectory"];
+            };
+        };
+        responses: {
+            /** @description What applying the directory would change. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "fingerprint": "q1Zr0m8cV3mYl8l3WlqJb0m9oN2d5n6uQ7zJb3x1y2A",
+                     *       "changes": [
+                     *         {
+                     *           "team": "@acme/core",
+                     *           "kind": "member",
+                     *           "change": "added",
+                     *           "name": "grace@example.com",
+                     *           "before": null,
+                     *           "after": "member"
+                     *         }
+                     *       ],
+                     *       "readOnly": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DirectoryPlan"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    applyDirectory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "directory": "organizations: [{ name: acme, teams: [{ name: core, members: [{ email: grace@example.com }] }] }]",
+                 *       "fingerprint": "q1Zr0m8cV3mYl8l3WlqJb0m9oN2d5n6uQ7zJb3x1y2A"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApplyDirectory"];
+            };
+        };
+        responses: {
+            /** @description What was changed. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "fingerprint": "q1Zr0m8cV3mYl8l3WlqJb0m9oN2d5n6uQ7zJb3x1y2A",
+                     *       "changes": [
+                     *         {
+                     *           "team": "@acme/core",
+                     *           "kind": "member",
+                     *           "change": "added",
+                     *           "name": "grace@example.com",
+                     *           "before": null,
+                     *           "after": "member"
+                     *         }
+                     *       ],
+                     *       "readOnly": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DirectoryPlan"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */

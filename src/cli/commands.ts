@@ -15,6 +15,7 @@ export const peopleCommands: CommandTable = {
   devices: async () => (await import('./commands/devices.ts')).makeDevices,
   sessions: async () => (await import('./commands/sessions.ts')).makeSessions,
   keys: async () => (await import('./commands/keys.ts')).makeKeys,
+  'service-accounts': async () => (await import('./commands/service-accounts.ts')).makeServiceAccounts,
   invite: async () => (await import('./commands/invite.ts')).makeInvite,
   uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,
   members: async () => (await import('./commands/members.ts')).makeMembers,

@@ -7,9 +7,14 @@ import type { UnknownCredentials } from './unknown-credentials.ts'
 /** The largest body of most operations. */
 const MAX_BODY_BYTES = 16 * 1024
 
-/** A browser's passkey is larger. */
-const WEBAUTHN_BODIES = {
-  paths: ['/v1/auth/passkeys/register/finish', '/v1/auth/passkeys/login/finish'],
+/** A browser's passkey and a directory are larger. */
+const LARGER_BODIES = {
+  paths: [
+    '/v1/auth/passkeys/register/finish',
+    '/v1/auth/passkeys/login/finish',
+    '/v1/directory/plan',
+    '/v1/directory/apply',
+  ],
   limitBytes: 64 * 1024,
 }
 
@@ -27,7 +32,7 @@ type Needs = {
  */
 export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }: Needs) {
   return {
-    parseBody: smallBody(MAX_BODY_BYTES, WEBAUTHN_BODIES),
+    parseBody: smallBody(MAX_BODY_BYTES, LARGER_BODIES),
     limit: unknownCredentials.refuseCookie,
     before: [
       // First, because it must cost as little as possible.

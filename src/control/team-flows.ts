@@ -4,16 +4,8 @@ import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { makeFindAdminTeam } from './admin-team.ts'
-import { makeAuditHandlers } from './audit/routes.ts'
-import { makeAuditStore } from './audit/store.ts'
-import { makeInvitationsFlow } from './invitations/flow.ts'
-import { makeMemberChanges } from './members/changes.ts'
-import { makeMemberHandlers } from './members/routes.ts'
-import { makeTeamMemberStore } from './members/store.ts'
 import type { Notify } from './notify.ts'
-import { makeTeamDevicesFlow } from './team-devices/flow.ts'
-import { makeTeamModelHandlers } from './team-models/routes.ts'
-import { makeTeamModelStore } from './team-models/store.ts'
+import { makeTeamAdminFlows } from './team-admin-flows.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
 
@@ -36,12 +28,8 @@ type Needs = {
 export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }: Needs) {
   const { findMembership, findEmail } = members
   const findAdminTeam = makeFindAdminTeam(findMembership)
-  const teamMembers = makeTeamMemberStore(db)
-  const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
-  const audit = makeAuditStore(db)
-  const invitations = makeInvitationsFlow({
+  const admin = makeTeamAdminFlows({
     db,
-    members: teamMembers,
     findAdminTeam,
     findEmail,
     notify,
@@ -51,18 +39,10 @@ export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl
     clock,
     log,
   })
-  const devices = makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock })
-  const teamModels = makeTeamModelStore(db)
   const handlers = {
-    ...invitations.handlers,
-    ...devices.handlers,
-    ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findAdminTeam, clock }),
-    ...makeAuditHandlers({ audit, findAdminTeam }),
-    ...makeTeamModelHandlers({ models: teamModels, findAdminTeam, clock, log }),
+    ...admin.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeUsageHandlers({ db, findMembership, clock }),
   }
-  const { invite } = invitations
-  const { teamDevices } = devices
-  return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels }
+  return { ...admin, handlers }
 }

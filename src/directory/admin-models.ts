@@ -35,14 +35,17 @@ export const MAX_ADMIN_MODELS = 100
 
 const shown = text.refine((value) => !/\p{C}/u.test(value), 'must have visible characters only')
 
-const settings = object({
+/** The fields of a model that an admin adds, but for its id. */
+export const adminModelFields = {
   displayName: shown,
   aliases: list(alias).max(20, 'must have at most 20 names').default([]),
   serve: serve.refine((entries) => entries.length > 0, 'must name at least one backend'),
   contextWindow: tokens.nullish().transform((size) => size ?? null),
   caps,
   published: flag,
-})
+}
+
+const settings = object(adminModelFields)
 
 /** Reads what an admin says of a model. A mistake is one line of text, such as `serve[0].backend: is missing`. */
 export function readAdminModel(given: unknown): { settings: AdminModelSettings } | { mistakes: string[] } {

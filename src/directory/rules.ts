@@ -2,8 +2,6 @@
  * The directory file lists organizations, teams, members, models and backends. People write it as YAML, so reading it
  * finds every mistake with its line and field. A file with a mistake gives no directory.
  */
-import { LineCounter, isMap, isScalar, parseDocument } from 'yaml'
-import type { Document } from 'yaml'
 import { z } from 'zod'
 import type { Role } from '../kernel/caller.ts'
 import { toEmail } from '../kernel/email.ts'
@@ -26,10 +24,11 @@ import {
   text,
   tokens,
 } from './fields.ts'
-import { findRepeated, formatPath, toMistakes } from './mistakes.ts'
+import { findRepeated } from './mistakes.ts'
 import type { Mistake, Path } from './mistakes.ts'
 import { price } from './prices.ts'
 import type { GivenPrice } from './prices.ts'
+import { readYamlText } from './yaml-text.ts'
 
 export type Directory = {
   /** Grows with each change of the file; null when the file has none. */
@@ -77,37 +76,8 @@ export function readDirectoryFile(
   text: string,
   readSecret: ReadSecret | null = null,
 ): { directory: Directory } | { mistakes: string[] } {
-  const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const broken = [...document.errors, ...document.warnings]
-  if (broken.length > 0) {
-    return { mistakes: broken.map(({ pos, message }) => `line ${lines.linePos(pos[0]).line}: ${message}`) }
-  }
-  const content = toPlain(document)
-  if ('mistake' in content) return { mistakes: [content.mistake] }
-
-  const parsed = fileSchema.safeParse(content.value)
-  const mistakes = [
-    ...(parsed.error?.issues.flatMap(toMistakes) ?? []),
-    ...findContradictions(content.value, readSecret),
-  ]
-  if (parsed.success && mistakes.length === 0) return { directory: parsed.data }
-  return {
-    mistakes: mistakes
-      .map(locate(document, lines))
-      .sort((a, b) => a.line - b.line)
-      .map((mistake) => mistake.message),
-  }
-}
-
-/** Converts the document to plain values. The YAML library refuses aliases that expand to too many nodes. */
-function toPlain(document: Document): { value: unknown } | { mistake: string } {
-  try {
-    const value: unknown = document.toJS()
-    return value === null ? { mistake: 'line 1: the file is empty' } : { value }
-  } catch (error) {
-    return { mistake: `line 1: ${error instanceof Error ? error.message : String(error)}` }
-  }
+  const read = readYamlText(text, fileSchema, (content) => findContradictions(content, readSecret))
+  return 'value' in read ? { directory: read.value } : read
 }
 
 const member = object({ email, role })
@@ -212,30 +182,4 @@ function judgeTeam({ defaultModel, models, members }: TeamOutline, declared: Rea
       ? []
       : [{ path: [...at, 'defaultModel'], message: `"${defaultModel}" is not one of the team's models` }]),
   ]
-}
-
-// ---- Positions of mistakes -----------------------------------------------------------------------------------------
-
-function locate(document: Document, lines: LineCounter) {
-  return ({ path, message }: Mistake): { line: number; message: string } => {
-    const { line } = lines.linePos(offsetOf(document, path))
-    const field = formatPath(path)
-    return { line, message: `line ${line}${field && `, ${field}`}: ${message}` }
-  }
-}
-
-/** The position of a field's name. For a missing field, the position of the mapping that should contain it. */
-function offsetOf(document: Document, path: Path): number {
-  if (path.length === 0) return document.contents?.range?.[0] ?? 0
-  const holder = document.getIn(path.slice(0, -1), true)
-  const key = isMap(holder)
-    ? holder.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key
-    : undefined
-  const node = key ?? document.getIn(path, true)
-  return startOf(node) ?? offsetOf(document, path.slice(0, -1))
-}
-
-function startOf(node: unknown): number | undefined {
-  const hasRange = typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range)
-  return hasRange ? Number((node.range as unknown[])[0]) : undefined
 }

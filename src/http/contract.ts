@@ -13,6 +13,7 @@ const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   Invitations: ['control-plane'],
   Members: ['control-plane'],
   Audit: ['control-plane'],
+  Directory: ['control-plane'],
   'Team models': ['control-plane'],
   'API keys': ['control-plane'],
   'Service accounts': ['control-plane'],

@@ -64,6 +64,8 @@ describe('listAgentSessions', () => {
         `${bob} run-1`,
         'service:ci build',
       ])
+      const ranBackwards = data?.sessions.filter(({ startedAt, lastActiveAt }) => lastActiveAt < startedAt)
+      expect(ranBackwards).toEqual([])
       expect(data?.next).toBeNull()
     })
 

@@ -179,6 +179,15 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
     action: 'team.default_model_changed',
     make: () => send('PATCH', '/v1/teams/%40acme%2Fother', { defaultModel: 'svc/deep' }, keys.stranger),
   },
+  applyDirectory: {
+    action: 'invitation.created',
+    async make() {
+      const directory =
+        'organizations: [{ name: acme, teams: [{ name: core, members: [{ email: walk@example.com }] }] }]'
+      const { fingerprint } = await made<{ fingerprint: string }>('/v1/directory/plan', { directory })
+      return send('POST', '/v1/directory/apply', { directory, fingerprint })
+    },
+  },
   createApiKey: { action: 'api_key.created', make: () => send('POST', '/v1/keys', { name: 'walk' }) },
   rotateApiKey: {
     action: 'api_key.rotated',
@@ -244,6 +253,7 @@ const NOT_AUDITED: Partial<Record<OperationId, string>> = {
   refreshTokens:
     'A device does it every few minutes. Only the use of an old token, which ends the session, is audited.',
   startPasskeyRegistration: 'It makes a challenge. Its end is audited.',
+  planDirectory: 'It changes nothing.',
   startPasskeyLogin: 'It makes a challenge. Its end is audited.',
 }
 

@@ -47,7 +47,8 @@ describe('streamAgentSession', () => {
       const ended = { status: 200, outcome: 'whole', firstByteMs: 12, durationMs: 250 }
       expect(await followed.next()).toEqual({ ...started, type: 'call.started' })
       const tokens = { input: 100, cached: 40, output: 20 }
-      expect(await followed.next()).toEqual({ ...started, ...ended, type: 'call.finished', tokens })
+      const costNanoUsd = 1_200_000
+      expect(await followed.next()).toEqual({ ...started, ...ended, type: 'call.finished', tokens, costNanoUsd })
       expect(await followed.next()).toMatchObject({ type: 'heartbeat' })
 
       await saveEvents(service, eventOf('failed', run, { requestId: 'req_2' }))

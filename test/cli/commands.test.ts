@@ -196,6 +196,32 @@ describe('svc keys', () => {
   })
 })
 
+describe('svc service-accounts, and svc keys --service', () => {
+  it('create, list and remove an account of the team, with its keys', async () => {
+    await machine.signIn(service)
+    expect((await machine.svc(['service-accounts'])).stdout).toContain('@acme/core has no service accounts.')
+    const made = await machine.svc(['service-accounts', 'create', 'build-server'])
+    expect(made.stdout).toContain('svc keys create KEY --service build-server')
+
+    const created = await machine.svc(['keys', 'create', 'nightly', '--service', 'build-server', '--print'])
+    expect([created.stdout, created.stderr]).toEqual([expect.stringMatching(/^svck_[\w-]{49}\n$/), ''])
+    expect(await jsonOf(['keys', '--service', 'build-server'])).toMatchObject([{ name: 'nightly' }])
+    expect(await jsonOf(['keys'])).toEqual([])
+    expect(await jsonOf(['service-accounts'])).toMatchObject([{ name: 'build-server', activeKeys: 1 }])
+    const [listed] = await jsonOf<{ id: string }[]>(['keys', '--service', 'build-server'])
+    const id = listed?.id ?? ''
+    expect((await machine.svc(['keys', 'rotate', id, '--service', 'build-server', '--print'])).stdout).toMatch(/^svck_/)
+    expect((await machine.svc(['keys', 'revoke', id, '--service', 'build-server'])).stdout).toContain(
+      'Revoked: nightly',
+    )
+
+    const removed = await machine.svc(['service-accounts', 'remove', 'build-server'])
+    expect(removed.stdout).toBe('Deleted build-server of @acme/core, and revoked 1 key of it.\n')
+    const gone = await machine.svc(['keys', '--service', 'build-server'])
+    expect([gone.status, gone.stderr]).toEqual([1, expect.stringContaining('no service account named build-server')])
+  })
+})
+
 describe('svc invite, members, audit and uninvite', () => {
   it('let a person sign in, list them, and sign them out', async () => {
     expect((await machine.svc(['invite', 'grace@example.com'])).stdout).toContain(

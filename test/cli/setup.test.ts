@@ -1,5 +1,7 @@
-import { lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import path from 'node:path'
+import { parse } from 'yaml'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestService } from '../support/service.ts'
 import { startAtOwnAddress } from '../support/browser-service.ts'
@@ -26,6 +28,7 @@ const FILES = {
 type Tool = keyof typeof FILES
 const TOOLS = Object.keys(FILES) as Tool[]
 
+const keyFileOf = (machine: Machine) => path.join(machine.home, '.config/svc/setup/opencode.key')
 const fileOf = (machine: Machine, tool: Tool) => path.join(machine.home, FILES[tool])
 
 async function put(file: string, content: string | Buffer): Promise<void> {
@@ -239,11 +242,60 @@ describe('what svc setup writes', () => {
       model: 'svc/svc/fast',
       provider: {
         svc: {
-          options: { baseURL: `${service.config.gatewayUrl}/v1`, apiKey: '{env:SVC_TOKEN}' },
+          options: { baseURL: `${service.config.gatewayUrl}/v1`, apiKey: `{file:${keyFileOf(machine)}}` },
           models: { 'svc/fast': { name: 'Fast' }, 'vendora/large': { name: 'Large' } },
         },
       },
     })
+  })
+
+  it('for opencode: an API key of its own, which is named for it, kept at the next time, and revoked', async () => {
+    await using machine = await newMachine(signedIn)
+    const listed = async () =>
+      JSON.parse((await machine.svc(['keys', '--json'])).stdout) as { id: string; name: string }[]
+    const before = await listed()
+    await setup(machine, 'opencode', '--write', '--days', '3')
+    const [made, ...others] = await listed()
+    expect([made?.name, others]).toEqual([`opencode on ${hostname()}`, before])
+    const key = await readFile(keyFileOf(machine), 'utf8')
+    expect((await stat(keyFileOf(machine))).mode & 0o777).toBe(0o600)
+    const models = () => service.fetch('/v1/models', { headers: { authorization: `Bearer ${key}` } })
+    expect((await models()).status).toBe(200)
+
+    // A key of three days ends soon, so the next setup makes another; that one is kept.
+    await setup(machine, 'opencode', '--write')
+    expect((await models()).status).toBe(401)
+    const [lasting] = await listed()
+    const { stderr } = await setup(machine, 'opencode', '--write', '--model', 'vendora/large')
+    expect(stderr).toContain(`Its API key is "opencode on ${hostname()}"`)
+    expect((await listed()).map(({ id }) => id)).toEqual([lasting?.id, ...before.map(({ id }) => id)])
+
+    await setup(machine, 'opencode', '--remove')
+    expect(await listed()).toEqual(before)
+    await expect(stat(keyFileOf(machine))).rejects.toThrow('ENOENT')
+  })
+
+  it('leaves no API key behind where the settings of opencode cannot be written', async () => {
+    await using machine = await newMachine(signedIn)
+    const { stdout: before } = await machine.svc(['keys', '--json'])
+    await put(fileOf(machine, 'opencode'), '{ "provider": [] }')
+    const ran = await machine.svc(['setup', 'opencode', '--write'])
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringContaining('cannot be read')])
+    await expect(stat(keyFileOf(machine))).rejects.toThrow('ENOENT')
+    expect((await machine.svc(['keys', '--json'])).stdout).toBe(before)
+  })
+
+  it('takes the settings of opencode out without the deployment, and says that the key may still work', async () => {
+    await using machine = await newMachine(signedIn)
+    await setup(machine, 'opencode', '--write')
+    await rm(machine.tokensOf(service))
+    const ran = await machine.svc(['setup', 'opencode', '--remove'])
+    expect([ran.status, ran.stderr]).toEqual([
+      3,
+      expect.stringMatching(/could not be revoked: .*svc keys revoke \S+ --url/),
+    ])
+    await expect(stat(fileOf(machine, 'opencode'))).rejects.toThrow('ENOENT')
+    await expect(stat(keyFileOf(machine))).rejects.toThrow('ENOENT')
   })
 
   it('goes into opencode.jsonc where that is the file that exists', async () => {
@@ -261,6 +313,15 @@ describe('what svc setup writes', () => {
     expect(stdout).toContain(service.config.gatewayUrl)
     expect(stderr).toContain(`svc setup ${tool} --write`)
     await expect(stat(fileOf(machine, tool))).rejects.toThrow('ENOENT')
+  })
+
+  it.each(['zed', 'continue', 'cursor'])('for %s: the address and the models, and how to make a key', async (tool) => {
+    const { stdout, stderr } = await setup(signedIn, tool)
+    expect(stdout).toContain(`${service.config.gatewayUrl}/v1`)
+    expect(stdout).toContain('vendora/large')
+    expect(stderr).toContain(`svc keys create "${tool} on ${hostname()}" --print`)
+    if (tool === 'zed') expect(() => JSON.parse(stdout) as unknown).not.toThrow()
+    if (tool === 'continue') expect(parse(stdout)).toHaveProperty('models.0.provider', 'openai')
   })
 
   it('for other tools: two variables for the shell', async () => {

@@ -251,6 +251,15 @@ describe('an API key on the control plane', () => {
   })
 })
 
+it('an API key does not read the settings of Claude Code, which asks for them only where it has signed in', async () => {
+  const { key } = await keys.createKey()
+  for (const path of ['/managed/settings', '/vendorb/managed/settings']) {
+    const response = await keys.service.fetch(path, { headers: bearerOf(key) })
+    expect(response.status).toBe(401)
+    expect(await messageOf(response)).toContain('API keys are only for model calls')
+  }
+})
+
 describe('an API key that is not valid', () => {
   it('is refused with the reasons that there can be, without repeating the key', async () => {
     const { key } = await keys.createKey()

@@ -31,7 +31,7 @@ describe('the session page', () => {
 
     const rows = page.locator('[data-field="timeline"] > .row')
     await rows.filter({ hasText: 'vendora/large' }).getByText('Running').waitFor()
-    await rows.filter({ hasText: 'svc/fast' }).getByText('100 tokens in (40 cached), 20 out').waitFor()
+    await rows.filter({ hasText: 'svc/fast' }).getByText('100 tokens in (40 cached), 20 out, $0.0012').waitFor()
     await page.getByText('1 call running').waitFor()
     await saveEvents(service, eventOf('failed', run, { at, requestId: 'req_2', model: 'vendora/large' }))
     await rows.filter({ hasText: 'vendora/large' }).getByText('Failed').waitFor()

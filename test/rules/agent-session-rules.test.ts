@@ -51,12 +51,15 @@ describe('a stored event', () => {
     ...{ id: 41n, kind: 'failed', at: new Date(0), requestId: 'req_1', style: 'chat', model: 'svc/fast' },
     ...{ servedBy: 'vendora', outcome: 'unreachable', status: null, firstByteMs: null, durationMs: 9 },
     ...{ inputTokens: null, cachedTokens: null, outputTokens: 0, reasoningTokens: null, attempts: null },
+    costNanoUsd: null,
   }
 
   it('is shown without the fields that are not known, and with zeros', () => {
     const shown = toSessionEvent(ended)
     expect(shown).toMatchObject({ type: 'call.failed', outcome: 'unreachable', durationMs: 9, tokens: { output: 0 } })
     expect(Object.keys(shown)).not.toContain('status')
+    expect(Object.keys(shown)).not.toContain('costNanoUsd')
+    expect(toSessionEvent({ ...ended, costNanoUsd: 0 })).toMatchObject({ costNanoUsd: 0 })
     expect(Object.keys(shown.tokens ?? {})).toEqual(['output'])
   })
 

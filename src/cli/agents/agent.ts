@@ -6,7 +6,8 @@ export type AgentSettings = {
   readonly gatewayUrl: string
   /** The model that the agent starts with. */
   readonly model: string
-  readonly models: readonly { readonly id: string; readonly name: string }[]
+  /** Every model of the team by each of its names. `contextWindow` is in tokens; null where it is not known. */
+  readonly models: readonly { readonly id: string; readonly name: string; readonly contextWindow: number | null }[]
   /** The person has chosen the model. */
   readonly isModelChosen: boolean
   /** Whether a model has this id or alias. */
@@ -36,6 +37,8 @@ export type Agent = {
   print(settings: AgentSettings): string
   /** The change of its settings file. */
   edit(settings: AgentSettings, environment: Environment): Edit
+  /** Whether `setup --write` makes an API key for it, because it cannot run a command that prints a token. */
+  readonly needsKey?: true
   /** What to know after `setup --write`. */
   readonly hint: string
 }

@@ -22,7 +22,8 @@ export const claude: Agent = {
   hint: 'Start claude as you always do.',
   async launch(settings) {
     const { env } = toSettings(settings)
-    const set = [...CONFLICTING, ...Object.keys(env), MODEL_VARIABLE, ...FAMILIES.map(({ variable }) => variable)]
+    const ours = [MODEL_VARIABLE, WINDOW_VARIABLE, ...FAMILIES.map(({ variable }) => variable)]
+    const set = [...CONFLICTING, ...Object.keys(env), ...ours]
     const cleared = Object.fromEntries(set.map((name) => [name, undefined]))
     return { args: ['--settings', JSON.stringify(toSettings(settings))], variables: cleared }
   },
@@ -35,6 +36,7 @@ export const claude: Agent = {
 }
 
 const MODEL_VARIABLE = 'ANTHROPIC_MODEL'
+const WINDOW_VARIABLE = 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'
 
 /** The families of models that Claude Code asks for by names of its own, in the background too. */
 const FAMILIES = [
@@ -55,11 +57,19 @@ function toSettings(settings: AgentSettings) {
   }
 }
 
-/** The models to set: a family whose names are aliases needs none, unless the person has chosen a model. */
-function toModels({ model, isModelChosen, hasModel }: AgentSettings): Record<string, string> {
+/**
+ * The models to set: a family whose names are aliases needs none, unless the person has chosen a model. Claude Code
+ * takes the context window of a model whose name it does not know from a variable.
+ */
+function toModels({ model, models, isModelChosen, hasModel }: AgentSettings): Record<string, string> {
   const unknown = FAMILIES.filter(({ name }) => isModelChosen || !hasModel(name))
   if (unknown.length === 0) return {}
-  return Object.fromEntries([MODEL_VARIABLE, ...unknown.map(({ variable }) => variable)].map((name) => [name, model]))
+  const names = [MODEL_VARIABLE, ...unknown.map(({ variable }) => variable)]
+  const window = models.find(({ id }) => id === model)?.contextWindow ?? null
+  return {
+    ...Object.fromEntries(names.map((name) => [name, model])),
+    ...(window !== null && { [WINDOW_VARIABLE]: String(window) }),
+  }
 }
 
 function toMembers({ apiKeyHelper, env }: ReturnType<typeof toSettings>): [path: string[], value: string][] {

@@ -3,17 +3,20 @@ import path from 'node:path'
 import type { Environment } from '../environment.ts'
 import { setMembers } from '../setup/json-text.ts'
 import { toByteValue } from '../setup/settings-file.ts'
+import { toolKeyFile } from '../setup/tool-key.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
 const PROVIDER = 'svc'
 
-/** opencode reads its key once, so `svc run` gives it an address of its own, where each call gets a fresh token. */
+/**
+ * opencode reads its credential once. `svc run` gives it an address of its own, where each call gets a fresh token. Its
+ * settings file names the file of an API key.
+ */
 export const opencode: Agent = {
   program: 'opencode',
   installCommand: 'npm install -g opencode-ai',
-  hint:
-    'opencode reads its key once: start it with SVC_TOKEN=$(svc token --new) opencode, and again when the token has ' +
-    'expired. svc run opencode has no such limit.',
+  needsKey: true,
+  hint: 'Start opencode as you always do.',
   async launch(settings, openLocalGateway) {
     const { url, key } = await openLocalGateway()
     const config = toConfig(settings, url, key)
@@ -23,7 +26,10 @@ export const opencode: Agent = {
   edit: (settings, environment) => ({
     file: findFile(environment),
     emptyText: EMPTY_CONFIG,
-    change: (text) => setMembers(text, toMembers(toConfig(settings, settings.gatewayUrl, KEY_FROM_ENVIRONMENT))),
+    change: (text) => {
+      const apiKey = `{file:${toolKeyFile(environment, 'opencode')}}`
+      return setMembers(text, toMembers(toConfig(settings, settings.gatewayUrl, apiKey)))
+    },
   }),
 }
 
@@ -31,7 +37,7 @@ export const opencode: Agent = {
 const EMPTY_CONFIG = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
 
 /** opencode puts the variable in when it starts. */
-const KEY_FROM_ENVIRONMENT = '{env:SVC_TOKEN}'
+const KEY_FROM_ENVIRONMENT = '{env:SVC_API_KEY}'
 
 function toConfig({ model, models }: AgentSettings, gatewayUrl: string, apiKey: string) {
   return {

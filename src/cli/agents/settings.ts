@@ -16,7 +16,9 @@ export async function findAgentSettings(deployment: Deployment, given?: string):
     unwrap(deployment.gateway.GET('/v1/models')),
     unwrap(deployment.control.GET('/v1/teams/{team}', { params: { path: { team } } })),
   ])
-  const models = data.map(({ id, metadata }) => ({ id, name: metadata.displayName }))
+  const models = data.map(({ id, metadata, max_input_tokens: contextWindow }) => {
+    return { id, name: metadata.displayName, contextWindow }
+  })
   const prefixes = data.flatMap(({ metadata }) => metadata.aliases.filter(isPrefix).map((alias) => alias.slice(0, -1)))
   const hasModel = (name: string) =>
     models.some(({ id }) => id === name) || prefixes.some((prefix) => name.startsWith(prefix))

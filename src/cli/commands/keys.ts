@@ -1,26 +1,29 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
-import type { Deployment } from '../deployment.ts'
 import { CommandError } from '../failures.ts'
+import { findKeyOwner } from '../key-owner.ts'
+import type { KeyOwner } from '../key-owner.ts'
 import { toLocalTime } from '../local-time.ts'
-import { unwrap } from '../../sdk/index.ts'
+import { toWholeNumber } from '../whole-number.ts'
+import type { NewApiKey } from '../../sdk/index.ts'
 
-type Options = GlobalOptions & { readonly json?: boolean }
+type Options = GlobalOptions & { readonly service?: string; readonly team?: string; readonly json?: boolean }
 type Shown = Options & { readonly print?: boolean; readonly days?: number }
-type CreateOptions = Shown & { readonly team?: string; readonly model?: readonly string[] }
+type CreateOptions = Shown & { readonly model?: readonly string[] }
 type RotateOptions = Shown & { readonly overlap?: number }
 
 export const makeKeys: MakeCommand = (cli) =>
   new Command('keys')
     .description('List your API keys, for programs that cannot run svc token.')
+    .option('--service <name>', 'keys of a service account instead of your own; for admins of its team')
+    .option('--team <team>', '@organization/name of a new key or of the service account; your own team unless given')
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => listKeys(cli, command.optsWithGlobals<Options>()))
     .addCommand(
       new Command('create')
         .description('Create an API key. It is shown once.')
         .argument('<name>', 'what the key is for, such as the name of a program')
-        .option('--team <team>', '@organization/name; the team of your sign-in unless given')
         .option('--model <models...>', 'the only models that the key may call')
         .option('--days <days>', 'after how many days it stops working; 90 unless given', toWholeNumber)
         .option('--print', 'print only the key')
@@ -48,16 +51,15 @@ export const makeKeys: MakeCommand = (cli) =>
         ),
     )
 
-function toWholeNumber(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Give a whole number.')
-  return Number(text)
+async function openOwner({ environment }: Cli, { url, service, team }: Options): Promise<KeyOwner> {
+  return findKeyOwner(await openDeployment(environment.folder, url), { service, team })
 }
 
-async function listKeys({ environment, output }: Cli, { url, json }: Options): Promise<void> {
-  const { control } = await openDeployment(environment.folder, url)
-  const { keys } = await unwrap(control.GET('/v1/keys'))
-  if (json) return output.json(keys)
-  if (keys.length === 0) return output.print('You have no API keys. Create one: svc keys create NAME')
+async function listKeys(cli: Cli, options: Options): Promise<void> {
+  const { output } = cli
+  const keys = await (await openOwner(cli, options)).list()
+  if (options.json) return output.json(keys)
+  if (keys.length === 0) return output.print(noKeys(options))
   output.table(
     ['ID', 'NAME', 'KEY', 'TEAM', 'MODELS', 'LAST USED', 'EXPIRES', ''],
     keys.map((key) => [
@@ -73,34 +75,36 @@ async function listKeys({ environment, output }: Cli, { url, json }: Options): P
   )
 }
 
-type NewKey = { readonly key: string; readonly info: { readonly name: string; readonly expiresAt: string } }
-
-async function createKey({ environment, output }: Cli, name: string, options: CreateOptions): Promise<void> {
-  const { url, team, model, days } = options
-  const { control } = await openDeployment(environment.folder, url)
-  const body = {
-    name,
-    ...(team !== undefined && { team }),
-    ...(model && { models: [...model] }),
-    ...(days !== undefined && { expiresInDays: days }),
-  }
-  showKey(output, await unwrap(control.POST('/v1/keys', { body })), options)
+function noKeys({ service }: Options): string {
+  return service === undefined
+    ? 'You have no API keys. Create one: svc keys create NAME'
+    : `${service} has no API keys. Create one: svc keys create NAME --service ${service}`
 }
 
-async function rotateKey({ environment, output }: Cli, start: string, options: RotateOptions): Promise<void> {
-  const { url, overlap, days } = options
-  const deployment = await openDeployment(environment.folder, url)
-  const { id } = await findKey(deployment, start)
-  const body = {
+async function createKey(cli: Cli, name: string, options: CreateOptions): Promise<void> {
+  const { model, days } = options
+  const owner = await openOwner(cli, options)
+  const made = await owner.create({
+    name,
+    ...(model && { models: [...model] }),
+    ...(days !== undefined && { expiresInDays: days }),
+  })
+  showKey(cli.output, made, options)
+}
+
+async function rotateKey(cli: Cli, start: string, options: RotateOptions): Promise<void> {
+  const { overlap, days } = options
+  const owner = await openOwner(cli, options)
+  const { id } = await findKey(owner, start)
+  const made = await owner.rotate(id, {
     ...(overlap !== undefined && { overlapSeconds: overlap }),
     ...(days !== undefined && { expiresInDays: days }),
-  }
-  const rotated = deployment.control.POST('/v1/keys/{id}/rotate', { params: { path: { id } }, body })
-  showKey(output, await unwrap(rotated), options)
+  })
+  showKey(cli.output, made, options)
 }
 
 /** The key on stdout, so that it can be piped, and what to know about it on stderr. */
-function showKey(output: Cli['output'], made: NewKey, { json, print }: Shown): void {
+function showKey(output: Cli['output'], made: NewApiKey, { json, print }: Shown): void {
   if (json) return output.json(made)
   output.print(made.key)
   if (print) return
@@ -108,18 +112,17 @@ function showKey(output: Cli['output'], made: NewKey, { json, print }: Shown): v
   output.note(`The API key "${name}" works until ${toLocalTime(expiresAt)}. It is not shown again.`)
 }
 
-async function revokeKey({ environment, output }: Cli, start: string, { url, json }: Options): Promise<void> {
-  const deployment = await openDeployment(environment.folder, url)
-  const { id, name } = await findKey(deployment, start)
-  const done = await unwrap(deployment.control.DELETE('/v1/keys/{id}', { params: { path: { id } } }))
-  if (json) return output.json(done)
-  output.print(`Revoked: ${name} (${id}).`)
+async function revokeKey(cli: Cli, start: string, options: Options): Promise<void> {
+  const owner = await openOwner(cli, options)
+  const { id, name } = await findKey(owner, start)
+  const done = await owner.revoke(id)
+  if (options.json) return cli.output.json(done)
+  cli.output.print(`Revoked: ${name} (${id}).`)
 }
 
-async function findKey({ control }: Deployment, start: string) {
-  const { keys } = await unwrap(control.GET('/v1/keys'))
-  const [key, another] = keys.filter(({ id }) => id.startsWith(start))
-  if (!key) throw new CommandError(`No API key of yours has the ID ${start}. Run: svc keys`)
+async function findKey(owner: KeyOwner, start: string) {
+  const [key, another] = (await owner.list()).filter(({ id }) => id.startsWith(start))
+  if (!key) throw new CommandError(`No API key has the ID ${start}. Run: svc keys`)
   if (another) throw new CommandError(`Several API keys have an ID that starts with ${start}. Give more of it.`)
   return key
 }

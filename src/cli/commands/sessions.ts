@@ -4,6 +4,7 @@ import { openDeployment } from '../deployment.ts'
 import type { Deployment } from '../deployment.ts'
 import { CommandError } from '../failures.ts'
 import { toLocalTime } from '../local-time.ts'
+import { toUsd } from '../usd.ts'
 import { printable } from '../output.ts'
 import type { Output } from '../output.ts'
 import { followAgentSession, unwrap } from '../../sdk/index.ts'
@@ -88,7 +89,7 @@ const STATES = {
 
 function toLine({ type, at, model = '', servedBy = '', ...event }: SessionEvent, { style }: Output): string {
   const [word, color] = STATES[type]
-  const { durationMs, status, outcome, tokens } = event
+  const { durationMs, status, outcome, tokens, costNanoUsd } = event
   const ending = type === 'call.failed' ? [outcome === 'whole' ? '' : outcome, status && `status ${status}`] : []
   const facts = [
     new Date(at).toTimeString().slice(0, 8),
@@ -97,6 +98,7 @@ function toLine({ type, at, model = '', servedBy = '', ...event }: SessionEvent,
     servedBy,
     durationMs === undefined ? '' : `${(durationMs / 1000).toFixed(1)} s`,
     tokens ? toTokens(tokens) : '',
+    costNanoUsd === undefined ? '' : toUsd(costNanoUsd),
     ...ending,
   ]
   return facts.filter(Boolean).map(String).map(unlessStyled).join('  ')

@@ -1,17 +1,25 @@
 import { Argument, Command, Option } from 'commander'
+import type { Agent } from '../agents/agent.ts'
 import { AGENT_NAMES, AGENTS } from '../agents/agents.ts'
 import type { AgentName } from '../agents/agents.ts'
 import { findAgentSettings, isTemporary } from '../agents/settings.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
+import type { Deployment } from '../deployment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
+import { toLocalTime } from '../local-time.ts'
+import { toWholeNumber } from '../whole-number.ts'
 import { JsonTextError } from '../setup/json-object.ts'
+import { PRINTED_NAMES, printSettings } from '../setup/printed-settings.ts'
+import type { PrintedName } from '../setup/printed-settings.ts'
 import { removeSettings, writeSettings } from '../setup/settings-file.ts'
 import type { Edit } from '../setup/settings-file.ts'
+import { provideToolKey, revokeToolKey } from '../setup/tool-key.ts'
 import { TomlTextError } from '../setup/toml-text.ts'
 
 type Options = GlobalOptions & {
   readonly model?: string
+  readonly days?: number
   readonly write?: boolean
   readonly remove?: boolean
   readonly print?: boolean
@@ -25,41 +33,87 @@ export const makeSetup: MakeCommand = (cli) =>
     .addArgument(
       new Argument('<tool>', 'openai: every tool or SDK that takes a base URL and a key').choices([
         ...AGENT_NAMES,
-        'openai',
+        ...PRINTED_NAMES,
       ]),
     )
     .option('--model <id>', 'the model to start with; the default model of your team unless given')
     .addOption(new Option('--write', 'merge them into the settings file of the tool').conflicts(['remove', 'print']))
     .addOption(new Option('--remove', 'take out what --write has written; every other byte stays').conflicts('print'))
+    .option(
+      '--days <days>',
+      'for opencode, which gets an API key: after how many days it stops working; 90 unless given',
+      toWholeNumber,
+    )
     .option('--print', 'print them (what happens without an option)')
-    .action((tool: AgentName | 'openai', _options: object, command: Command) =>
+    .action((tool: AgentName | PrintedName, _options: object, command: Command) =>
       setup(cli, tool, command.optsWithGlobals<Options>()),
     )
 
-async function setup(cli: Cli, tool: AgentName | 'openai', options: Options): Promise<void> {
-  if (tool === 'openai') return setUpOpenAi(cli, options)
+async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options): Promise<void> {
+  if (!isAgent(tool)) return print(cli, tool, options)
   if (options.remove) return remove(cli, tool)
   const { environment, output } = cli
-  const settings = await findAgentSettings(await openDeployment(environment.folder, options.url), options.model)
-  const agent = AGENTS[tool]
+  const deployment = await openDeployment(environment.folder, options.url)
+  const settings = await findAgentSettings(deployment, options.model)
+  const agent: Agent = AGENTS[tool]
   const edit = agent.edit(settings, environment)
   if (!options.write) {
     output.print(agent.print(settings))
-    return output.note(`These are settings for ${edit.file}. Write them there: svc setup ${tool} --write`)
+    const key = agent.needsKey ? ', which also makes the API key that they name' : ''
+    return output.note(`These are settings for ${edit.file}. Write them there: svc setup ${tool} --write${key}`)
   }
   if (isTemporary()) {
     throw new CommandError(
       'The settings name this command by its path, and npx does not keep it. Install it first: npm install -g @svc/cli',
     )
   }
-  await writeSettings(environment.folder, tool, explained(edit))
+  const write = () => writeSettings(environment.folder, tool, explained(edit))
+  if (agent.needsKey) await writeWithKey(cli, { deployment, tool, days: options.days, write })
+  else await write()
   output.print(`Written into ${edit.file}. ${agent.hint} To take it out: svc setup ${tool} --remove`)
 }
 
+function isAgent(tool: AgentName | PrintedName): tool is AgentName {
+  return Object.hasOwn(AGENTS, tool)
+}
+
+type KeyedWrite = {
+  readonly deployment: Deployment
+  readonly tool: AgentName
+  readonly days: number | undefined
+  write(): Promise<void>
+}
+
+/** Settings that cannot be written leave no new API key behind. */
+async function writeWithKey({ environment, output }: Cli, { deployment, tool, days, write }: KeyedWrite) {
+  const { info, isNew } = await provideToolKey(deployment, environment, tool, days)
+  try {
+    await write()
+  } catch (error) {
+    if (isNew) await revokeToolKey(environment, tool)
+    throw error
+  }
+  output.note(`Its API key is "${info.name}", which works until ${toLocalTime(info.expiresAt)}. See: svc keys`)
+}
+
+/** What `--write` has made is taken back: the settings first, and then the API key. */
 async function remove({ environment, output }: Cli, tool: AgentName): Promise<void> {
   const { isDone, kept } = await removeSettings(environment.folder, tool)
   output.print(isDone ? `Taken out of the settings of ${tool}.` : `Nothing of svc is in the settings of ${tool}.`)
   if (kept.length > 0) output.note(`These stay, because they were changed since: ${kept.join(', ')}`)
+  await revokeToolKey(environment, tool)
+}
+
+/** Most of these tools have no settings file that this command could write. */
+async function print({ environment, output }: Cli, tool: PrintedName, options: Options): Promise<void> {
+  if (options.write || options.remove) {
+    throw wrongUsage(`The settings of ${tool} are only printed. Put them in place yourself: svc setup ${tool}`)
+  }
+  const deployment = await openDeployment(environment.folder, options.url)
+  const settings = await findAgentSettings(deployment, options.model)
+  const { text, note } = printSettings(tool, settings, deployment.url)
+  output.print(text)
+  output.note(note)
 }
 
 /** A settings file that cannot be read is left as it is, and the message says where it is wrong. */
@@ -75,17 +129,4 @@ function explained(edit: Edit): Edit {
       }
     },
   }
-}
-
-/** There is no one settings file: most tools read these two variables. */
-async function setUpOpenAi({ environment, output }: Cli, { url, write, remove: isRemoval }: Options): Promise<void> {
-  if (write || isRemoval) {
-    throw wrongUsage('There is no settings file for this. Put it into your shell yourself: eval "$(svc setup openai)"')
-  }
-  const deployment = await openDeployment(environment.folder, url)
-  const { gatewayUrl } = await findAgentSettings(deployment)
-  output.print(
-    `export OPENAI_BASE_URL=${gatewayUrl}/v1\nexport OPENAI_API_KEY="$(svc token --new --url ${deployment.url})"`,
-  )
-  output.note('The token expires within minutes: run eval "$(svc setup openai)" again then.')
 }

@@ -4,6 +4,7 @@ import type { components, SvcClient } from '../../sdk/index.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
 import type { Output } from '../output.ts'
+import { toUsd } from '../usd.ts'
 
 type Report = components['schemas']['UsageReport']
 type Sums = components['schemas']['UsageSums']
@@ -71,9 +72,8 @@ function printReport(output: Output, { by, from, to, team, rows, total, truncate
 function toCells(sums: Sums): string[] {
   const { calls, inputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, outputTokens } = sums
   const counts = [calls, inputTokens, cacheReadTokens, cacheWriteTokens + cacheWriteLongTokens, outputTokens]
-  return [...counts.map((count) => count.toLocaleString('en-US')), toUsd(sums.costNanoUsd)]
-}
-
-function toUsd(nano: number | null): string {
-  return nano === null ? 'unknown' : `$${(nano / 1e9).toFixed(nano < 1e9 ? 4 : 2)}`
+  return [
+    ...counts.map((count) => count.toLocaleString('en-US')),
+    sums.costNanoUsd === null ? 'unknown' : toUsd(sums.costNanoUsd),
+  ]
 }

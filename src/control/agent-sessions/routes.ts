@@ -97,6 +97,7 @@ function readAccount(text: string): string {
 
 function toAgentSession(session: ListedSession) {
   const { sessionId, account, model, calls, failedCalls, runningCalls, inputTokens, outputTokens } = session
+  const { startedAt, lastActiveAt } = session
   return {
     id: sessionId,
     account,
@@ -105,7 +106,8 @@ function toAgentSession(session: ListedSession) {
     failedCalls,
     runningCalls,
     tokens: { input: Number(inputTokens), output: Number(outputTokens) },
-    startedAt: session.startedAt.toISOString(),
-    lastActiveAt: session.lastActiveAt.toISOString(),
+    startedAt: startedAt.toISOString(),
+    // It is kept to the minute, which may have begun before the session.
+    lastActiveAt: (lastActiveAt < startedAt ? startedAt : lastActiveAt).toISOString(),
   }
 }

@@ -28,6 +28,7 @@ export type StoredEvent = {
   readonly cachedTokens: number | null
   readonly outputTokens: number | null
   readonly reasoningTokens: number | null
+  readonly costNanoUsd: number | null
 }
 
 /** How the events of a stream are written. */
@@ -59,12 +60,12 @@ export function toSessionEvent(event: StoredEvent): SessionEvent {
   const { id, kind, at, requestId, model, style, servedBy } = event
   const started = { id: String(id), at: at.toISOString(), requestId, model, dialect: style, servedBy }
   if (kind === 'started') return { ...started, type: 'call.started' }
-  const { attempts, status, outcome, firstByteMs, durationMs } = event
+  const { attempts, status, outcome, firstByteMs, durationMs, costNanoUsd } = event
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = event
   return {
     ...started,
     type: `call.${kind}`,
-    ...withoutNulls({ attempts, status, outcome, firstByteMs, durationMs }),
+    ...withoutNulls({ attempts, status, outcome, firstByteMs, durationMs, costNanoUsd }),
     tokens: withoutNulls({
       input: inputTokens,
       cached: cachedTokens,

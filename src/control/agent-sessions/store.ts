@@ -103,7 +103,9 @@ export function makeAgentSessionStore(db: PrismaClient) {
               outcome, status, first_byte_ms AS "firstByteMs", duration_ms AS "durationMs",
               coalesce(input_tokens, uncached_tokens + coalesce(cached_tokens, 0) + coalesce(cache_write_tokens, 0)
                 + coalesce(cache_write_long_tokens, 0)) AS "inputTokens",
-              cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens"
+              cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",
+              -- A number that JSON can hold: 2^53 of them are nine million dollars.
+              cost_nano_usd::float8 AS "costNanoUsd"
             FROM call_events
             WHERE team = place.team AND session_id = place."sessionId" AND account_id = place."accountId"
               AND id > place.after

@@ -26,12 +26,12 @@ type Needs = {
   readonly log: Logger
 }
 
-/** The invitations of a team. The members page invites too. */
+/** The invitations of a team. The members page and a directory invite too. */
 export function makeInvitationsFlow(needs: Needs) {
   const { db, members, findAdminTeam, findEmail, notify, hasEmail, mails, onSessionEnd, clock, log } = needs
   const invitations = makeInvitationStore(db)
   const announce = makeAnnounceInvitation({ notify, hasEmail, mails, findEmail })
   const invite = makeInvite({ invitations, announce, clock, log })
   const handlers = makeInvitationHandlers({ invitations, members, findAdminTeam, invite, onSessionEnd, clock, log })
-  return { invite, handlers }
+  return { invite, announce, handlers }
 }

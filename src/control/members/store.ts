@@ -50,11 +50,7 @@ export function makeTeamMemberStore(db: PrismaClient) {
         db.$transaction(async (tx) => {
           const found = await findForChange(tx, member, role)
           if (typeof found === 'string') return found
-          if (found.role !== role) {
-            await tx.invitation.update({ where: { id: found.id }, data: { role } })
-            const event = invitationEvent('invitation.changed', { ...found, role }, inviter, now)
-            await tx.auditEvent.create({ data: { ...event, details: { ...event.details, previousRole: found.role } } })
-          }
+          if (found.role !== role) await saveRole(tx, found, role, inviter, now)
           const [changed] = await tx.$queryRaw<ListedMember[]>`${selectMembers(now)} WHERE i.id = ${found.id}::uuid`
           return changed ?? 'not_found'
         }),
@@ -77,6 +73,19 @@ export function makeTeamMemberStore(db: PrismaClient) {
         }),
       ),
   }
+}
+
+/** Gives a member another role, with the audit row. */
+export async function saveRole(
+  tx: Transaction,
+  invitation: Pick<Prisma.InvitationGetPayload<object>, 'id' | 'accountId' | 'teamId' | 'role'>,
+  role: Role,
+  inviter: Inviter,
+  now: Date,
+): Promise<void> {
+  await tx.invitation.update({ where: { id: invitation.id }, data: { role } })
+  const event = invitationEvent('invitation.changed', { ...invitation, role }, inviter, now)
+  await tx.auditEvent.create({ data: { ...event, details: { ...event.details, previousRole: invitation.role } } })
 }
 
 function selectMembers(now: Date): Prisma.Sql {

@@ -33,7 +33,7 @@ export type TeamModelStore = ReturnType<typeof makeTeamModelStore>
 export function makeTeamModelStore(db: PrismaClient) {
   return {
     async find(teamId: string): Promise<ModelsOfTeam> {
-      const { team, fileModels, names } = await load(db, teamId)
+      const { team, fileModels, names } = await loadTeamModels(db, teamId)
       const { defaultModel, adminDefaultModel, adminModels } = team
       return {
         fileModels,
@@ -55,26 +55,20 @@ export function makeTeamModelStore(db: PrismaClient) {
       now: Date,
     ): Promise<ModelRefusal | null> =>
       change(db, async (tx) => {
-        const { fileModels, names, team: row } = await load(tx, team.id)
+        const { fileModels, names, team: row } = await loadTeamModels(tx, team.id)
         const others = row.adminModels.filter((other) => other.id !== id)
         const mistake = judgeAdminModel(id, wanted, { prefix: team.prefix, names, fileModels, others })
         if (mistake) return mistake
         const kind = others.length < row.adminModels.length ? 'model.changed' : 'model.created'
-        const columns = { ...wanted, aliases: [...wanted.aliases], serve: [...wanted.serve] }
-        await tx.adminModel.upsert({
-          where: { id },
-          create: { ...columns, id, teamId: team.id, createdAt: now },
-          update: columns,
-        })
-        const details = { name: id, aliases: columns.aliases, serve: namesOf(wanted), published: wanted.published }
-        await save(tx, { kind, teamId: team.id, subjectId: id, details }, actor, now)
+        await saveModel(tx, { kind, teamId: team.id, id, settings: wanted }, actor, now)
+        await raiseVersion(tx, now)
         return null
       }),
 
     /** Deletes a model that an admin has added, with its audit row. */
     remove: (teamId: string, id: string, actor: ModelActor, now: Date): Promise<ModelRefusal | null> =>
       change(db, async (tx) => {
-        const { team, fileModels } = await load(tx, teamId)
+        const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (fileModels.some((model) => model.id === id)) return refuseListed(id)
         if (!team.adminModels.some((model) => model.id === id)) return { kind: 'not_found' }
         if (team.adminDefaultModel === id)
@@ -82,24 +76,23 @@ export function makeTeamModelStore(db: PrismaClient) {
             kind: 'taken',
             message: 'This is the default model of the team. Choose another default model first.',
           }
-        await tx.adminModel.delete({ where: { id } })
-        await save(tx, { kind: 'model.deleted', teamId, subjectId: id, details: { name: id } }, actor, now)
+        await deleteModel(tx, teamId, id, actor, now)
+        await raiseVersion(tx, now)
         return null
       }),
 
     /** Chooses the default model of a team, with its audit row. */
     setDefault: (teamId: string, id: string | null, actor: ModelActor, now: Date): Promise<ModelRefusal | null> =>
       change(db, async (tx) => {
-        const { team, fileModels } = await load(tx, teamId)
+        const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (team.defaultModel !== null)
           return { kind: 'taken', message: 'The directory file sets the default model of the team. Change it there.' }
         const isKnown = [...fileModels, ...team.adminModels].some((model) => model.id === id)
         if (id !== null && !isKnown)
           return { kind: 'invalid', message: 'defaultModel must be a model of the team, by its id.' }
         if (team.adminDefaultModel === id) return null
-        await tx.team.update({ where: { id: teamId }, data: { adminDefaultModel: id } })
-        const details = { name: id, previous: team.adminDefaultModel }
-        await save(tx, { kind: 'team.default_model_changed', teamId, subjectId: teamId, details }, actor, now)
+        await saveDefaultModel(tx, team, id, actor, now)
+        await raiseVersion(tx, now)
         return null
       }),
   }
@@ -125,18 +118,54 @@ async function change(
   }
 }
 
-async function save(
+type SavedModel = {
+  readonly kind: 'model.created' | 'model.changed'
+  readonly teamId: string
+  readonly id: string
+  readonly settings: AdminModelSettings
+}
+
+/** Adds or replaces a model, with the audit row. The caller raises the version of the directory. */
+export async function saveModel(
   tx: Transaction,
-  event: { kind: string; teamId: string; subjectId: string; details: Prisma.InputJsonObject },
+  { kind, teamId, id, settings }: SavedModel,
   { accountId, ip }: ModelActor,
   now: Date,
 ): Promise<void> {
-  await raiseVersion(tx, now)
-  await tx.auditEvent.create({ data: { ...event, at: now, accountId, ip } })
+  const columns = { ...settings, aliases: [...settings.aliases], serve: [...settings.serve] }
+  await tx.adminModel.upsert({ where: { id }, create: { ...columns, id, teamId, createdAt: now }, update: columns })
+  const details = { name: id, aliases: columns.aliases, serve: namesOf(settings), published: settings.published }
+  await tx.auditEvent.create({ data: { kind, at: now, accountId, teamId, subjectId: id, ip, details } })
+}
+
+/** Deletes a model, with the audit row. The caller raises the version of the directory. */
+export async function deleteModel(
+  tx: Transaction,
+  teamId: string,
+  id: string,
+  { accountId, ip }: ModelActor,
+  now: Date,
+): Promise<void> {
+  await tx.adminModel.delete({ where: { id } })
+  const event = { kind: 'model.deleted', at: now, accountId, teamId, subjectId: id, ip }
+  await tx.auditEvent.create({ data: { ...event, details: { name: id } } })
+}
+
+/** Sets the default model of a team, with the audit row. The caller raises the version of the directory. */
+export async function saveDefaultModel(
+  tx: Transaction,
+  team: { readonly id: string; readonly adminDefaultModel: string | null },
+  id: string | null,
+  { accountId, ip }: ModelActor,
+  now: Date,
+): Promise<void> {
+  await tx.team.update({ where: { id: team.id }, data: { adminDefaultModel: id } })
+  const event = { kind: 'team.default_model_changed', at: now, accountId, teamId: team.id, subjectId: team.id, ip }
+  await tx.auditEvent.create({ data: { ...event, details: { name: id, previous: team.adminDefaultModel } } })
 }
 
 /** A team with its models, and the names of all models of the file. */
-async function load(db: Transaction, teamId: string) {
+export async function loadTeamModels(db: Transaction, teamId: string) {
   const team = await db.team.findUniqueOrThrow({
     where: { id: teamId },
     include: { models: { select: { modelId: true } }, adminModels: { orderBy: { id: 'asc' } } },

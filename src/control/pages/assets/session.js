@@ -190,13 +190,27 @@ function endCall(session, { type, requestId }) {
   session.failed += type === 'call.failed' ? 1 : 0
 }
 
-function addTokens(session, { tokens = {} }) {
+function addTokens(session, { tokens = {}, costNanoUsd }) {
   session.input += tokens.input ?? 0
   session.output += tokens.output ?? 0
+  if (costNanoUsd !== undefined) session.cost = (session.cost ?? 0) + costNanoUsd
 }
 
 function showCall(call) {
-  const { row, type, model, dialect, servedBy, startedAt, durationMs, firstByteMs, outcome, status, tokens } = call
+  const {
+    row,
+    type,
+    model,
+    dialect,
+    servedBy,
+    startedAt,
+    durationMs,
+    firstByteMs,
+    outcome,
+    status,
+    tokens,
+    costNanoUsd,
+  } = call
   field('model', row).textContent = model
   setState(row, ENDS.includes(type) ? (type === 'call.finished' ? 'done' : 'failed') : stateOfRunning(call))
   const ending = type === 'call.failed' ? [ENDINGS[outcome] ?? outcome, status && `status ${status}`] : []
@@ -204,7 +218,7 @@ function showCall(call) {
   const first = firstByteMs === undefined ? null : `first byte after ${toSeconds(firstByteMs)}`
   const facts = [times.format(new Date(startedAt)), servedBy, dialect, lasted, first, ...ending]
   field('facts', row).textContent = facts.filter(Boolean).join(' · ')
-  field('tokens', row).textContent = tokens ? toTokens(tokens) : ''
+  field('tokens', row).textContent = tokens ? withCost(toTokens(tokens), costNanoUsd) : ''
 }
 
 function stateOfRunning({ startedAt }) {
@@ -215,12 +229,12 @@ function showTimes({ calls }) {
   for (const call of calls.values()) showCall(call)
 }
 
-function showSums({ calls, ended, failed, input, output }) {
+function showSums({ calls, ended, failed, input, output, cost }) {
   const running = [...calls.values()].filter((call) => stateOfRunning(call) === 'running').length
   field('no-calls').hidden = calls.size + ended > 0
   fieldOf('session', 'state').textContent = running > 0 ? `${toCount(running, 'call')} running` : 'No call is running'
   fieldOf('session', 'calls').textContent = toCalls(ended, failed)
-  fieldOf('session', 'tokens').textContent = toTokens({ input, output })
+  fieldOf('session', 'tokens').textContent = withCost(toTokens({ input, output }), cost)
 }
 
 // ---- words ------------------------------------------------------------------------------------------------------
@@ -257,6 +271,11 @@ function toCalls(ended, failed) {
 function toTokens({ input, cached, output }) {
   const known = (count) => (count === undefined ? 'unknown' : numbers.format(count))
   return `${known(input)} tokens in${cached ? ` (${numbers.format(cached)} cached)` : ''}, ${known(output)} out`
+}
+
+/** A cost is in 10^-9 USD, and undefined where it is not known. */
+function withCost(text, nano) {
+  return nano === undefined ? text : `${text}, $${(nano / 1e9).toFixed(nano < 1e9 ? 4 : 2)}`
 }
 
 function toCount(count, word) {

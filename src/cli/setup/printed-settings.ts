@@ -1,0 +1,74 @@
+import type { AgentSettings } from '../agents/agent.ts'
+import { toolKeyName } from './tool-key.ts'
+
+/** Settings that are only printed: what to put where, and what else to do. */
+export type PrintedSettings = { readonly text: string; readonly note: string }
+
+type Print = (settings: AgentSettings, deploymentUrl: string) => PrintedSettings
+
+/** The tools whose settings `svc setup` prints and does not write, by name. */
+export const PRINTED = {
+  openai: ({ gatewayUrl }, url) => ({
+    text: `export OPENAI_BASE_URL=${gatewayUrl}/v1\nexport OPENAI_API_KEY="$(svc token --new --url ${url})"`,
+    note:
+      'Put it into your shell: eval "$(svc setup openai)". The token expires within minutes. For a program that runs ' +
+      `longer, use an API key instead of the token. ${makeKey('openai')}`,
+  }),
+  zed: ({ gatewayUrl, models }) => ({
+    text: JSON.stringify({ language_models: { openai_compatible: { svc: toZed(gatewayUrl, models) } } }, null, 2),
+    note: `These are settings for ~/.config/zed/settings.json. Zed reads its key from SVC_API_KEY. ${makeKey('zed')}`,
+  }),
+  continue: ({ gatewayUrl, models }) => ({
+    text: toContinue(gatewayUrl, models),
+    note:
+      'These are settings for ~/.continue/config.yaml. Continue reads its key from the line SVC_API_KEY=KEY in ' +
+      `~/.continue/.env. ${makeKey('continue')}`,
+  }),
+  cursor: ({ gatewayUrl, models }) => ({
+    text: `Base URL: ${gatewayUrl}/v1\nModels: ${models.map(({ id }) => id).join(', ')}`,
+    note:
+      'In Cursor, open Settings > Models: set "Override OpenAI Base URL", add the models, and put a key into ' +
+      '"OpenAI API Key". Cursor calls models from its own servers, so the gateway must be on the internet. ' +
+      makeKey('cursor'),
+  }),
+} as const satisfies Readonly<Record<string, Print>>
+
+export type PrintedName = keyof typeof PRINTED
+
+export const PRINTED_NAMES = Object.keys(PRINTED) as PrintedName[]
+
+/** The settings of a tool that has no settings file that could be written. */
+export function printSettings(tool: PrintedName, settings: AgentSettings, deploymentUrl: string): PrintedSettings {
+  const print: Print = PRINTED[tool]
+  return print(settings, deploymentUrl)
+}
+
+function makeKey(tool: string): string {
+  return `Make one: svc keys create "${toolKeyName(tool)}" --print`
+}
+
+/** Zed requires a context window; this one is small enough for most models. */
+const DEFAULT_WINDOW_TOKENS = 32_768
+
+function toZed(gatewayUrl: string, models: AgentSettings['models']) {
+  return {
+    api_url: `${gatewayUrl}/v1`,
+    available_models: models.map(({ id, name, contextWindow }) => ({
+      name: id,
+      display_name: name,
+      max_tokens: contextWindow ?? DEFAULT_WINDOW_TOKENS,
+    })),
+  }
+}
+
+/** Strings of JSON are strings of YAML too. */
+function toContinue(gatewayUrl: string, models: AgentSettings['models']): string {
+  const entries = models.flatMap(({ id, name }) => [
+    `  - name: ${JSON.stringify(name)}`,
+    '    provider: openai',
+    `    model: ${JSON.stringify(id)}`,
+    `    apiBase: ${JSON.stringify(`${gatewayUrl}/v1`)}`,
+    '    apiKey: ${{ secrets.SVC_API_KEY }}',
+  ])
+  return ['name: svc', 'version: 0.0.1', 'schema: v1', 'models:', ...entries].join('\n')
+}

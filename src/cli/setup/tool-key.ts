@@ -1,0 +1,98 @@
+import { readFile, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import path from 'node:path'
+import { openDeployment } from '../deployment.ts'
+import type { Deployment } from '../deployment.ts'
+import type { Environment } from '../environment.ts'
+import { CommandError, toCommandError } from '../failures.ts'
+import { findKeyOwner } from '../key-owner.ts'
+import { replaceFile } from '../profiles.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { SvcError } from '../../sdk/index.ts'
+import type { ApiKeyInfo } from '../../sdk/index.ts'
+
+/** An API key that `svc setup` has made, and where. */
+type HeldKey = { readonly url: string; readonly id: string }
+
+/** The file with the API key of a tool and nothing else. Only its owner can read it. */
+export function toolKeyFile({ folder }: Environment, tool: string): string {
+  return path.join(folder, 'setup', `${tool}.key`)
+}
+
+/** How the API key of a tool on this machine is named, so that it can be told apart in lists and emails. */
+export function toolKeyName(tool: string): string {
+  return `${tool} on ${hostname()}`
+}
+
+/** The API key of a tool, without its secret. */
+export type ToolKey = { readonly info: ApiKeyInfo; readonly isNew: boolean }
+
+/**
+ * Makes sure that a tool has an API key that works. A key that was made before is kept, unless it is another
+ * deployment's, expires within a week, or `days` asks for another lifetime.
+ */
+export async function provideToolKey(
+  deployment: Deployment,
+  environment: Environment,
+  tool: string,
+  days: number | undefined,
+): Promise<ToolKey> {
+  const owner = await findKeyOwner(deployment, { service: undefined, team: undefined })
+  const held = await findHeld(environment, tool)
+  const current = held?.url === deployment.url ? findLasting(await owner.list(), held.id) : undefined
+  if (current && days === undefined) return { info: current, isNew: false }
+  const wanted = { name: toolKeyName(tool), ...(days !== undefined && { expiresInDays: days }) }
+  const { key, info } = await owner.create(wanted)
+  if (held) await revokeToolKey(environment, tool)
+  // The record comes first: a key that is stored can then always be revoked.
+  await replaceFile(recordFile(environment, tool), JSON.stringify({ url: deployment.url, id: info.id }))
+  await replaceFile(toolKeyFile(environment, tool), key)
+  return { info, isNew: true }
+}
+
+/**
+ * Revokes the API key of a tool and forgets it. Throws when the key may still work, because the deployment could not be
+ * told.
+ */
+export async function revokeToolKey(environment: Environment, tool: string): Promise<void> {
+  const held = await findHeld(environment, tool)
+  if (!held) return
+  const failure = await revoke(environment, held)
+  await rm(toolKeyFile(environment, tool), { force: true })
+  await rm(recordFile(environment, tool), { force: true })
+  if (failure === null) return
+  throw new CommandError(
+    `The API key of ${tool} could not be revoked: ${failure.message} It was removed from this machine. ` +
+      `To revoke it, run: svc keys revoke ${held.id} --url ${held.url}`,
+    failure.exitStatus,
+  )
+}
+
+/** A key that is no longer there needs no revocation. */
+async function revoke({ folder }: Environment, { url, id }: HeldKey): Promise<CommandError | null> {
+  try {
+    const owner = await findKeyOwner(await openDeployment(folder, url), { service: undefined, team: undefined })
+    await owner.revoke(id)
+    return null
+  } catch (error) {
+    if (error instanceof SvcError && error.status === 404) return null
+    const known = toCommandError(error)
+    if (!known) throw error
+    return known
+  }
+}
+
+const MIN_REMAINING_MS = 7 * 86_400_000
+
+function findLasting(keys: readonly ApiKeyInfo[], id: string): ApiKeyInfo | undefined {
+  return keys.find((key) => key.id === id && Date.parse(key.expiresAt) - systemClock.now().getTime() > MIN_REMAINING_MS)
+}
+
+function recordFile(environment: Environment, tool: string): string {
+  return `${toolKeyFile(environment, tool)}.json`
+}
+
+async function findHeld(environment: Environment, tool: string): Promise<HeldKey | null> {
+  const text = await readFile(recordFile(environment, tool), 'utf8').catch(() => null)
+  return text === null ? null : (JSON.parse(text) as HeldKey)
+}

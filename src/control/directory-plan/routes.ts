@@ -1,0 +1,88 @@
+import type { components } from '../../../generated/openapi.ts'
+import { readAdminDirectory } from '../../directory/admin-directory.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import { isFresh } from '../fresh.ts'
+import type { AnnounceInvitation } from '../invitations/announce.ts'
+import { toModelError } from '../team-models/answers.ts'
+import { fingerprintOfPlan } from './rules.ts'
+import type { PlannedChange, TeamPlan } from './rules.ts'
+import type { DirectoryPlanStore, WantedOfTeam } from './store.ts'
+
+type Needs = {
+  readonly directory: DirectoryPlanStore
+  readonly findAdminTeam: FindAdminTeam
+  readonly announce: AnnounceInvitation
+  /** Tells the gateway of this process that a device session or an API key has ended. */
+  readonly onSessionEnd: (id: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Changing several things of teams at once, for their admins. */
+export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory' | 'applyDirectory'> {
+  const { directory, findAdminTeam, announce, onSessionEnd, clock, log } = needs
+
+  async function readTeams(caller: Caller, text: string): Promise<WantedOfTeam[]> {
+    const read = readAdminDirectory(text)
+    if ('mistakes' in read)
+      throw new ApiError('invalid_request', { message: `directory: ${read.mistakes.join('; ')}.` })
+    const found: WantedOfTeam[] = []
+    for (const wanted of read.teams) found.push({ teamId: await findAdminTeam(wanted.team, caller), wanted })
+    return found
+  }
+
+  return {
+    async planDirectory(req, res) {
+      const plans = await directory.plan(await readTeams(callerOf(req), req.body.directory))
+      if ('message' in plans) throw toModelError(plans)
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json(toAnswer(plans))
+    },
+
+    async applyDirectory(req, res) {
+      const caller = callerOf(req)
+      const teams = await readTeams(caller, req.body.directory)
+      const now = clock.now()
+      const actor = { accountId: caller.accountId, ip: ipOf(req), isFresh: isFresh(caller, now) }
+      const applied = await directory.apply(teams, req.body.fingerprint, actor, now)
+      if (applied === 'reauthenticate') throw new ApiError('reauthenticate')
+      if (applied === 'moved') throw new ApiError('conflict', { message: MOVED })
+      if (applied === 'busy') throw toModelError({ kind: 'busy' })
+      if ('message' in applied) throw toModelError(applied)
+      applied.ended.forEach(onSessionEnd)
+      log.info({ teams: teams.map(({ teamId }) => teamId), by: caller.accountId }, 'team_directory.applied')
+      for (const { team, invitation } of applied.invited) await announce(invitation, team, caller.accountId)
+      res.status(200).json(toAnswer(applied.plans))
+    },
+  }
+}
+
+const MOVED = 'These are not the changes of the plan any more. Make a new plan, look at it, and apply that one.'
+
+function toAnswer(plans: readonly TeamPlan[]): components['schemas']['DirectoryPlan'] {
+  return {
+    fingerprint: fingerprintOfPlan(plans),
+    changes: plans.flatMap(({ team, changes }) => changes.map((change) => ({ team, ...toChange(change) }))),
+    readOnly: plans.flatMap(({ team, readOnly }) => readOnly.map((entry) => ({ team, ...entry }))),
+  }
+}
+
+function toChange(change: PlannedChange): Omit<components['schemas']['DirectoryChange'], 'team'> {
+  if (change.kind === 'model') {
+    return { kind: 'model', change: change.change, name: change.name, before: null, after: null }
+  }
+  if (change.kind === 'default_model') {
+    const { before, after } = change
+    const what = before === null ? 'added' : after === null ? 'removed' : 'changed'
+    return { kind: 'default_model', change: what, name: after ?? before, before, after }
+  }
+  const before = change.change === 'added' ? null : change.row.role
+  const after = change.change === 'removed' ? null : change.after
+  return { kind: 'member', change: change.change, name: change.name, before, after }
+}

@@ -1,0 +1,182 @@
+/**
+ * An admin applies a directory to their teams in two steps: the plan shows what would change, and applying it names the
+ * fingerprint of that plan. The plan is made again when it is applied, and another fingerprint refuses it. So what is
+ * done is what was shown, whatever has changed in between.
+ */
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { WantedTeam } from '../../directory/admin-directory.ts'
+import { judgeAdminModel } from '../../directory/admin-models.ts'
+import type { AdminModel, AdminModelMistake, AdminModelSettings } from '../../directory/admin-models.ts'
+import type { NameTable } from '../../directory/aliases.ts'
+import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { Role } from '../../kernel/caller.ts'
+
+/** An invitation in force. */
+export type CurrentMember = {
+  readonly id: string
+  readonly accountId: string
+  readonly teamId: string
+  readonly email: string
+  readonly role: Role
+  readonly source: 'directory' | 'admin'
+}
+
+/** A team as it is now. */
+export type CurrentTeam = {
+  readonly members: readonly CurrentMember[]
+  /** Of the directory file; null: it sets none. */
+  readonly defaultModel: string | null
+  readonly adminDefaultModel: string | null
+  readonly fileModels: readonly SnapshotModel[]
+  readonly adminModels: readonly AdminModel[]
+  /** The names of all models of the directory file. */
+  readonly names: NameTable
+}
+
+type MemberChange =
+  | { readonly change: 'added'; readonly name: string; readonly after: Role }
+  | { readonly change: 'changed'; readonly name: string; readonly after: Role; readonly row: CurrentMember }
+  | { readonly change: 'removed'; readonly name: string; readonly row: CurrentMember }
+
+type ModelChange =
+  | { readonly change: 'added' | 'changed'; readonly name: string; readonly settings: AdminModelSettings }
+  | { readonly change: 'removed'; readonly name: string }
+
+export type PlannedChange =
+  | ({ readonly kind: 'member' } & MemberChange)
+  | ({ readonly kind: 'model' } & ModelChange)
+  | { readonly kind: 'default_model'; readonly before: string | null; readonly after: string | null }
+
+/** What stays as the directory file lists it. */
+export type ReadOnly = {
+  readonly kind: 'member' | 'default_model'
+  readonly name: string
+  readonly listed: string
+}
+
+export type TeamPlan = {
+  readonly team: string
+  readonly changes: readonly PlannedChange[]
+  readonly readOnly: readonly ReadOnly[]
+}
+
+/** Decides what has to change in a team, or why it cannot. */
+export function planTeam(wanted: WantedTeam, current: CurrentTeam): TeamPlan | AdminModelMistake {
+  const { team } = wanted
+  const members = planMembers(wanted, current)
+  const models = planModels(wanted, current)
+  if ('message' in models) return at(team, models)
+  const defaultModel = planDefaultModel(wanted, current, models)
+  if ('message' in defaultModel) return at(team, defaultModel)
+  if (!keepsAdmin(current, members.changes))
+    return at(team, { kind: 'taken', message: 'The team would have no admin. Keep one of them.' })
+  return {
+    team,
+    changes: [
+      ...members.changes.map((change) => ({ kind: 'member', ...change }) as const),
+      ...models,
+      ...defaultModel.changes,
+    ],
+    readOnly: [...members.readOnly, ...defaultModel.readOnly],
+  }
+}
+
+const at = (team: string, { kind, message }: AdminModelMistake) => ({ kind, message: `${team}: ${message}` })
+
+function planMembers({ members }: WantedTeam, current: CurrentTeam) {
+  const changes: MemberChange[] = []
+  const readOnly: ReadOnly[] = []
+  if (!members) return { changes, readOnly }
+  const rows = new Map(current.members.map((row) => [row.email, row]))
+  for (const { email, role } of members) {
+    const row = rows.get(email)
+    rows.delete(email)
+    if (!row) changes.push({ change: 'added', name: email, after: role })
+    else if (row.role === role) continue
+    else if (row.source === 'admin') changes.push({ change: 'changed', name: email, after: role, row })
+    else readOnly.push({ kind: 'member', name: email, listed: row.role })
+  }
+  for (const row of rows.values()) if (row.source === 'admin') changes.push({ change: 'removed', name: row.email, row })
+  return { changes, readOnly }
+}
+
+/** A team without an admin may stay so, because only the operator can change that. */
+function keepsAdmin({ members }: CurrentTeam, changes: readonly MemberChange[]): boolean {
+  const roles = new Map(members.map(({ email, role }) => [email, role]))
+  if (![...roles.values()].includes('admin')) return true
+  for (const change of changes) {
+    if (change.change === 'removed') roles.delete(change.name)
+    else roles.set(change.name, change.after)
+  }
+  return [...roles.values()].includes('admin')
+}
+
+type PlannedModel = Extract<PlannedChange, { kind: 'model' }>
+
+function planModels({ team, models }: WantedTeam, current: CurrentTeam): readonly PlannedModel[] | AdminModelMistake {
+  if (!models) return []
+  const { fileModels, names } = current
+  for (const { id, settings } of models) {
+    const others = models
+      .filter((other) => other.id !== id)
+      .map((other) => ({ id: other.id, aliases: other.settings.aliases }))
+    const mistake = judgeAdminModel(id, settings, { prefix: `${team.slice(1)}/`, names, fileModels, others })
+    if (mistake) return { kind: mistake.kind, message: `${id}: ${mistake.message}` }
+  }
+  const rows = new Map(current.adminModels.map((row) => [row.id, row]))
+  const saved = models.flatMap(({ id, settings }): PlannedModel[] => {
+    const row = rows.get(id)
+    rows.delete(id)
+    if (!row) return [{ kind: 'model', change: 'added', name: id, settings }]
+    return isDeepStrictEqual(settingsOf(row), settings)
+      ? []
+      : [{ kind: 'model', change: 'changed', name: id, settings }]
+  })
+  return [...saved, ...[...rows.keys()].map((id) => ({ kind: 'model', change: 'removed', name: id }) as const)]
+}
+
+function settingsOf({ id: _id, createdAt: _createdAt, ...settings }: AdminModel): AdminModelSettings {
+  return settings
+}
+
+function planDefaultModel(
+  wanted: WantedTeam,
+  current: CurrentTeam,
+  models: readonly PlannedModel[],
+): Pick<TeamPlan, 'changes' | 'readOnly'> | AdminModelMistake {
+  const { defaultModel: before, adminDefaultModel } = current
+  const after = wanted.defaultModel === undefined ? adminDefaultModel : wanted.defaultModel
+  const ids = new Set([...current.fileModels, ...current.adminModels].map(({ id }) => id))
+  for (const { change, name } of models) {
+    if (change === 'removed') ids.delete(name)
+    else ids.add(name)
+  }
+  const changes: PlannedChange[] = []
+  const readOnly: ReadOnly[] = []
+  if (before !== null && wanted.defaultModel !== undefined) {
+    if (wanted.defaultModel !== before)
+      readOnly.push({ kind: 'default_model', name: wanted.defaultModel ?? before, listed: before })
+    return { changes, readOnly }
+  }
+  // A model that the file has taken from the team meanwhile is no mistake of this directory.
+  const isChosenHere = wanted.defaultModel !== undefined || models.some(({ name }) => name === after)
+  if (before === null && after !== null && isChosenHere && !ids.has(after)) {
+    const message = `defaultModel: "${after}" is not a model of the team.`
+    return { kind: 'invalid', message }
+  }
+  if (after !== adminDefaultModel) changes.push({ kind: 'default_model', before: adminDefaultModel, after })
+  return { changes, readOnly }
+}
+
+/** Whether a plan makes somebody an admin. */
+export function makesAdmin(plans: readonly TeamPlan[]): boolean {
+  return plans.some(({ changes }) =>
+    changes.some((change) => change.kind === 'member' && change.change !== 'removed' && change.after === 'admin'),
+  )
+}
+
+/** Identifies a plan: the same changes of the same rows have the same one. */
+export function fingerprintOfPlan(plans: readonly TeamPlan[]): string {
+  return createHash('sha256').update(JSON.stringify(plans)).digest('base64url')
+}

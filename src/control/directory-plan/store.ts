@@ -1,0 +1,173 @@
+import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { withRetry } from '../../database/errors.ts'
+import type { WantedTeam } from '../../directory/admin-directory.ts'
+import type { AdminModelMistake } from '../../directory/admin-models.ts'
+import { withdrawInvitations } from '../../directory/invitations.ts'
+import { toAdminModel } from '../../directory/model-rows.ts'
+import { DirectoryBusyError, lockDirectory, raiseVersion } from '../../directory/state.ts'
+import { saveInvitation } from '../invitations/store.ts'
+import type { ListedInvitation } from '../invitations/store.ts'
+import { saveRole } from '../members/store.ts'
+import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
+import type { ModelActor } from '../team-models/store.ts'
+import { fingerprintOfPlan, makesAdmin, planTeam } from './rules.ts'
+import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
+
+type Transaction = Prisma.TransactionClient
+
+/** What is wanted of a team that the caller administers. */
+export type WantedOfTeam = { readonly teamId: string; readonly wanted: WantedTeam }
+
+/** What applying a plan did besides its changes. */
+export type Applied = {
+  readonly plans: readonly TeamPlan[]
+  /** The device sessions and API keys that ended. */
+  readonly ended: readonly string[]
+  readonly invited: readonly { readonly team: string; readonly invitation: ListedInvitation }[]
+}
+
+/**
+ * `moved`: the plan is not the one of the fingerprint. `reauthenticate`: it makes an admin, and the sign-in is not
+ * fresh. `busy`: the directory file is being applied.
+ */
+export type ApplyRefusal = 'moved' | 'reauthenticate' | 'busy' | AdminModelMistake
+
+/** The author of the changes, and whether the sign-in is fresh enough to make admins. */
+export type PlanActor = ModelActor & { readonly isFresh: boolean }
+
+export type DirectoryPlanStore = ReturnType<typeof makeDirectoryPlanStore>
+
+/** Plans and applies directories of admins. */
+export function makeDirectoryPlanStore(db: PrismaClient) {
+  return {
+    plan: (teams: readonly WantedOfTeam[]): Promise<readonly TeamPlan[] | AdminModelMistake> => planTeams(db, teams),
+
+    /** Applies the plan of a fingerprint in one transaction, with an audit row for each change. */
+    async apply(
+      teams: readonly WantedOfTeam[],
+      fingerprint: string,
+      actor: PlanActor,
+      now: Date,
+    ): Promise<Applied | ApplyRefusal> {
+      try {
+        return await withRetry(() =>
+          db.$transaction((tx) => applyOnce(tx, teams, fingerprint, actor, now), TRANSACTION),
+        )
+      } catch (error) {
+        if (error instanceof DirectoryBusyError) return 'busy'
+        if (error instanceof PlanMovedError) return 'moved'
+        throw error
+      }
+    },
+  }
+}
+
+/** Somebody was invited while the plan was applied. Throwing it undoes what was done. */
+class PlanMovedError extends Error {}
+
+const TRANSACTION = { maxWait: 5000, timeout: 20_000 }
+const LOCK_TRIES = 20
+
+async function applyOnce(
+  tx: Transaction,
+  teams: readonly WantedOfTeam[],
+  fingerprint: string,
+  actor: PlanActor,
+  now: Date,
+): Promise<Applied | ApplyRefusal> {
+  await lockDirectory(tx, LOCK_TRIES)
+  // In the order of their ids, so that two transactions do not wait for each other.
+  for (const id of teams.map(({ teamId }) => teamId).toSorted())
+    await tx.$queryRaw`SELECT id FROM teams WHERE id = ${id}::uuid FOR NO KEY UPDATE`
+  const plans = await planTeams(tx, teams)
+  if ('message' in plans) return plans
+  if (fingerprintOfPlan(plans) !== fingerprint) return 'moved'
+  if (makesAdmin(plans) && !actor.isFresh) return 'reauthenticate'
+  const ended: string[] = []
+  const invited: { team: string; invitation: ListedInvitation }[] = []
+  for (const [i, { team, changes }] of plans.entries()) {
+    const teamId = teams[i]?.teamId ?? ''
+    for (const change of changes) {
+      const done = await applyChange(tx, teamId, change, actor, now)
+      ended.push(...done.ended)
+      if (done.invitation) invited.push({ team, invitation: done.invitation })
+    }
+  }
+  const changes = plans.flatMap((plan) => plan.changes)
+  if (changes.some(({ kind }) => kind !== 'member')) await raiseVersion(tx, now)
+  return { plans, ended, invited }
+}
+
+type Done = { readonly ended: readonly string[]; readonly invitation?: ListedInvitation }
+
+const NOTHING: Done = { ended: [] }
+
+async function applyChange(
+  tx: Transaction,
+  teamId: string,
+  change: PlannedChange,
+  actor: ModelActor,
+  now: Date,
+): Promise<Done> {
+  if (change.kind === 'member') return applyMember(tx, teamId, change, actor, now)
+  if (change.kind === 'default_model') {
+    await saveDefaultModel(tx, { id: teamId, adminDefaultModel: change.before }, change.after, actor, now)
+  } else if (change.change === 'removed') {
+    await deleteModel(tx, teamId, change.name, actor, now)
+  } else {
+    const kind = change.change === 'added' ? 'model.created' : 'model.changed'
+    await saveModel(tx, { kind, teamId, id: change.name, settings: change.settings }, actor, now)
+  }
+  return NOTHING
+}
+
+async function applyMember(
+  tx: Transaction,
+  teamId: string,
+  change: Extract<PlannedChange, { kind: 'member' }>,
+  { accountId, ip }: ModelActor,
+  now: Date,
+): Promise<Done> {
+  const inviter = { by: 'admin', accountId, ip } as const
+  if (change.change === 'added') {
+    const wanted = { teamId, email: change.name, role: change.after }
+    const invitation = await saveInvitation(tx, wanted, inviter, now)
+    if (!invitation) throw new PlanMovedError()
+    return { ended: [], invitation }
+  }
+  if (change.change === 'removed') return { ended: await withdrawInvitations(tx, [change.row], inviter, now) }
+  await saveRole(tx, change.row, change.after, inviter, now)
+  return NOTHING
+}
+
+async function planTeams(
+  db: Transaction,
+  teams: readonly WantedOfTeam[],
+): Promise<readonly TeamPlan[] | AdminModelMistake> {
+  const plans: TeamPlan[] = []
+  for (const { teamId, wanted } of teams) {
+    const plan = planTeam(wanted, await findCurrent(db, teamId))
+    if ('message' in plan) return plan
+    plans.push(plan)
+  }
+  return plans
+}
+
+async function findCurrent(db: Transaction, teamId: string): Promise<CurrentTeam> {
+  const { team, fileModels, names } = await loadTeamModels(db, teamId)
+  const rows = await db.invitation.findMany({
+    where: { teamId, revokedAt: null },
+    include: { account: { select: { email: true } } },
+    orderBy: { id: 'asc' },
+  })
+  return {
+    members: rows.map(({ id, accountId, role, source, account }) => {
+      return { id, accountId, teamId, role, source, email: account.email }
+    }),
+    defaultModel: team.defaultModel,
+    adminDefaultModel: team.adminDefaultModel,
+    fileModels,
+    adminModels: team.adminModels.map(toAdminModel),
+    names,
+  }
+}

@@ -1,0 +1,53 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Logger } from '../log.ts'
+import type { FindAdminTeam } from './admin-team.ts'
+import { makeAuditHandlers } from './audit/routes.ts'
+import { makeAuditStore } from './audit/store.ts'
+import { makeDirectoryPlanHandlers } from './directory-plan/routes.ts'
+import { makeDirectoryPlanStore } from './directory-plan/store.ts'
+import { makeInvitationsFlow } from './invitations/flow.ts'
+import { makeMemberChanges } from './members/changes.ts'
+import { makeMemberHandlers } from './members/routes.ts'
+import { makeTeamMemberStore } from './members/store.ts'
+import type { Notify } from './notify.ts'
+import { makeTeamDevicesFlow } from './team-devices/flow.ts'
+import { makeTeamModelHandlers } from './team-models/routes.ts'
+import { makeTeamModelStore } from './team-models/store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly findAdminTeam: FindAdminTeam
+  readonly findEmail: (accountId: string) => Promise<string>
+  readonly notify: Notify
+  /** Whether the service can send email. */
+  readonly hasEmail: boolean
+  /** Emails to one address. */
+  readonly mails: RateLimit
+  /** Tells the gateway of this process that a device session or an API key has ended. */
+  readonly onSessionEnd: (id: string) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What the admins of a team see and change. Pages show the same with these parts. */
+export function makeTeamAdminFlows(needs: Needs) {
+  const { db, findAdminTeam, onSessionEnd, clock, log } = needs
+  const teamMembers = makeTeamMemberStore(db)
+  const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
+  const { invite, announce, ...invitations } = makeInvitationsFlow({ ...needs, members: teamMembers })
+  const { teamDevices, ...devices } = makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock })
+  const audit = makeAuditStore(db)
+  const teamModels = makeTeamModelStore(db)
+  const directory = makeDirectoryPlanStore(db)
+  const handlers = {
+    ...invitations.handlers,
+    ...devices.handlers,
+    ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findAdminTeam, clock }),
+    ...makeAuditHandlers({ audit, findAdminTeam }),
+    ...makeTeamModelHandlers({ models: teamModels, findAdminTeam, clock, log }),
+    ...makeDirectoryPlanHandlers({ directory, findAdminTeam, announce, onSessionEnd, clock, log }),
+  }
+  return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels }
+}

@@ -1,0 +1,99 @@
+/**
+ * A directory that an admin applies to their teams: the fields of the directory file that admins may set. What is left
+ * out stays as it is, and a list that is given is complete.
+ */
+import type { z } from 'zod'
+import { formatTeamName } from '../kernel/team-name.ts'
+import { adminModelFields } from './admin-models.ts'
+import type { AdminModelSettings } from './admin-models.ts'
+import { email, list, name, object, role, text } from './fields.ts'
+import { findRepeated } from './mistakes.ts'
+import type { Mistake } from './mistakes.ts'
+import { readYamlText } from './yaml-text.ts'
+
+/** What a directory wants of one team. */
+export type WantedTeam = {
+  /** `@organization/name`. */
+  readonly team: string
+  /** Absent: they stay. */
+  readonly members?: readonly { readonly email: string; readonly role: 'member' | 'admin' }[]
+  /** Absent: they stay. */
+  readonly models?: readonly { readonly id: string; readonly settings: AdminModelSettings }[]
+  /** Absent: it stays. Null: there is none. */
+  readonly defaultModel?: string | null
+}
+
+/** Lists that are longer are applied in several parts, so that a transaction is short. */
+const MAX_TEAMS = 20
+const MAX_MEMBERS = 200
+
+const team = object({
+  name,
+  members: list(object({ email, role })).max(MAX_MEMBERS, `must have at most ${MAX_MEMBERS} members`).optional(),
+  defaultModel: text.nullable().optional(),
+})
+const directorySchema = object({
+  organizations: list(object({ name, teams: list(team).min(1, 'must name a team') })).min(
+    1,
+    'must name an organization',
+  ),
+  models: list(object({ id: text, ...adminModelFields })).optional(),
+})
+
+type Given = z.output<typeof directorySchema>
+
+/** Reads a directory of an admin. A mistake is one line of text: `line 12, organizations[0].name: ...`. */
+export function readAdminDirectory(given: string): { teams: readonly WantedTeam[] } | { mistakes: string[] } {
+  const read = readYamlText(given, directorySchema, () => [])
+  if ('mistakes' in read) return read
+  const teams = toTeams(read.value)
+  const mistakes = findMistakes(read.value, teams)
+  return mistakes.length > 0 ? { mistakes: mistakes.map(({ message }) => message) } : { teams }
+}
+
+function toTeams({ organizations, models }: Given): WantedTeam[] {
+  return organizations.flatMap(({ name: organization, teams }) =>
+    teams.map(({ name, members, defaultModel }) => {
+      const own = models?.filter(({ id }) => id.startsWith(`${organization}/${name}/`))
+      return {
+        team: formatTeamName({ organization, name }),
+        ...(members && { members }),
+        ...(own && { models: own.map(({ id, ...settings }) => ({ id, settings })) }),
+        ...(defaultModel !== undefined && { defaultModel }),
+      }
+    }),
+  )
+}
+
+function findMistakes({ models = [] }: Given, teams: readonly WantedTeam[]): Mistake[] {
+  const owned = new Set(teams.flatMap((wanted) => wanted.models?.map(({ id }) => id) ?? []))
+  const foreign = models.flatMap(({ id }, i) =>
+    owned.has(id)
+      ? []
+      : [
+          {
+            path: ['models', i, 'id'],
+            message: `"${id}" does not begin with organization/team/ of a team of this directory`,
+          },
+        ],
+  )
+  const surplus = teams.length > MAX_TEAMS ? [{ path: [], message: `it names more than ${MAX_TEAMS} teams` }] : []
+  return [
+    ...surplus,
+    ...foreign,
+    ...findRepeated(
+      teams.map((wanted) => wanted.team),
+      () => [],
+    ),
+    ...findRepeated(
+      models.map(({ id }) => id),
+      () => [],
+    ),
+    ...teams.flatMap(({ members = [] }) =>
+      findRepeated(
+        members.map((member) => member.email),
+        () => [],
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { components } from '../../generated/openapi.ts'
+import { startKeyService } from '../support/keys.ts'
+import type { KeyService } from '../support/keys.ts'
+import { describeRefusals } from '../support/refusals.ts'
+import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally } from '../support/requests.ts'
+
+type Plan = components['schemas']['DirectoryPlan']
+
+const PLAN = '/v1/directory/plan'
+const APPLY = '/v1/directory/apply'
+const TEAM = '/v1/teams/%40acme%2Fcore'
+
+let keys: KeyService
+beforeAll(async () => {
+  keys = await startKeyService()
+})
+afterAll(() => keys[Symbol.asyncDispose]())
+
+const send = (method: string, path: string, body?: object, by = keys.ada) =>
+  keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
+/** A directory with these fields of the team `@acme/core`. */
+const textOf = (team: string, more = '') => `organizations: [{ name: acme, teams: [{ name: core, ${team} }] }]\n${more}`
+const plan = (directory: string, by = keys.ada) => expectJson<Plan>('The plan', send('POST', PLAN, { directory }, by))
+const apply = (directory: string, { fingerprint }: Plan, by = keys.ada) =>
+  send('POST', APPLY, { directory, fingerprint }, by)
+const emails = async () => {
+  const list = await expectJson<components['schemas']['TeamMemberList']>('The members', send('GET', `${TEAM}/members`))
+  return list.members.map(({ email, role }) => `${email} ${role}`)
+}
+
+const NOTHING = textOf('')
+
+describe.each([
+  { id: 'planDirectory', path: PLAN, body: { directory: NOTHING } },
+  { id: 'applyDirectory', path: APPLY, body: { directory: NOTHING, fingerprint: 'x' } },
+])('$id', ({ path, body }) => {
+  describeRefusals({
+    service: () => keys.service,
+    method: 'POST',
+    path,
+    by: () => keys.ada,
+    body,
+    limitBytes: 64 * 1024,
+  })
+
+  it('400: names the mistakes of the directory', async () => {
+    const refused = await send('POST', path, { ...body, directory: textOf('members: [{ email: nobody }]') })
+    expect(refused.status).toBe(400)
+    expect(await messageOf(refused)).toContain('line 1, organizations[0].teams[0].members[0].email: "nobody" is not')
+  })
+
+  it('403: refuses members who are not admins', async () => {
+    expect(await outcomeOf(await send('POST', path, body, keys.member))).toBe('403 forbidden')
+  })
+
+  it('404: hides teams from admins of other teams, also beside a team of theirs', async () => {
+    expect(await outcomeOf(await send('POST', path, body, keys.stranger))).toBe('404 not_found')
+    const both = 'organizations: [{ name: acme, teams: [{ name: other }, { name: core }] }]'
+    expect(await outcomeOf(await send('POST', path, { ...body, directory: both }, keys.stranger))).toBe('404 not_found')
+  })
+
+  it('409: refuses a model with a name of the directory file', async () => {
+    const models =
+      'models: [{ id: acme/core/x, displayName: X, aliases: [quick], serve: [{ backend: vendora, model: fast-1 }] }]'
+    const refused = await send('POST', path, { ...body, directory: textOf('', models) })
+    expect(refused.status).toBe(409)
+    expect(await messageOf(refused)).toContain('@acme/core: acme/core/x: The directory file uses the name "quick"')
+  })
+})
+
+describe('planDirectory', () => {
+  it('200: shows what would change, and changes nothing', async () => {
+    const before = await emails()
+    const planned = await plan(textOf('members: [{ email: new@example.com }, { email: ada@example.com }]'))
+    expect(planned).toMatchObject({
+      changes: [
+        { team: '@acme/core', kind: 'member', change: 'added', name: 'new@example.com', before: null, after: 'member' },
+      ],
+      readOnly: [{ team: '@acme/core', kind: 'member', name: 'ada@example.com', listed: 'admin' }],
+    })
+    expect(await emails()).toEqual(before)
+  })
+})
+
+describe('applyDirectory', () => {
+  const members = (...list: string[]) => textOf(`members: [${list.map((one) => `{ ${one} }`).join(', ')}]`)
+  const GRACE = 'email: grace@example.com'
+
+  it('200: applies what was planned, with audit events, emails, and the end of sessions', async () => {
+    const model = 'models: [{ id: acme/core/own, displayName: Own, serve: [{ backend: vendora, model: fast-1 }] }]'
+    const first = textOf(`members: [{ ${GRACE} }, { email: leaving@example.com }]`, model)
+    const planned = await plan(first)
+    expect(await expectJson('The first directory', apply(first, planned))).toEqual(planned)
+    expect(await emails()).toEqual(expect.arrayContaining(['grace@example.com member', 'leaving@example.com member']))
+    expect((await plan(first)).changes).toEqual([])
+    expect((await keys.service.mailbox.waitFor('grace@example.com', 'You are invited', 1)).length).toBe(1)
+
+    const leaving = keys.service.clientOf((await keys.service.signIn('leaving@example.com')).accessToken)
+    expect((await leaving.GET('/v1/models')).response.status).toBe(200)
+    const second = textOf(`members: [{ ${GRACE}, role: admin }]`, 'models: []')
+    await expectOk('The second directory', apply(second, await plan(second)))
+    expect((await leaving.GET('/v1/models')).response.status).toBe(401)
+    expect(await emails()).toContain('grace@example.com admin')
+    const { prisma } = keys.service.database
+    const events = await prisma.auditEvent.findMany({ orderBy: { id: 'desc' }, take: 3 })
+    expect(events.map(({ kind }) => kind).sort()).toEqual([
+      'invitation.changed',
+      'invitation.withdrawn',
+      'model.deleted',
+    ])
+  })
+
+  it('403: asks for a fresh sign-in to make an admin', async () => {
+    const text = members('email: admin@example.com, role: admin')
+    const planned = await plan(text)
+    expect(await outcomeOf(await apply(text, planned, keys.adaStale))).toBe('403 reauthenticate')
+    expect(await emails()).not.toContain('admin@example.com admin')
+  })
+
+  it('409: changes nothing when the changes are not those of the plan any more', async () => {
+    const text = members('email: planned@example.com')
+    const planned = await plan(text)
+    await expectOk('An invitation', send('POST', `${TEAM}/invitations`, { email: 'meanwhile@example.com' }))
+    const before = await emails()
+    const refused = await apply(text, planned)
+    expect(refused.status).toBe(409)
+    expect(await messageOf(refused)).toContain('Make a new plan')
+    expect(await emails()).toEqual(before)
+  })
+
+  it('409: applies a plan once when it is applied by several at the same time', async () => {
+    const text = members('email: once@example.com')
+    const planned = await plan(text)
+    const outcomes = await atOnce(4, async () => outcomeOf(await apply(text, planned)))
+    expect(tally(outcomes)).toEqual({ 200: 1, '409 conflict': 3 })
+  })
+})

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { fingerprintOfPlan, makesAdmin, planTeam } from '../../src/control/directory-plan/rules.ts'
+import type { CurrentMember, CurrentTeam, TeamPlan } from '../../src/control/directory-plan/rules.ts'
+import { readAdminDirectory } from '../../src/directory/admin-directory.ts'
+import type { WantedTeam } from '../../src/directory/admin-directory.ts'
+import { readDirectoryFile } from '../../src/directory/rules.ts'
+import { makeNameTable } from '../../src/directory/aliases.ts'
+
+const createdAt = new Date('2026-11-21T09:00:00Z')
+const file = readDirectoryFile(`
+organizations: []
+models: [{ id: svc/fast, displayName: Fast, owner: svc, upstreamModel: fast-1, aliases: [quick] }]
+`)
+if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
+const fileModels = file.directory.models.map((model) => ({ ...model, createdAt }))
+
+/** A directory with these fields of the team `@acme/core`. */
+function wanted(team: string, models = ''): WantedTeam {
+  const read = readAdminDirectory(`organizations: [{ name: acme, teams: [{ name: core, ${team} }] }]\n${models}`)
+  if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
+  const [first] = read.teams
+  if (!first) throw new Error('The directory has no team.')
+  return first
+}
+
+const OWN = 'models: [{ id: acme/core/own, displayName: Own, serve: [{ backend: vendora, model: fast-1 }] }]'
+
+const member = (email: string, role: 'member' | 'admin', source: 'directory' | 'admin'): CurrentMember => {
+  return { id: `i-${email}`, accountId: `a-${email}`, teamId: 't', email, role, source }
+}
+const current: CurrentTeam = {
+  members: [
+    member('ada@example.com', 'admin', 'directory'),
+    member('bob@example.com', 'admin', 'admin'),
+    member('eve@example.com', 'member', 'admin'),
+  ],
+  defaultModel: null,
+  adminDefaultModel: null,
+  fileModels,
+  adminModels: [],
+  names: makeNameTable(fileModels),
+}
+
+function plan(given: WantedTeam, changed: Partial<CurrentTeam> = {}): TeamPlan {
+  const planned = planTeam(given, { ...current, ...changed })
+  if ('message' in planned) throw new Error(planned.message)
+  return planned
+}
+const shown = ({ changes }: TeamPlan) =>
+  changes.map((change) =>
+    [change.kind, ...('name' in change ? [change.change, change.name] : [change.after])].join(' '),
+  )
+
+describe('planTeam', () => {
+  it('adds, changes and removes what admins have added, and leaves what the file lists', () => {
+    const planned = plan(
+      wanted('members: [{ email: bob@example.com }, { email: New@example.com }, { email: ada@example.com }]'),
+    )
+    expect(shown(planned)).toEqual([
+      'member changed bob@example.com',
+      'member added new@example.com',
+      'member removed eve@example.com',
+    ])
+    expect(planned.readOnly).toEqual([{ kind: 'member', name: 'ada@example.com', listed: 'admin' }])
+  })
+
+  it('changes nothing that is left out, and nothing that is so already', () => {
+    expect(shown(plan(wanted('')))).toEqual([])
+    const adminModels = [{ ...(wanted('', OWN).models?.[0]?.settings ?? never()), id: 'acme/core/own', createdAt }]
+    expect(shown(plan(wanted('', OWN), { adminModels }))).toEqual([])
+    expect(shown(plan(wanted('', 'models: []'), { adminModels }))).toEqual(['model removed acme/core/own'])
+    expect(shown(plan(wanted('', OWN.replace('Own', 'Other')), { adminModels }))).toEqual([
+      'model changed acme/core/own',
+    ])
+  })
+
+  it('takes a default model of the file or of the same directory', () => {
+    expect(shown(plan(wanted('defaultModel: acme/core/own', OWN)))).toEqual([
+      'model added acme/core/own',
+      'default_model acme/core/own',
+    ])
+    expect(shown(plan(wanted('defaultModel: null'), { adminDefaultModel: 'svc/fast' }))).toEqual(['default_model '])
+    expect(shown(plan(wanted('members: []'), { adminDefaultModel: 'svc/gone' }))).toHaveLength(2)
+    const ofFile = plan(wanted('defaultModel: svc/other'), { defaultModel: 'svc/fast' })
+    expect(ofFile).toMatchObject({ changes: [], readOnly: [{ kind: 'default_model', listed: 'svc/fast' }] })
+  })
+
+  it.each([
+    ['an unknown default model', wanted('defaultModel: svc/other'), {}, 'invalid'],
+    [
+      'the removal of the default model',
+      wanted('', 'models: []'),
+      {
+        adminDefaultModel: 'acme/core/own',
+        adminModels: [{ ...(wanted('', OWN).models?.[0]?.settings ?? never()), id: 'acme/core/own', createdAt }],
+      },
+      'invalid',
+    ],
+    ['a model that is served by nothing of the team', wanted('', OWN.replace('fast-1', 'other')), {}, 'invalid'],
+    ['a name of the file', wanted('', OWN.replace('serve', 'aliases: [quick], serve')), {}, 'taken'],
+    ['a team without an admin', wanted('members: []'), { members: current.members.slice(1) }, 'taken'],
+  ])('refuses %s, and names the team', (_name, given, changed, kind) => {
+    expect(planTeam(given, { ...current, ...changed })).toMatchObject({
+      kind,
+      message: expect.stringMatching(/^@acme\/core: /),
+    })
+  })
+})
+
+describe('makesAdmin', () => {
+  it.each([
+    ['members: [{ email: bob@example.com, role: admin }, { email: eve@example.com, role: admin }]', true],
+    ['members: [{ email: bob@example.com, role: admin }, { email: new@example.com, role: admin }]', true],
+    ['members: [{ email: bob@example.com, role: admin }, { email: new@example.com }]', false],
+  ])('%s: %s', (given, makes) => {
+    expect(makesAdmin([plan(wanted(given))])).toBe(makes)
+  })
+})
+
+describe('fingerprintOfPlan', () => {
+  it('differs when the plan or the rows differ', () => {
+    const given = wanted('members: [{ email: bob@example.com }]')
+    const first = fingerprintOfPlan([plan(given)])
+    expect(fingerprintOfPlan([plan(given)])).toBe(first)
+    expect(fingerprintOfPlan([plan(given, { members: current.members.slice(0, 2) })])).not.toBe(first)
+  })
+})
+
+describe('readAdminDirectory', () => {
+  const team = (fields: string) => `organizations: [{ name: acme, teams: [{ name: core, ${fields} }] }]`
+
+  it.each([
+    ['an unknown field, with its line', `${team('')}\nbackends: []`, 'line 2, backends: is not a known field'],
+    ['a model of another team', `${team('')}\n${OWN.replace('core', 'other')}`, '"acme/other/own" does not begin'],
+    [
+      'a member that is listed twice',
+      team('members: [{ email: a@b.co }, { email: A@b.co }]'),
+      '"a@b.co" is listed twice',
+    ],
+    ['a team that is listed twice', 'organizations: [{ name: a, teams: [{ name: b }, { name: b }] }]', 'listed twice'],
+    ['no team', 'organizations: []', 'must name an organization'],
+    ['no YAML', '{', 'line 1'],
+    ['deep nesting', '['.repeat(48_000), 'nested deeper than 100 levels'],
+    ['a long chain of lists', '- '.repeat(24_000), 'nested deeper than 100 levels'],
+    ['a text that expands', `a: &a [1]\n${'b: [*a, *a]\n'.repeat(2)}`, 'line'],
+  ])('names the mistake: %s', (_name, text, mistake) => {
+    const read = readAdminDirectory(text)
+    expect('mistakes' in read && read.mistakes.join('\n')).toContain(mistake)
+  })
+})
+
+function never(): never {
+  throw new Error('The directory has no model.')
+}
