@@ -37,12 +37,16 @@ export async function runCommandLine(table: CommandTable, args = process.argv.sl
 }
 
 function makeProgram(): Command {
-  return new Command('svc')
-    .description('One login and one base URL for every coding agent and SDK that a team uses.')
-    .option('--url <url>', 'the deployment to use; the one of the last login unless given')
-    .version(packageJson.version, '-V, --version', 'print the version')
-    .showHelpAfterError('Run with --help to see how it is used.')
-    .exitOverride()
+  return (
+    new Command('svc')
+      .description('One login and one base URL for every coding agent and SDK that a team uses.')
+      .option('--url <url>', 'the deployment to use; the one of the last login unless given')
+      .version(packageJson.version, '-V, --version', 'print the version')
+      // Options of `svc keys` such as --service are also those of `svc keys create`.
+      .configureHelp({ showGlobalOptions: true })
+      .showHelpAfterError('Run with --help to see how it is used.')
+      .exitOverride()
+  )
 }
 
 /** The one command that is named; all of them for the help, and for a name that does not exist. */

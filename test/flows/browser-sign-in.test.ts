@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
+import { callEventStore } from '../../src/gateway/usage/store.ts'
 import { changeView, findOverflow, findSeriousViolations } from '../support/browser.ts'
 import { startBrowserService } from '../support/browser-service.ts'
 import type { BrowserService } from '../support/browser-service.ts'
+import { endedCall } from '../support/call-events.ts'
 import { checkAnswer } from '../support/contract-check.ts'
 import { linkOf, SIGN_IN_SUBJECT } from '../support/mailbox.ts'
 
@@ -31,7 +33,7 @@ function checkTraffic(page: Page): string[] {
   return problems
 }
 
-it('lets an invited person with a phone sign in by email and approve a device, without a script', async () => {
+it('lets an invited person with a phone sign in by email, approve a device, make a key and see the team, without a script', async () => {
   const page = await fixture.newPage({ javaScript: false })
   await changeView(page, { width: 320, scheme: 'dark' })
   const problems = checkTraffic(page)
@@ -55,7 +57,41 @@ it('lets an invited person with a phone sign in by email and approve a device, w
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByRole('status').filter({ hasText: 'Approved.' }).waitFor()
   expect(await poll()).toBe(200)
+
+  // The person makes a key, and sees it only once.
+  await page.getByLabel('Name of a new key').fill('Editor')
+  await page.getByRole('button', { name: 'Make a key' }).click()
+  const key = await page.locator('.secret code').innerText()
+  expect(await findOverflow(page)).toBe(0)
+  const listed = await fetch(`${fixture.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+  expect(listed.status).toBe(200)
+
+  // The pages of the team, each by the link of its tab.
+  await page.getByRole('link', { name: 'Your team' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  expect(await page.content()).not.toContain(key)
+  for (const tab of ['Usage', 'Models', 'Members', 'Devices', 'Keys', 'Audit', 'Sessions']) {
+    await page.getByRole('navigation').getByRole('link', { name: tab, exact: true }).click()
+    await page.getByRole('heading', { name: tab, exact: true, level: 1 }).waitFor()
+    expect(await findOverflow(page), tab).toBe(0)
+  }
   expect(problems).toEqual([])
+})
+
+it('lets a person with a phone watch a session from the list of the team', async () => {
+  const { service, baseUrl } = fixture
+  const { prisma } = service.database
+  const { id: accountId } = await prisma.account.findUniqueOrThrow({ where: { email: EMAIL } })
+  const at = service.clock.now().toISOString()
+  const call = { sessionId: 'run-1', model: 'svc/fast' }
+  await callEventStore(prisma).save({ id: 'batch_1', events: [endedCall({ accountId, at, call })] })
+  const page = await fixture.signedInPage()
+  await changeView(page, { width: 320, scheme: 'light' })
+  await page.goto(`${baseUrl}/teams/acme/core/sessions`)
+  await page.getByRole('link', { name: 'run-1' }).click()
+  await page.locator('[data-field="timeline"] li').first().waitFor()
+  expect(await page.locator('[data-part="session"] [data-field="calls"]').innerText()).toContain('1')
+  expect(await findOverflow(page)).toBe(0)
 })
 
 it('shows the pages of the sign-in without serious violations of accessibility rules', async () => {

@@ -6,6 +6,7 @@ import { teamKeysPage } from '../../src/control/console/keys-page.ts'
 import type { TeamKeysPage } from '../../src/control/console/keys-page.ts'
 import { membersPage } from '../../src/control/console/members-page.ts'
 import { modelsPage } from '../../src/control/console/models-page.ts'
+import type { ModelsPage } from '../../src/control/console/models-page.ts'
 import type { Overview } from '../../src/control/console/overview.ts'
 import { overviewPage } from '../../src/control/console/overview-page.ts'
 import { sessionsPage } from '../../src/control/console/sessions-page.ts'
@@ -121,19 +122,23 @@ function slowest(words: Words): Overview['slowest'] {
   ]
 }
 
-function teamModels(words: Words) {
-  const model = { owner: 'svc', aliases: [], contextWindow: null, backends: [], published: true }
+function teamModels(words: Words): ModelsPage['models'] {
+  const model = { source: 'file', contextWindow: null, published: true, usable: true } as const
+  const serve = ['vendorb', 'vendorb-eu', 'local-engine'].map((backend, rank) => {
+    return { backend, model: 'writer', when: 'always', rank, weight: 1 } as const
+  })
   return [
-    { ...model, id: 'svc/fast', displayName: 'Fast' },
+    { ...model, id: 'svc/fast', displayName: 'Fast', aliases: [], serve: [] },
     {
       ...model,
       id: 'vendorb/writer',
       displayName: words.passkeyName,
-      owner: words.team,
+      source: 'admin',
       aliases: ['claude-opus-4-7', words.deviceName],
       contextWindow: 200_000,
-      backends: ['vendorb', 'vendorb-eu', 'local-engine'],
+      serve,
       published: false,
+      usable: false,
     },
   ]
 }

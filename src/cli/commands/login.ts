@@ -18,7 +18,7 @@ export const makeLogin: MakeCommand = (cli) =>
   new Command('login')
     .description('Sign this machine in to a deployment, which is used from then on.')
     .argument('[url]', `address of the deployment; the one of the last login, or ${DEFAULT_URL}, unless given`)
-    .option('--email <address>', 'the invited address; the approval link is mailed to it')
+    .option('--email <address>', 'the invited address; the approval link is emailed to it')
     .option('--team <team>', '@organization/name, for an address that several teams have invited')
     .option('--no-browser', 'do not open a browser')
     .action((url: string | undefined, _options: object, command: Command) =>

@@ -29,7 +29,7 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
   const usage = makeUsageStore(db)
   const store = makeConsoleStore(db)
   const findViewer = makeFindViewer({ members })
-  const { teamMembers, memberChanges, invite, teamDevices, audit } = team
+  const { teamMembers, memberChanges, invite, teamDevices, teamModels, audit } = team
   return {
     handlers: {
       ...makeTeamPageHandlers({
@@ -37,7 +37,7 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
         findOverview: makeFindOverview({ usage, store, clock }),
         findUsage: makeFindUsage({ usage, clock }),
         sessions: makeAgentSessionStore(db),
-        store,
+        models: teamModels,
         clock,
       }),
       ...makeAdminPageHandlers({

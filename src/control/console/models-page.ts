@@ -1,14 +1,19 @@
+import type { components } from '../../../generated/openapi.ts'
 import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { toCount } from './format.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
-import type { TeamModelRow } from './store.ts'
 import { table } from './table.ts'
 import type { Column } from './table.ts'
 
-export type ModelsPage = { readonly models: readonly TeamModelRow[]; readonly defaultModel: string | null }
+type TeamModel = components['schemas']['TeamModel']
 
-/** The models that a team may call. */
+export type ModelsPage = {
+  readonly models: readonly TeamModel[]
+  readonly defaultModel: string | null
+}
+
+/** The models that a team may call: those of the directory file, and those that its admins have added. */
 export function modelsPage(viewer: FramedViewer, { models, defaultModel }: ModelsPage): Html {
   return teamPage(
     viewer,
@@ -26,15 +31,12 @@ export function modelsPage(viewer: FramedViewer, { models, defaultModel }: Model
   )
 }
 
-function columnsFor(defaultModel: string | null): readonly Column<TeamModelRow>[] {
+function columnsFor(defaultModel: string | null): readonly Column<TeamModel>[] {
   return [
     { heading: 'Model', cell: (model) => nameOf(model, defaultModel) },
     { heading: 'Other names', cell: ({ aliases }) => listOf(aliases) },
-    { heading: 'Owner', cell: ({ owner }) => html`<span class="name">${owner}</span>` },
-    {
-      heading: 'Served by',
-      cell: ({ backends }) => (backends.length > 0 ? listOf(backends) : html`<span class="soft">its route</span>`),
-    },
+    { heading: 'Served by', cell: ({ serve }) => listOf([...new Set(serve.map(({ backend }) => backend))]) },
+    { heading: 'From', cell: ({ source }) => (source === 'file' ? 'Directory file' : 'An admin') },
     {
       heading: 'Context',
       isNumber: true,
@@ -43,10 +45,11 @@ function columnsFor(defaultModel: string | null): readonly Column<TeamModelRow>[
   ]
 }
 
-function nameOf({ id, displayName, published }: TeamModelRow, defaultModel: string | null): Interpolation {
+function nameOf({ id, displayName, published, usable }: TeamModel, defaultModel: string | null): Interpolation {
   return html`<span class="name">${displayName}</span>
     ${id === defaultModel && html`<span class="badge">Default</span>`}
-    ${!published && html`<span class="badge plain">Not published</span>`} <small class="name under">${id}</small>`
+    ${!published && html`<span class="badge plain">Not published</span>`}
+    ${!usable && html`<span class="badge bad">Cannot be called</span>`} <small class="name under">${id}</small>`
 }
 
 const NOTHING = html`<span class="soft">–</span>`

@@ -6,12 +6,13 @@ import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { readPlace, writePlace } from '../agent-sessions/rules.ts'
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
+import { toTeamModels } from '../team-models/answers.ts'
+import type { TeamModelStore } from '../team-models/store.ts'
 import { toFileName, writeCsv } from '../usage/csv.ts'
 import { modelsPage } from './models-page.ts'
 import type { makeFindOverview } from './overview.ts'
 import { overviewPage } from './overview-page.ts'
 import { sessionsPage } from './sessions-page.ts'
-import type { ConsoleStore } from './store.ts'
 import type { makeFindUsage } from './usage.ts'
 import { usagePage } from './usage-page.ts'
 import { pathOf } from './viewer.ts'
@@ -22,7 +23,7 @@ type Needs = {
   readonly findOverview: ReturnType<typeof makeFindOverview>
   readonly findUsage: ReturnType<typeof makeFindUsage>
   readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list'>
-  readonly store: ConsoleStore
+  readonly models: Pick<TeamModelStore, 'find'>
   readonly clock: Clock
 }
 
@@ -33,7 +34,7 @@ const SESSIONS_OF_PAGE = 50
 
 /** The pages of a team that all its members see. */
 export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
-  const { findViewer, findOverview, findUsage, sessions, store, clock } = needs
+  const { findViewer, findOverview, findUsage, sessions, models, clock } = needs
   return {
     async openOwnTeam(req, res) {
       const Location = pathOf(callerOf(req).team)
@@ -61,8 +62,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
 
     async showTeamModels(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      const models = await store.findModels(viewer.teamId)
-      sendPage(asExpress(res), 200, modelsPage(viewer, { models, defaultModel: viewer.defaultModel }))
+      sendPage(asExpress(res), 200, modelsPage(viewer, toTeamModels(await models.find(viewer.teamId))))
     },
 
     async showTeamSessions(req, res) {

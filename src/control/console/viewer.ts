@@ -12,7 +12,6 @@ export type Viewer = {
   /** `@organization/name` */
   readonly team: string
   readonly role: Role
-  readonly defaultModel: string | null
   /** The address of the team's first page. */
   readonly path: string
   /** The other teams of the person. */
@@ -34,7 +33,8 @@ export function makeFindViewer({ members }: Needs): FindViewer {
     const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of)
     return {
       caller,
-      ...membership,
+      teamId: membership.teamId,
+      role: membership.role,
       email: await members.findEmail(accountId),
       team,
       path: pathOf(team),
