@@ -74,7 +74,15 @@ async function openWithDatabase(
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
   const gateway = openConfiguredGateway(config, { ...given, deployment, clock, log })
   const { auditDays } = config
-  const background = startBackgroundWork({ database, access, rotateKeys: keys.rotate, auditDays, clock, log })
+  const background = startBackgroundWork({
+    database,
+    access,
+    rotateKeys: keys.rotate,
+    notify: mailer && notify,
+    auditDays,
+    clock,
+    log,
+  })
   const needs = {
     settings: config,
     ...resources,
@@ -84,6 +92,7 @@ async function openWithDatabase(
     notify,
     explainToken: live.explainToken,
     onSessionEnd: live.end,
+    onLimitsChanged: deployment.expireSpending,
   }
   const control = config.role === 'gateway' ? null : openControlPlane(needs)
   return {
