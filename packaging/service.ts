@@ -40,6 +40,7 @@ const FILES = [
   'prisma/empty-database.tar.br',
   'prisma/example-directory.yaml',
   'README.md',
+  'docs',
 ]
 
 /**

@@ -81,7 +81,7 @@ describe('a backup of an embedded database, by the commands of docs/operating.md
 
   it('is refused where there is a backup already, and works while the service is stopped', () => {
     expect(() => runBlock('backup')).toThrow('is not empty. Name a new directory.')
-    rmSync(path.join(folder.path, 'svc-2026-11-22'), { recursive: true })
+    rmSync(path.join(folder.path, 'svc/2026-11-22'), { recursive: true })
     expect(() => runBlock('restore')).toThrow('is not a backup')
     expect(runBlock('backup')).toContain('The database is backed up in')
   })
