@@ -71,7 +71,7 @@ export function dayAt(timeZone: string, at: Date): string {
 }
 
 /** When a day of a zone begins: the first minute that has its date. */
-export function startOfDay(timeZone: string, day: string): Date {
+function startOfDay(timeZone: string, day: string): Date {
   const midnight = toUtcDate(day).getTime()
   let before = midnight - MAX_OFFSET_MS
   let since = midnight + MAX_OFFSET_MS
