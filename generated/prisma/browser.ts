@@ -139,3 +139,20 @@ export type AgentSession = Prisma.AgentSessionModel
  * not references, as in the events.
  */
 export type UsageDay = Prisma.UsageDayModel
+/**
+ * Model SpendingLimit
+ * What calls may cost in a day, week or month. A team has at most one limit for a subject and a period.
+ */
+export type SpendingLimit = Prisma.SpendingLimitModel
+/**
+ * Model SpendingDay
+ * What limits count, summed by the day of the team's time zone, in the statement that saves the events. The sums of
+ * `usage_days` are of days in UTC.
+ */
+export type SpendingDay = Prisma.SpendingDayModel
+/**
+ * Model SpendingNotice
+ * An email to the admins that a limit was nearly or wholly reached. The row is written before, so that one process
+ * sends it.
+ */
+export type SpendingNotice = Prisma.SpendingNoticeModel

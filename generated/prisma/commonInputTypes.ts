@@ -544,6 +544,40 @@ export type EnumDialectWithAggregatesFilter<$PrismaModel = never> = {
   _max?: Prisma.NestedEnumDialectFilter<$PrismaModel>
 }
 
+export type EnumSpendingSubjectFilter<$PrismaModel = never> = {
+  equals?: $Enums.SpendingSubject | Prisma.EnumSpendingSubjectFieldRefInput<$PrismaModel>
+  in?: $Enums.SpendingSubject[] | Prisma.ListEnumSpendingSubjectFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SpendingSubject[] | Prisma.ListEnumSpendingSubjectFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSpendingSubjectFilter<$PrismaModel> | $Enums.SpendingSubject
+}
+
+export type EnumSpendingPeriodFilter<$PrismaModel = never> = {
+  equals?: $Enums.SpendingPeriod | Prisma.EnumSpendingPeriodFieldRefInput<$PrismaModel>
+  in?: $Enums.SpendingPeriod[] | Prisma.ListEnumSpendingPeriodFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SpendingPeriod[] | Prisma.ListEnumSpendingPeriodFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSpendingPeriodFilter<$PrismaModel> | $Enums.SpendingPeriod
+}
+
+export type EnumSpendingSubjectWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.SpendingSubject | Prisma.EnumSpendingSubjectFieldRefInput<$PrismaModel>
+  in?: $Enums.SpendingSubject[] | Prisma.ListEnumSpendingSubjectFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SpendingSubject[] | Prisma.ListEnumSpendingSubjectFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSpendingSubjectWithAggregatesFilter<$PrismaModel> | $Enums.SpendingSubject
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumSpendingSubjectFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumSpendingSubjectFilter<$PrismaModel>
+}
+
+export type EnumSpendingPeriodWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.SpendingPeriod | Prisma.EnumSpendingPeriodFieldRefInput<$PrismaModel>
+  in?: $Enums.SpendingPeriod[] | Prisma.ListEnumSpendingPeriodFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SpendingPeriod[] | Prisma.ListEnumSpendingPeriodFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSpendingPeriodWithAggregatesFilter<$PrismaModel> | $Enums.SpendingPeriod
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumSpendingPeriodFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumSpendingPeriodFilter<$PrismaModel>
+}
+
 export type NestedUuidFilter<$PrismaModel = never> = {
   equals?: string | Prisma.StringFieldRefInput<$PrismaModel>
   in?: string[] | Prisma.ListStringFieldRefInput<$PrismaModel>
@@ -1054,6 +1088,40 @@ export type NestedEnumDialectWithAggregatesFilter<$PrismaModel = never> = {
   _count?: Prisma.NestedIntFilter<$PrismaModel>
   _min?: Prisma.NestedEnumDialectFilter<$PrismaModel>
   _max?: Prisma.NestedEnumDialectFilter<$PrismaModel>
+}
+
+export type NestedEnumSpendingSubjectFilter<$PrismaModel = never> = {
+  equals?: $Enums.SpendingSubject | Prisma.EnumSpendingSubjectFieldRefInput<$PrismaModel>
+  in?: $Enums.SpendingSubject[] | Prisma.ListEnumSpendingSubjectFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SpendingSubject[] | Prisma.ListEnumSpendingSubjectFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSpendingSubjectFilter<$PrismaModel> | $Enums.SpendingSubject
+}
+
+export type NestedEnumSpendingPeriodFilter<$PrismaModel = never> = {
+  equals?: $Enums.SpendingPeriod | Prisma.EnumSpendingPeriodFieldRefInput<$PrismaModel>
+  in?: $Enums.SpendingPeriod[] | Prisma.ListEnumSpendingPeriodFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SpendingPeriod[] | Prisma.ListEnumSpendingPeriodFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSpendingPeriodFilter<$PrismaModel> | $Enums.SpendingPeriod
+}
+
+export type NestedEnumSpendingSubjectWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.SpendingSubject | Prisma.EnumSpendingSubjectFieldRefInput<$PrismaModel>
+  in?: $Enums.SpendingSubject[] | Prisma.ListEnumSpendingSubjectFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SpendingSubject[] | Prisma.ListEnumSpendingSubjectFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSpendingSubjectWithAggregatesFilter<$PrismaModel> | $Enums.SpendingSubject
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumSpendingSubjectFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumSpendingSubjectFilter<$PrismaModel>
+}
+
+export type NestedEnumSpendingPeriodWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.SpendingPeriod | Prisma.EnumSpendingPeriodFieldRefInput<$PrismaModel>
+  in?: $Enums.SpendingPeriod[] | Prisma.ListEnumSpendingPeriodFieldRefInput<$PrismaModel>
+  notIn?: $Enums.SpendingPeriod[] | Prisma.ListEnumSpendingPeriodFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumSpendingPeriodWithAggregatesFilter<$PrismaModel> | $Enums.SpendingPeriod
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumSpendingPeriodFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumSpendingPeriodFilter<$PrismaModel>
 }
 
 

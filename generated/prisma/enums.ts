@@ -85,3 +85,23 @@ export const CallEventKind = {
 } as const
 
 export type CallEventKind = (typeof CallEventKind)[keyof typeof CallEventKind]
+
+
+export const SpendingSubject = {
+  team: 'team',
+  members: 'members',
+  member: 'member',
+  key: 'key',
+  service_account: 'service_account'
+} as const
+
+export type SpendingSubject = (typeof SpendingSubject)[keyof typeof SpendingSubject]
+
+
+export const SpendingPeriod = {
+  day: 'day',
+  week: 'week',
+  month: 'month'
+} as const
+
+export type SpendingPeriod = (typeof SpendingPeriod)[keyof typeof SpendingPeriod]

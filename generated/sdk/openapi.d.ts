@@ -961,6 +961,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/teams/{team}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List spending limits
+         * @description Lists the spending limits of a team with what was spent of each. Only for admins of the team.
+         */
+        get: operations["listSpendingLimits"];
+        put?: never;
+        /**
+         * Create a spending limit
+         * @description Creates a spending limit. It counts what was spent in the current period before, too, and holds at every gateway
+         *     within two seconds. A team has at most one limit for a subject and a period: another one is answered with 409. Only for
+         *     admins of the team.
+         */
+        post: operations["createSpendingLimit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team}/limits/{limitId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a spending limit
+         * @description Returns a spending limit of a team. Only for admins of the team.
+         */
+        get: operations["getSpendingLimit"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a spending limit
+         * @description Removes a spending limit, at every gateway within two seconds. Only for admins of the team.
+         */
+        delete: operations["removeSpendingLimit"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a spending limit
+         * @description Changes the amount of a spending limit, at every gateway within two seconds. What was spent stays. Only for admins of
+         *     the team.
+         */
+        patch: operations["changeSpendingLimit"];
+        trace?: never;
+    };
     "/.well-known/jwks.json": {
         parameters: {
             query?: never;
@@ -1864,6 +1919,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List own spending limits
+         * @description Lists the spending limits that apply to the caller, with what was spent of each, as this gateway enforces them: with the
+         *     calls of the last seconds. A limit of `members` shows the calls of the caller. A gateway without a database has none.
+         */
+        get: operations["listOwnLimits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/managed/settings": {
         parameters: {
             query?: never;
@@ -2472,6 +2548,9 @@ export interface components {
         ChangeMember: {
             role: components["schemas"]["Role"];
         };
+        ChangeSpendingLimit: {
+            amountNanoUsd: components["schemas"]["LimitAmount"];
+        };
         ChangeTeam: {
             /** @description The model of calls that name no model: one of those that the team may use. Null: there is none. */
             defaultModel: string | null;
@@ -2775,6 +2854,16 @@ export interface components {
              * @description After how many days the key stops working. Default: 90.
              */
             expiresInDays?: number;
+        };
+        CreateSpendingLimit: {
+            subject: components["schemas"]["LimitSubject"];
+            /**
+             * @description Whose limit it is: the email address of a member, the id of a key of the team, or the name of a service account. Not
+             *     with `team` and `members`.
+             */
+            of?: string;
+            period: components["schemas"]["LimitPeriod"];
+            amountNanoUsd: components["schemas"]["LimitAmount"];
         };
         /** @description A new invitation. */
         CreatedInvitation: {
@@ -3199,6 +3288,22 @@ export interface components {
         KeySet: {
             keys: components["schemas"]["PublicKey"][];
         };
+        /**
+         * Format: int64
+         * @description An amount in 10^-9 USD: 1 USD is 1000000000. At most a million USD.
+         */
+        LimitAmount: number;
+        /**
+         * @description A period of the calendar in the time zone of the team. A week begins on Monday.
+         * @enum {string}
+         */
+        LimitPeriod: "day" | "week" | "month";
+        /**
+         * @description Whose calls a limit counts. `team`: all calls of the team together. `members`: those of each member by itself.
+         *     `member`, `key` and `service_account`: those of one of them.
+         * @enum {string}
+         */
+        LimitSubject: "team" | "members" | "member" | "key" | "service_account";
         /** @description A model in the list format of vendor A, with the fields of vendor B's format. */
         ListedModel: {
             /** @description The name to call it by: `namespace/name`, or an alias. */
@@ -4258,6 +4363,95 @@ export interface components {
          * @enum {string}
          */
         Source: "file" | "admin";
+        /** @description What calls may cost in a day, a week or a month, and what was spent of it. */
+        SpendingLimit: {
+            /** Format: uuid */
+            id: string;
+            /** @description `@organization/name`. */
+            team: string;
+            subject: components["schemas"]["LimitSubject"];
+            /** @description The account of the member, or the id of the key or the service account. Null for `team` and `members`. */
+            subjectId: string | null;
+            /** @description The email address of the member, or the name of the key or the service account. Null for `team` and `members`. */
+            subjectName: string | null;
+            period: components["schemas"]["LimitPeriod"];
+            /**
+             * Format: int64
+             * @description In 10^-9 USD.
+             */
+            amountNanoUsd: number;
+            /**
+             * Format: int64
+             * @description What was spent in the current period, in 10^-9 USD, with an estimate for each call whose tokens the backend did not
+             *     report. In the list of a team, a limit of `members` shows the member who has spent the most.
+             */
+            spentNanoUsd: number;
+            /**
+             * Format: int64
+             * @description What is left; 0 when the limit is used up.
+             */
+            remainingNanoUsd: number;
+            /**
+             * Format: int64
+             * @description Calls whose tokens the backend did not report, which are in `spentNanoUsd` by an estimate.
+             */
+            unknownCalls: number;
+            /**
+             * Format: int64
+             * @description Calls of models without a price, which are not in `spentNanoUsd`. Limits never refuse them.
+             */
+            unpricedCalls: number;
+            /**
+             * Format: date
+             * @description The first day of the current period.
+             */
+            periodStart: string;
+            /**
+             * Format: date-time
+             * @description When the next period begins.
+             */
+            resetsAt: string;
+            /** @description The time zone of the team. */
+            timeZone: string;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        SpendingLimitList: {
+            limits: components["schemas"]["SpendingLimit"][];
+        };
+        /**
+         * @description A spending limit is used up. The message names the limit, what was spent, and when the limit resets. Calls of models
+         *     without a price are still served.
+         */
+        SpendingLimitReached: {
+            /**
+             * @description Always `error`.
+             * @enum {string}
+             */
+            type: "error";
+            error: {
+                /**
+                 * @description The kind of error, in the words that the vendors' clients read.
+                 * @enum {string}
+                 */
+                type: "billing_error";
+                /**
+                 * @description Stable: decide by this code.
+                 * @enum {string}
+                 */
+                code: "spending_limit_reached";
+                /**
+                 * @description For people. The wording may change.
+                 * @example The limit of 50.00 USD a month for the team @acme/core is used up: 50.13 USD are spent. It resets at 2026-12-01 00:00 (UTC). An admin of the team can raise it.
+                 */
+                message: string;
+                /**
+                 * Format: int64
+                 * @description In seconds since 1970.
+                 */
+                resets_at: number;
+            };
+        };
         StartDeviceLogin: {
             /** @description The email address of an invited account. It receives the approval link. */
             email: components["schemas"]["Email"];
@@ -4627,6 +4821,39 @@ export interface components {
         };
         /** @enum {string} */
         UsageGrouping: "day" | "model" | "member" | "key" | "backend" | "dialect";
+        /**
+         * @description A spending limit is used up. This is the one error that Codex neither repeats nor replaces by a text of its own. It
+         *     shows the text of `x-codex-promo-message`, which is the message.
+         */
+        UsageLimitReached: {
+            /**
+             * @description Always `error`.
+             * @enum {string}
+             */
+            type: "error";
+            error: {
+                /**
+                 * @description The kind of error, in the words that the vendors' clients read.
+                 * @enum {string}
+                 */
+                type: "usage_limit_reached";
+                /**
+                 * @description Stable: decide by this code.
+                 * @enum {string}
+                 */
+                code: "usage_limit_reached";
+                /**
+                 * @description For people. The wording may change.
+                 * @example The limit of 50.00 USD a month for the team @acme/core is used up: 50.13 USD are spent. It resets at 2026-12-01 00:00 (UTC). An admin of the team can raise it.
+                 */
+                message: string;
+                /**
+                 * Format: int64
+                 * @description In seconds since 1970.
+                 */
+                resets_at: number;
+            };
+        };
         UsageReport: {
             /** @description `@organization/name`. */
             team: string;
@@ -4806,6 +5033,16 @@ export interface components {
         "ServiceAccountPath.team": string;
         /** @description The id of one run of an agent. Calls with the same id belong to the same session. */
         SessionHeader: string;
+        /**
+         * @description The `id` of the limit.
+         * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+         */
+        "SpendingLimitPath.limitId": string;
+        /**
+         * @description `@organization/name`.
+         * @example @acme/core
+         */
+        "SpendingLimitPath.team": string;
     };
     requestBodies: never;
     headers: never;
@@ -4840,6 +5077,7 @@ export type Base64Url = components['schemas']['Base64Url'];
 export type BreakerState = components['schemas']['BreakerState'];
 export type CallTokens = components['schemas']['CallTokens'];
 export type ChangeMember = components['schemas']['ChangeMember'];
+export type ChangeSpendingLimit = components['schemas']['ChangeSpendingLimit'];
 export type ChangeTeam = components['schemas']['ChangeTeam'];
 export type ChatCompletion = components['schemas']['ChatCompletion'];
 export type ChatCompletionChoice = components['schemas']['ChatCompletionChoice'];
@@ -4873,6 +5111,7 @@ export type CreateApiKey = components['schemas']['CreateApiKey'];
 export type CreateInvitation = components['schemas']['CreateInvitation'];
 export type CreateServiceAccount = components['schemas']['CreateServiceAccount'];
 export type CreateServiceAccountKey = components['schemas']['CreateServiceAccountKey'];
+export type CreateSpendingLimit = components['schemas']['CreateSpendingLimit'];
 export type CreatedInvitation = components['schemas']['CreatedInvitation'];
 export type CredentialDescriptor = components['schemas']['CredentialDescriptor'];
 export type CredentialId = components['schemas']['CredentialId'];
@@ -4913,6 +5152,9 @@ export type KeyLifetime = components['schemas']['KeyLifetime'];
 export type KeyName = components['schemas']['KeyName'];
 export type KeyOverlap = components['schemas']['KeyOverlap'];
 export type KeySet = components['schemas']['KeySet'];
+export type LimitAmount = components['schemas']['LimitAmount'];
+export type LimitPeriod = components['schemas']['LimitPeriod'];
+export type LimitSubject = components['schemas']['LimitSubject'];
 export type ListedModel = components['schemas']['ListedModel'];
 export type ListedModelMetadata = components['schemas']['ListedModelMetadata'];
 export type LoggedOut = components['schemas']['LoggedOut'];
@@ -5001,6 +5243,9 @@ export type SignInForm = components['schemas']['SignInForm'];
 export type SignInLinkForm = components['schemas']['SignInLinkForm'];
 export type SignedInUser = components['schemas']['SignedInUser'];
 export type Source = components['schemas']['Source'];
+export type SpendingLimit = components['schemas']['SpendingLimit'];
+export type SpendingLimitList = components['schemas']['SpendingLimitList'];
+export type SpendingLimitReached = components['schemas']['SpendingLimitReached'];
 export type StartDeviceLogin = components['schemas']['StartDeviceLogin'];
 export type StartPasskeyLogin = components['schemas']['StartPasskeyLogin'];
 export type StartedDeviceLogin = components['schemas']['StartedDeviceLogin'];
@@ -5027,6 +5272,7 @@ export type UpstreamFailed = components['schemas']['UpstreamFailed'];
 export type UpstreamRefusedCredential = components['schemas']['UpstreamRefusedCredential'];
 export type UpstreamTimeout = components['schemas']['UpstreamTimeout'];
 export type UsageGrouping = components['schemas']['UsageGrouping'];
+export type UsageLimitReached = components['schemas']['UsageLimitReached'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type UsageRow = components['schemas']['UsageRow'];
 export type UsageSums = components['schemas']['UsageSums'];
@@ -5040,6 +5286,8 @@ export type ParameterServiceAccountKeyPathKeyId = components['parameters']['Serv
 export type ParameterServiceAccountPathId = components['parameters']['ServiceAccountPath.id'];
 export type ParameterServiceAccountPathTeam = components['parameters']['ServiceAccountPath.team'];
 export type ParameterSessionHeader = components['parameters']['SessionHeader'];
+export type ParameterSpendingLimitPathLimitId = components['parameters']['SpendingLimitPath.limitId'];
+export type ParameterSpendingLimitPathTeam = components['parameters']['SpendingLimitPath.team'];
 export type $defs = Record<string, never>;
 export interface operations {
     startDeviceLogin: {
@@ -12745,6 +12993,773 @@ export interface operations {
             };
         };
     };
+    listSpendingLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limits of the team. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "limits": [
+                     *         {
+                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *           "team": "@acme/core",
+                     *           "subject": "team",
+                     *           "subjectId": null,
+                     *           "subjectName": null,
+                     *           "period": "month",
+                     *           "amountNanoUsd": 50000000000,
+                     *           "spentNanoUsd": 12345000000,
+                     *           "remainingNanoUsd": 37655000000,
+                     *           "unknownCalls": 0,
+                     *           "unpricedCalls": 12,
+                     *           "periodStart": "2026-11-01",
+                     *           "resetsAt": "2026-11-30T23:00:00Z",
+                     *           "timeZone": "Europe/Berlin",
+                     *           "createdAt": "2026-11-01T09:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SpendingLimitList"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    createSpendingLimit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "subject": "team",
+                 *       "period": "month",
+                 *       "amountNanoUsd": 50000000000
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateSpendingLimit"];
+            };
+        };
+        responses: {
+            /** @description The limit. */
+            201: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *       "team": "@acme/core",
+                     *       "subject": "team",
+                     *       "subjectId": null,
+                     *       "subjectName": null,
+                     *       "period": "month",
+                     *       "amountNanoUsd": 50000000000,
+                     *       "spentNanoUsd": 12345000000,
+                     *       "remainingNanoUsd": 37655000000,
+                     *       "unknownCalls": 0,
+                     *       "unpricedCalls": 12,
+                     *       "periodStart": "2026-11-01",
+                     *       "resetsAt": "2026-11-30T23:00:00Z",
+                     *       "timeZone": "Europe/Berlin",
+                     *       "createdAt": "2026-11-01T09:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SpendingLimit"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    getSpendingLimit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: components["parameters"]["SpendingLimitPath.team"];
+                /**
+                 * @description The `id` of the limit.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                limitId: components["parameters"]["SpendingLimitPath.limitId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limit. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *       "team": "@acme/core",
+                     *       "subject": "team",
+                     *       "subjectId": null,
+                     *       "subjectName": null,
+                     *       "period": "month",
+                     *       "amountNanoUsd": 50000000000,
+                     *       "spentNanoUsd": 12345000000,
+                     *       "remainingNanoUsd": 37655000000,
+                     *       "unknownCalls": 0,
+                     *       "unpricedCalls": 12,
+                     *       "periodStart": "2026-11-01",
+                     *       "resetsAt": "2026-11-30T23:00:00Z",
+                     *       "timeZone": "Europe/Berlin",
+                     *       "createdAt": "2026-11-01T09:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SpendingLimit"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    removeSpendingLimit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: components["parameters"]["SpendingLimitPath.team"];
+                /**
+                 * @description The `id` of the limit.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                limitId: components["parameters"]["SpendingLimitPath.limitId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limit is removed. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    changeSpendingLimit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: components["parameters"]["SpendingLimitPath.team"];
+                /**
+                 * @description The `id` of the limit.
+                 * @example 01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f
+                 */
+                limitId: components["parameters"]["SpendingLimitPath.limitId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amountNanoUsd": 50000000000
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeSpendingLimit"];
+            };
+        };
+        responses: {
+            /** @description The changed limit. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *       "team": "@acme/core",
+                     *       "subject": "team",
+                     *       "subjectId": null,
+                     *       "subjectName": null,
+                     *       "period": "month",
+                     *       "amountNanoUsd": 50000000000,
+                     *       "spentNanoUsd": 12345000000,
+                     *       "remainingNanoUsd": 37655000000,
+                     *       "unknownCalls": 0,
+                     *       "unpricedCalls": 12,
+                     *       "periodStart": "2026-11-01",
+                     *       "resetsAt": "2026-11-30T23:00:00Z",
+                     *       "timeZone": "Europe/Berlin",
+                     *       "createdAt": "2026-11-01T09:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SpendingLimit"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
     getKeySet: {
         parameters: {
             query?: never;
@@ -15985,6 +17000,24 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
+            /**
+             * @description A spending limit is used up. The message names the limit, what was spent, and when the limit resets. Calls of models
+             *     without a price are still served.
+             */
+            402: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimitReached"];
+                };
+            };
             /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
@@ -16191,6 +17224,24 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description A spending limit is used up. The message names the limit, what was spent, and when the limit resets. Calls of models
+             *     without a price are still served.
+             */
+            402: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimitReached"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -16420,6 +17471,24 @@ export interface operations {
                     "application/json": components["schemas"]["Unauthorized"];
                 };
             };
+            /**
+             * @description A spending limit is used up. The message names the limit, what was spent, and when the limit resets. Calls of models
+             *     without a price are still served.
+             */
+            402: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimitReached"];
+                };
+            };
             /** @description The team or the API key may not call this model, or no model has this name. */
             403: {
                 headers: {
@@ -16644,6 +17713,24 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description A spending limit is used up. The message names the limit, what was spent, and when the limit resets. Calls of models
+             *     without a price are still served.
+             */
+            402: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimitReached"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -16907,10 +17994,14 @@ export interface operations {
                     "request-id": string;
                     /** @description How long to wait before the next try, in whole seconds; at least 1. */
                     "Retry-After": number;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description The message, in ASCII. */
+                    "x-codex-promo-message"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["UsageLimitReached"];
                 };
             };
             /** @description The upstream could not be reached, or the connection broke before it answered. */
@@ -17108,10 +18199,14 @@ export interface operations {
                     "request-id": string;
                     /** @description How long to wait before the next try, in whole seconds; at least 1. */
                     "Retry-After": number;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description The message, in ASCII. */
+                    "x-codex-promo-message"?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateLimited"];
+                    "application/json": components["schemas"]["RateLimited"] | components["schemas"]["UsageLimitReached"];
                 };
             };
             /** @description The local worker that serves this model does not support this operation. */
@@ -17288,6 +18383,24 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description A spending limit is used up. The message names the limit, what was spent, and when the limit resets. Calls of models
+             *     without a price are still served.
+             */
+            402: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimitReached"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -17505,6 +18618,24 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /**
+             * @description A spending limit is used up. The message names the limit, what was spent, and when the limit resets. Calls of models
+             *     without a price are still served.
+             */
+            402: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendingLimitReached"];
                 };
             };
             /** @description The team or the API key may not call this model, or no model has this name. */
@@ -18334,6 +19465,101 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listOwnLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limits that apply to the caller. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "limits": [
+                     *         {
+                     *           "id": "01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f",
+                     *           "team": "@acme/core",
+                     *           "subject": "team",
+                     *           "subjectId": null,
+                     *           "subjectName": null,
+                     *           "period": "month",
+                     *           "amountNanoUsd": 50000000000,
+                     *           "spentNanoUsd": 12345000000,
+                     *           "remainingNanoUsd": 37655000000,
+                     *           "unknownCalls": 0,
+                     *           "unpricedCalls": 12,
+                     *           "periodStart": "2026-11-01",
+                     *           "resetsAt": "2026-11-30T23:00:00Z",
+                     *           "timeZone": "Europe/Berlin",
+                     *           "createdAt": "2026-11-01T09:00:00Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SpendingLimitList"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
                 };
             };
             /** @description Too many requests. Wait as many seconds as `Retry-After` says. */

@@ -1,3 +1,4 @@
+import { adminCommands } from './admin-commands.ts'
 import type { CommandTable } from './command-line.ts'
 
 /** The commands of people, in the order of the help. Each is one file. */
@@ -12,13 +13,10 @@ export const peopleCommands: CommandTable = {
   chat: async () => (await import('./commands/chat.ts')).makeChat,
   doctor: async () => (await import('./commands/doctor.ts')).makeDoctor,
   usage: async () => (await import('./commands/usage.ts')).makeUsage,
+  limits: async () => (await import('./commands/limits.ts')).makeLimits,
   devices: async () => (await import('./commands/devices.ts')).makeDevices,
   sessions: async () => (await import('./commands/sessions.ts')).makeSessions,
   keys: async () => (await import('./commands/keys.ts')).makeKeys,
-  'service-accounts': async () => (await import('./commands/service-accounts.ts')).makeServiceAccounts,
-  invite: async () => (await import('./commands/invite.ts')).makeInvite,
-  uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,
-  members: async () => (await import('./commands/members.ts')).makeMembers,
-  audit: async () => (await import('./commands/audit.ts')).makeAudit,
+  ...adminCommands,
   version: async () => (await import('./commands/version.ts')).makeVersion,
 }

@@ -91,7 +91,18 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
   })
   const { hasEmail } = signInLinks.signInLinks
   const { mails } = limits.signInLinks
-  const team = makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log })
+  const team = makeTeamFlows({
+    db,
+    members,
+    notify,
+    hasEmail,
+    mails,
+    gatewayUrl,
+    onSessionEnd,
+    onLimitsChanged: needs.onLimitsChanged,
+    clock,
+    log,
+  })
   const oauth = makeOAuthHandlers({
     startLogin: deviceLogin.startLogin,
     pollLogin: deviceLogin.pollLogin,

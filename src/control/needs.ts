@@ -32,6 +32,8 @@ export type ControlNeeds = {
   readonly notify: Notify
   /** Tells this process that a device session or an API key has ended, so that its gateway refuses it at once. */
   readonly onSessionEnd: (id: string) => void
+  /** Tells the gateway of this process that spending limits have changed. */
+  readonly onLimitsChanged: () => void
   readonly clock: Clock
   readonly log: Logger
 }

@@ -6,6 +6,8 @@ import { invitationMail } from './mails/invitation.ts'
 import type { InvitationMail } from './mails/invitation.ts'
 import { deviceSignedInMail, keyMadeMail, passkeyChangedMail, refreshReusedMail } from './mails/notices.ts'
 import type { DeviceSignedIn, KeyMade, PasskeyChanged, RefreshReused } from './mails/notices.ts'
+import { spendingReachedMail } from './mails/spending-limit.ts'
+import type { SpendingReached } from './mails/spending-limit.ts'
 
 type Data<Notice> = Omit<Notice, 'devicePage'>
 
@@ -18,6 +20,7 @@ export type Notify = {
   passkeyChanged(email: string, data: Data<PasskeyChanged>): void
   refreshReused(email: string, data: Data<RefreshReused>): void
   keyMade(email: string, data: Data<KeyMade>): void
+  spendingReached(email: string, data: SpendingReached): void
   invited(email: string, data: Omit<InvitationMail, 'baseUrl'>): void
   /** Lets `settled` also wait for other work that may end with an email. */
   inBackground(work: Promise<void>): void
@@ -55,6 +58,7 @@ export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
     passkeyChanged: (email, data) => send(email, 'passkey_changed', passkeyChangedMail({ ...data, devicePage })),
     refreshReused: (email, data) => send(email, 'refresh_reused', refreshReusedMail({ ...data, devicePage })),
     keyMade: (email, data) => send(email, 'api_key_made', keyMadeMail({ ...data, devicePage })),
+    spendingReached: (email, data) => send(email, 'spending_limit_reached', spendingReachedMail(data)),
     invited: (email, data) => send(email, 'invited', invitationMail({ ...data, baseUrl })),
     inBackground,
     async settled() {

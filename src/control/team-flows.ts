@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { makeFindAdminTeam } from './admin-team.ts'
 import type { Notify } from './notify.ts'
+import { makeSpendingLimitsFlow } from './spending-limits/flow.ts'
 import { makeTeamAdminFlows } from './team-admin-flows.ts'
 import { makeTeamHandlers } from './teams/routes.ts'
 import { makeUsageHandlers } from './usage/routes.ts'
@@ -20,14 +21,18 @@ type Needs = {
   readonly gatewayUrl: string
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
+  /** Tells the gateway of this process that spending limits have changed. */
+  readonly onLimitsChanged: () => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** What a team shows to its members, and what its admins see and change. Pages show the same with these parts. */
-export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, clock, log }: Needs) {
+export function makeTeamFlows(needs: Needs) {
+  const { db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, onLimitsChanged, clock, log } = needs
   const { findMembership, findEmail } = members
   const findAdminTeam = makeFindAdminTeam(findMembership)
+  const limits = makeSpendingLimitsFlow({ db, findAdminTeam, findMembership, onLimitsChanged, clock, log })
   const admin = makeTeamAdminFlows({
     db,
     findAdminTeam,
@@ -41,8 +46,9 @@ export function makeTeamFlows({ db, members, notify, hasEmail, mails, gatewayUrl
   })
   const handlers = {
     ...admin.handlers,
+    ...limits.handlers,
     ...makeTeamHandlers({ findMembership, gatewayUrl }),
     ...makeUsageHandlers({ db, findMembership, clock }),
   }
-  return { ...admin, handlers }
+  return { ...admin, teamLimits: limits.teamLimits, handlers }
 }

@@ -8,7 +8,7 @@ export type DirectoryChanges = {
   /** Members who got another role. */
   readonly roles: number
   readonly withdrawn: number
-  /** A team is changed when its default model or its list of models is. */
+  /** A team is changed when its default model, its time zone or its list of models is. */
   readonly teams: Counted
   readonly models: Counted
   readonly backends: Counted

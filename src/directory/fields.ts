@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { toEmail } from '../kernel/email.ts'
 import { isName } from '../kernel/team-name.ts'
+import { isTimeZone } from '../spending/periods.ts'
 
 /** The message for a field of the wrong type: `is missing`, or what it must be. */
 export const must = (be: string) => ({
@@ -34,6 +35,12 @@ export const alias = z
   .string(must('text'))
   .max(128, 'must have at most 128 characters')
   .regex(/^[A-Za-z0-9][\w.:/@+-]*\*?$/, 'must be a name, or the beginning of names followed by "*"')
+
+/** The zone in which the periods of spending limits begin. */
+export const timeZone = z
+  .string(must('text'))
+  .refine(isTimeZone, 'must be the IANA name of a time zone, such as Europe/Berlin')
+  .default('UTC')
 
 export const email = z.string(must('text')).transform((given, context) => {
   const address = toEmail(given)

@@ -22,6 +22,7 @@ import {
   revision,
   role,
   text,
+  timeZone,
   tokens,
 } from './fields.ts'
 import { findRepeated } from './mistakes.ts'
@@ -41,6 +42,8 @@ export type Directory = {
 export type DirectoryTeam = {
   readonly name: string
   readonly defaultModel: string | null
+  /** The zone in which the periods of its spending limits begin. */
+  readonly timeZone: string
   /** Ids of the models that the team may use. */
   readonly models: readonly string[]
   readonly members: readonly { readonly email: string; readonly role: Role }[]
@@ -84,6 +87,7 @@ const member = object({ email, role })
 const team = object({
   name,
   defaultModel: optionalText,
+  timeZone,
   models: list(text).default([]),
   members: list(member).default([]),
 })

@@ -15,6 +15,8 @@ export type SnapshotTeam = {
   readonly organization: string
   readonly name: string
   readonly defaultModel: string | null
+  /** The zone in which the periods of its spending limits begin. */
+  readonly timeZone: string
   /** The models that the team may use, ordered by id. */
   readonly models: readonly SnapshotModel[]
   /** The names of all models of the directory, also of those that the team may not use. */
@@ -33,8 +35,8 @@ export type DirectorySnapshot = {
 export function toSnapshot({ organizations, models, backends }: Directory, createdAt: Date): DirectorySnapshot {
   const dated = models.map((model) => ({ ...model, createdAt }))
   const teams = organizations.flatMap(({ name: organization, teams }) =>
-    teams.map(({ name, defaultModel, models: ids }) => {
-      return { organization, name, defaultModel, models: byId(dated.filter(({ id }) => ids.includes(id))) }
+    teams.map(({ name, defaultModel, timeZone, models: ids }) => {
+      return { organization, name, defaultModel, timeZone, models: byId(dated.filter(({ id }) => ids.includes(id))) }
     }),
   )
   return withTeams(teams, models, backends)

@@ -81,7 +81,8 @@ export function directoryStore(db: PrismaClient) {
         const own = byId(ids.map((id) => byModelId.get(id)).filter((model) => model !== undefined))
         const added = adminModels.get(teamId)?.map(toAdminModel) ?? []
         const defaultModel = row.defaultModel ?? row.adminDefaultModel
-        return { organization, name, defaultModel, models: own, adminModels: added }
+        const { timeZone } = row
+        return { organization, name, defaultModel, timeZone, models: own, adminModels: added }
       })
       const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
       loaded = { version, snapshot: withTeams(teams, models, backends.map(toBackend)) }

@@ -13,6 +13,7 @@ export type TeamRow = {
   readonly organization: string
   readonly name: string
   readonly defaultModel: string | null
+  readonly timeZone: string
   /** Chosen by an admin. It counts where the directory file sets none. */
   readonly adminDefaultModel: string | null
   /** The ids of the models that the team may use. */
@@ -39,7 +40,7 @@ export async function readTeams(db: Transaction): Promise<TeamRow[]> {
   for (;;) {
     const page = await db.$queryRaw<TeamRow[]>`
       SELECT t.id::text, o.name AS organization, t.name, t.default_model AS "defaultModel",
-        t.admin_default_model AS "adminDefaultModel",
+        t.admin_default_model AS "adminDefaultModel", t.time_zone AS "timeZone",
         ARRAY(SELECT model_id FROM team_models WHERE team_id = t.id) AS models
       FROM teams t JOIN organizations o ON o.id = t.organization_id
       WHERE t.id > ${teams.at(-1)?.id ?? FIRST_ID}::uuid ORDER BY t.id LIMIT ${TEAMS_A_PAGE}::int`
@@ -74,7 +75,8 @@ function byItself(names: readonly string[]) {
 }
 
 function differs(row: TeamRow, wanted: WantedTeam): boolean {
-  if (row.defaultModel !== wanted.defaultModel || row.models.length !== wanted.models.length) return true
+  if (row.defaultModel !== wanted.defaultModel || row.timeZone !== wanted.timeZone) return true
+  if (row.models.length !== wanted.models.length) return true
   const models = new Set(row.models)
   return !wanted.models.every((model) => models.has(model))
 }
@@ -98,8 +100,9 @@ export async function saveTeamChanges(tx: Transaction, changes: TeamChanges, now
 }
 
 async function changeTeam(tx: Transaction, { id, models, ...row }: TeamRow, wanted: WantedTeam): Promise<void> {
-  const { defaultModel } = wanted
-  if (row.defaultModel !== defaultModel) await tx.team.update({ where: { id }, data: { defaultModel } })
+  const { defaultModel, timeZone } = wanted
+  if (row.defaultModel !== defaultModel || row.timeZone !== timeZone)
+    await tx.team.update({ where: { id }, data: { defaultModel, timeZone } })
   const gone = models.filter((model) => !wanted.models.includes(model))
   await tx.teamModel.deleteMany({ where: { teamId: id, modelId: { in: gone } } })
   const added = wanted.models.filter((model) => !models.includes(model))
@@ -111,8 +114,8 @@ async function addTeams(tx: Transaction, added: readonly WantedTeam[], now: Date
   const ids: [string, string][] = []
   for (const batch of batchesOf(added)) {
     const rows = await tx.team.createManyAndReturn({
-      data: batch.map(({ organization, name, defaultModel }) => {
-        return { organizationId: organizations.get(organization) ?? '', name, defaultModel }
+      data: batch.map(({ organization, name, defaultModel, timeZone }) => {
+        return { organizationId: organizations.get(organization) ?? '', name, defaultModel, timeZone }
       }),
       select: { id: true, name: true, organization: { select: { name: true } } },
     })

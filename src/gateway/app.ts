@@ -3,7 +3,6 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import { openBackends } from './backends/backends.ts'
-import { backendHandlers } from './backends/routes.ts'
 import { callHandlers } from './calls/handle.ts'
 import type { CallNeeds } from './calls/handle.ts'
 import { clientHandlers } from './clients/routes.ts'
@@ -13,10 +12,9 @@ import type { EdgeNeeds } from './edge.ts'
 import { makeStreamKeepAlive } from './exchange/stream-keep-alive.ts'
 import { openStreamLeases } from './limits/stream-leases.ts'
 import { makeStreamLimit } from './limits/streams.ts'
+import { makeListHandlers } from './lists.ts'
 import { makeFindTeam } from './models/find-team.ts'
-import { modelHandlers } from './models/routes.ts'
-import { makeCallMetrics } from './usage/metrics.ts'
-import { workerHandlers } from './workers/routes.ts'
+import { makeCallMetrics, makeSpendingMetrics } from './usage/metrics.ts'
 
 type CallParts = Pick<CallNeeds, 'costOf' | 'tracer' | 'clock' | 'log'>
 type EdgeParts = Pick<EdgeNeeds, 'contract' | 'openRateLimit'>
@@ -76,9 +74,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
   const countCall = metrics && makeCallMetrics(metrics, streamLimit.open)
   const findTeam = makeFindTeam(deployment.findTeam)
   const handlers = {
-    ...modelHandlers({ findTeam }),
-    ...backendHandlers({ backends }),
-    ...workerHandlers({ findTeam, worker: backends.worker }),
+    ...makeListHandlers({ findTeam, backends, spending: deployment.spending }),
     ...clientHandlers({
       findTeam,
       addresses: settings,
@@ -90,6 +86,8 @@ export function openGateway(needs: GatewayNeeds): Gateway {
       backends,
       keepAlive: makeStreamKeepAlive(keepAliveMs),
       watchSession: deployment.watchSession,
+      spending: deployment.spending,
+      onSpendingRefused: metrics ? makeSpendingMetrics(metrics) : () => undefined,
       tracer,
       tracedBackends: settings.tracedBackends,
       costOf,

@@ -5,7 +5,9 @@ import { snapshotCache } from '../directory/snapshot.ts'
 import { directoryStore } from '../directory/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
+import { makeSpendingStore } from '../spending/store.ts'
 import type { Deployment, WatchDirectory } from './deployment.ts'
+import { openLedger } from './spending/ledger.ts'
 import { openRecorder } from './usage/recorder.ts'
 import { openSpool } from './usage/spool.ts'
 import { callEventStore } from './usage/store.ts'
@@ -21,8 +23,13 @@ type DatabaseNeeds = {
   readonly log: Logger
 }
 
-/** Sessions, teams and events are rows of the database. */
-export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
+export type DatabaseDeployment = Deployment & {
+  /** Loads the spending limits again before the next call, because this process has changed them. */
+  expireSpending(): void
+}
+
+/** Sessions, teams, spending limits and events are rows of the database. */
+export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment {
   const { database, live, spoolDirectory, clock, log } = needs
   const directory = directoryStore(database.prisma)
   const watchers: WatchDirectory[] = []
@@ -34,7 +41,14 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
     onFailure: (err) => log.warn({ err }, 'directory.load_failed'),
   })
   const spool = spoolDirectory === null ? null : openSpool({ directory: spoolDirectory, clock, log })
-  const recorder = openRecorder({ save: callEventStore(database.prisma).save, isDatabaseUnavailable, spool, log })
+  const spendingStore = makeSpendingStore(database.prisma)
+  const spending = openLedger({
+    load: (batches) => spendingStore.findSpending(clock.now(), { batches }),
+    clock,
+    onFailure: (err) => log.warn({ err }, 'spending.load_failed'),
+  })
+  const { save } = callEventStore(database.prisma)
+  const recorder = openRecorder({ save, onBatch: spending.noteBatch, isDatabaseUnavailable, spool, log })
   return {
     identify: live.identify,
     identifyKey: live.identifyKey,
@@ -42,7 +56,13 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): Deployment {
     watchSession: live.watch,
     findTeam: teams.team,
     watchDirectory: (onDirectory) => void watchers.push(onDirectory),
-    recordEvent: recorder.record,
+    spending,
+    expireSpending: spending.expire,
+    recordEvent(event) {
+      // First the ledger, which is told of batches by the recorder.
+      spending.record(event)
+      recorder.record(event)
+    },
     async applyDirectory(given, judge) {
       const changes = await directory.applyDirectory(given, clock.now(), judge)
       await teams.reload()

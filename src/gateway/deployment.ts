@@ -9,6 +9,7 @@ import type { Directory } from '../directory/rules.ts'
 import type { DirectorySnapshot } from '../directory/snapshot.ts'
 import type { Identify, IdentifyKey } from '../http/authenticate.ts'
 import type { ModelTeam } from './models/rules.ts'
+import type { SpendingLedger } from './spending/ledger.ts'
 import type { CallEvent } from './usage/events.ts'
 
 export type Deployment = {
@@ -21,6 +22,7 @@ export type Deployment = {
   readonly findTeam: (name: string) => ModelTeam | null | Promise<ModelTeam | null>
   /** Calls back with each directory that is loaded or applied from now on, before a team of it is found. */
   readonly watchDirectory: (onDirectory: WatchDirectory) => void
+  readonly spending: SpendingLedger
   /** Takes an event and returns at once. */
   readonly recordEvent: (event: CallEvent) => void
   /**

@@ -8,6 +8,7 @@ import { ApiError } from '../http/errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { Deployment, WatchDirectory } from './deployment.ts'
+import { NO_LEDGER } from './spending/ledger.ts'
 import { makeEventLog } from './usage/log-events.ts'
 
 type StandaloneNeeds = {
@@ -43,6 +44,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
     watchSession: () => () => undefined,
     findTeam: (name) => snapshot.teams.get(name) ?? null,
     watchDirectory: (onDirectory) => void watchers.push(onDirectory),
+    spending: NO_LEDGER,
     recordEvent: makeEventLog(log),
     async applyDirectory(given) {
       snapshot = toSnapshot(given, startedAt)

@@ -23,6 +23,8 @@ const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   Teams: ['control-plane'],
   'Agent sessions': ['control-plane'],
   Usage: ['control-plane'],
+  Limits: ['control-plane'],
+  'Own limits': ['gateway'],
   Keys: ['control-plane'],
   Models: ['gateway'],
   Calls: ['gateway'],

@@ -46,21 +46,28 @@ function logFailure(log: Logger, error: ApiError, fields: { requestId: string; c
 }
 
 /** The error envelope; an error that a sign-in solves also says where to sign in. */
-function toBody({ code, message }: ApiError, loginRoutes: Needs['loginRoutes']) {
-  const body = { type: 'error', error: { type: ERRORS[code].type, code, message } }
+function toBody({ code, message, resetsAt }: ApiError, loginRoutes: Needs['loginRoutes']) {
+  const resets = resetsAt && { resets_at: Math.floor(resetsAt.getTime() / 1000) }
+  const body = { type: 'error', error: { type: ERRORS[code].type, code, message, ...resets } }
   return SOLVED_BY_SIGN_IN.has(code) ? { ...body, auth: loginRoutes } : body
 }
 
 const SOLVED_BY_SIGN_IN: ReadonlySet<string> = new Set(['authenticate_first', 'reauthenticate'])
 
 function writeHeaders(res: Response, error: ApiError): void {
-  const { status, permanent } = ERRORS[error.code]
+  const { status, permanent, messageHeader } = ERRORS[error.code]
   res.set('Cache-Control', 'no-store')
+  if (messageHeader !== undefined) res.set(messageHeader, toHeaderText(error.message))
   if (status === 401) res.set('WWW-Authenticate', toChallenge(error))
   if (permanent) res.set('x-should-retry', 'false')
   if (error.retryAfterSeconds !== undefined)
     res.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfterSeconds))))
   if (error.allow !== undefined) res.set('Allow', error.allow)
+}
+
+/** A message as a header: in ASCII, and without its last period, because the client continues the sentence. */
+function toHeaderText(message: string): string {
+  return message.replace(/\.$/, '').replaceAll(/[^\x20-\x7e]/g, '?')
 }
 
 /** What to authenticate with. Where a token was sent, also what is wrong with it (RFC 6750, section 3). */

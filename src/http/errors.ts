@@ -20,6 +20,8 @@ type ErrorType =
   | 'permission_error'
   | 'not_found_error'
   | 'rate_limit_error'
+  | 'billing_error'
+  | 'usage_limit_reached'
   | 'api_error'
   | 'overloaded_error'
   | 'not_supported'
@@ -30,6 +32,8 @@ type Row = {
   readonly message: string
   /** Repeating the request cannot help; clients are told by `x-should-retry: false`. */
   readonly permanent?: true
+  /** A header that also has the message, for a client that does not show the one of the body. */
+  readonly messageHeader?: string
 }
 
 /** The status and default message of each code. A new code of the contract does not compile until it has a row here. */
@@ -42,6 +46,12 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
     permanent: true,
   },
   authenticate_first: { status: 401, type: 'authentication_error', message: 'Sign in first.', permanent: true },
+  spending_limit_reached: {
+    status: 402,
+    type: 'billing_error',
+    message: 'A spending limit of your team is used up. GET /v1/limits shows your limits.',
+    permanent: true,
+  },
   access_denied: { status: 403, type: 'permission_error', message: 'The login was denied.', permanent: true },
   forbidden: { status: 403, type: 'permission_error', message: 'This is not allowed from here.', permanent: true },
   reauthenticate: {
@@ -89,6 +99,14 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
     type: 'rate_limit_error',
     message: 'Too many requests. Wait for the seconds in Retry-After.',
   },
+  usage_limit_reached: {
+    status: 429,
+    // Codex repeats every other error, and shows the text of this header.
+    type: 'usage_limit_reached',
+    message: 'A spending limit of your team is used up. GET /v1/limits shows your limits.',
+    permanent: true,
+    messageHeader: 'x-codex-promo-message',
+  },
   internal: {
     status: 500,
     type: 'api_error',
@@ -135,6 +153,8 @@ export class ApiError extends Error {
   readonly code: ErrorCode
   /** Seconds for the `Retry-After` header. */
   readonly retryAfterSeconds: number | undefined
+  /** When what is used up is available again, for `resets_at` of the body. */
+  readonly resetsAt: Date | undefined
   /** Methods for the `Allow` header. */
   readonly allow: string | undefined
   /** A token was sent, and the message says what is wrong with it. */
@@ -145,6 +165,7 @@ export class ApiError extends Error {
     options: {
       message?: string
       retryAfterSeconds?: number
+      resetsAt?: Date
       allow?: string
       isInvalidToken?: boolean
       cause?: unknown
@@ -154,6 +175,7 @@ export class ApiError extends Error {
     this.name = 'ApiError'
     this.code = code
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.resetsAt = options.resetsAt
     this.allow = options.allow
     this.isInvalidToken = options.isInvalidToken ?? false
   }

@@ -4,6 +4,8 @@ import type { AccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { startHousekeeping } from '../control/housekeeping/start.ts'
 import { makeHousekeepingStore } from '../control/housekeeping/store.ts'
+import type { Notify } from '../control/notify.ts'
+import { makeAnnounceLimits } from '../control/spending-limits/announce.ts'
 import type { Database } from '../database/client.ts'
 import type { OnCaller } from '../http/authenticate.ts'
 import { ipOf } from '../http/request.ts'
@@ -15,6 +17,8 @@ type Needs = {
   readonly access: Pick<AccessStore, 'saveUses'>
   /** Publishes the next signing key when it is due, and reads the keys that other processes published. */
   readonly rotateKeys: () => Promise<void>
+  /** Null without email. */
+  readonly notify: Notify | null
   /** For how many days audit events are kept; null keeps all. */
   readonly auditDays: Config['auditDays']
   readonly clock: Clock
@@ -31,9 +35,10 @@ export type BackgroundWork = {
 
 /** Starts what a process with the database does besides answering, whichever role it serves. */
 export function startBackgroundWork(needs: Needs): BackgroundWork {
-  const { database, access, rotateKeys, auditDays, clock, log } = needs
+  const { database, access, rotateKeys, notify, auditDays, clock, log } = needs
   const store = makeHousekeepingStore(database.prisma, { auditDays })
-  const stopHousekeeping = startHousekeeping({ rotateKeys, store, clock, log })
+  const announceLimits = notify && makeAnnounceLimits({ db: database.prisma, notify, clock, log })
+  const stopHousekeeping = startHousekeeping({ rotateKeys, announceLimits, store, clock, log })
   const devices = openLastSeen({ save: access.saveUses, clock, log })
   const keys = openLastSeen({ save: makeKeyStore(database.prisma).saveKeyUses, clock, log })
   return {

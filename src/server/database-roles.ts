@@ -23,7 +23,15 @@ export async function openDatabaseRoles(
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
   const gateway = openConfiguredGateway(config, { ...given, deployment, clock, log })
   const { auditDays } = config
-  const background = startBackgroundWork({ database, access, rotateKeys: keys.rotate, auditDays, clock, log })
+  const background = startBackgroundWork({
+    database,
+    access,
+    rotateKeys: keys.rotate,
+    notify: mailer && notify,
+    auditDays,
+    clock,
+    log,
+  })
   const needs = {
     settings: config,
     ...resources,
@@ -33,6 +41,7 @@ export async function openDatabaseRoles(
     notify,
     explainToken: live.explainToken,
     onSessionEnd: live.end,
+    onLimitsChanged: deployment.expireSpending,
   }
   const control = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane(needs)
   return {

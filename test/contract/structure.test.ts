@@ -8,7 +8,7 @@ import type { Source } from '../support/source-tree.ts'
  * down only: from the command line to the roles, from the roles to what they share, and never to a sibling.
  */
 const OUTSIDE_WORLD = ['config', 'database', 'log', 'mail']
-const SHARED = ['directory', 'access', 'http', 'database', 'kernel']
+const SHARED = ['directory', 'spending', 'access', 'http', 'database', 'kernel']
 const ROLES = ['control', 'gateway', 'docs']
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
@@ -19,7 +19,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   database: ['config', 'log', 'private-files', 'kernel'],
   http: ['log', 'kernel'],
   access: ['log', 'database', 'private-files', 'kernel'],
-  directory: ['database', 'kernel'],
+  spending: ['database', 'kernel'],
+  directory: ['spending', 'database', 'kernel'],
   docs: ['http', 'kernel'],
   control: [...SHARED, 'config', 'log', 'mail'],
   gateway: [...SHARED, 'config', 'log'],

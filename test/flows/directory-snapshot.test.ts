@@ -10,7 +10,7 @@ describe('the snapshot cache of the directory', () => {
     const load = async (): Promise<DirectorySnapshot> => {
       state.loads++
       if (state.fail) throw new Error('away')
-      return withTeams([{ organization: 'acme', name: 'core', defaultModel: state.name, models: [] }])
+      return withTeams([{ organization: 'acme', name: 'core', defaultModel: state.name, timeZone: 'UTC', models: [] }])
     }
     const onFailure = () => void state.failures++
     const cache = snapshotCache({
@@ -29,7 +29,7 @@ describe('the snapshot cache of the directory', () => {
     const { state, cache, ask } = cached()
     await Promise.all([ask(), ask(), ask()])
     expect(state.loads).toBe(1)
-    expect(ask()).toMatchObject({ defaultModel: 'first' })
+    expect(ask()).toMatchObject({ timeZone: 'UTC', defaultModel: 'first' })
     expect(cache.team('@acme/unknown')).toBeNull()
     expect(state.loads).toBe(1)
   })

@@ -67,7 +67,14 @@ describe('a round of housekeeping', () => {
       vacuum: async () => void done.push('vacuum'),
     }
     const rotateKeys = async () => Promise.reject(new Error('no keys'))
-    const stop = startHousekeeping({ rotateKeys, store, clock: { now: () => NOW }, log, intervalMs: 5 })
+    const stop = startHousekeeping({
+      rotateKeys,
+      announceLimits: null,
+      store,
+      clock: { now: () => NOW },
+      log,
+      intervalMs: 5,
+    })
     await waitForValue('a round', () => done.slice(0, 2), ['sweep', 'vacuum'])
     await stop()
     expect(failed.slice(0, 2)).toMatchObject([{ task: 'rotate_keys' }, { task: 'sweep', table: 'browser_sessions' }])

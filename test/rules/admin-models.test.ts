@@ -188,7 +188,7 @@ describe('resolveAdminModel', () => {
   })
 
   it('is named only in its team, after the names of the file', () => {
-    const team = { organization: 'acme', name: 'core', defaultModel: null, models: fileModels }
+    const team = { organization: 'acme', name: 'core', defaultModel: null, timeZone: 'UTC', models: fileModels }
     const model = own({ aliases: ['c*', 'own'] })
     const { teams } = withTeams(
       [

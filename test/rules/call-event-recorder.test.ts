@@ -3,18 +3,25 @@ import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
 
-const UNMEASURED = { usage: NO_USAGE, isEstimated: false, costNanoUsd: null }
+const UNMEASURED = {
+  usage: NO_USAGE,
+  isEstimated: false,
+  costNanoUsd: null,
+  spent: { day: '2026-11-21', nanoUsd: 0 },
+}
 
 const UNREACHABLE = new Error('the database cannot be reached')
 
 function setUp({ maxWaiting = 10_000 } = {}) {
   const saved: string[][] = []
   const tried: string[] = []
+  const cut: string[] = []
   const lines: { fields: object; event: string }[] = []
   const note = (fields: object, event: string) => void lines.push({ fields, event })
   const database: { fault: Error | null } = { fault: null }
   const recorder = openRecorder(
     {
+      onBatch: ({ id }) => void cut.push(id),
       async save({ id, events }) {
         tried.push(id)
         if (database.fault) throw database.fault

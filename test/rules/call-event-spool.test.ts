@@ -9,7 +9,12 @@ import { openSpool } from '../../src/gateway/usage/spool.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { waitForValue } from '../support/wait.ts'
 
-const UNMEASURED = { usage: NO_USAGE, isEstimated: false, costNanoUsd: null }
+const UNMEASURED = {
+  usage: NO_USAGE,
+  isEstimated: false,
+  costNanoUsd: null,
+  spent: { day: '2026-11-21', nanoUsd: 0 },
+}
 
 const UNREACHABLE = new Error('the database cannot be reached')
 const AT = new Date('2026-11-22T00:00:00.000Z')
@@ -39,6 +44,7 @@ function open(maxBytes = 1_000_000) {
       if (isAway) throw UNREACHABLE
       if (!saved.has(id)) saved.set(id, events)
     },
+    onBatch: () => undefined,
     isDatabaseUnavailable: (error) => error === UNREACHABLE,
     spool: openSpool({ directory, clock: systemClock, log, maxBytes }),
     log,

@@ -43,7 +43,10 @@ function eventsOf(attempts: readonly Attempt[], operation: keyof typeof OPERATIO
     model: servedModel('vendorb/writer', { price }),
     calledAs: 'vendorb/writer',
     wantsStream: false,
+    size: { bytes: 400, maxOutputTokens: 10 },
+    timeZone: 'Europe/Berlin',
     slot: null,
+    hold: null,
   }
   const events: CallEvent[] = []
   const ignore = () => undefined

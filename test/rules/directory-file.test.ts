@@ -14,7 +14,7 @@ organizations:
         members:
           - { email: " Ada@Example.com ", role: admin }
           - email: bob@example.com
-      - name: empty
+      - { name: empty, timeZone: Europe/Berlin }
 models:
   - { id: svc/fast, displayName: Fast, owner: svc, backendModel: "qwen3:8b" }
   - id: vendora/large
@@ -42,13 +42,14 @@ describe('a file without mistakes', () => {
               {
                 name: 'core',
                 defaultModel: 'svc/fast',
+                timeZone: 'UTC',
                 models: ['svc/fast', 'vendora/large'],
                 members: [
                   { email: 'ada@example.com', role: 'admin' },
                   { email: 'bob@example.com', role: 'member' },
                 ],
               },
-              { name: 'empty', defaultModel: null, models: [], members: [] },
+              { name: 'empty', defaultModel: null, timeZone: 'Europe/Berlin', models: [], members: [] },
             ],
           },
         ],
@@ -193,6 +194,12 @@ describe('a mistake is named with its line and its field', () => {
       'name: empty',
       'name: core',
       'line 11, organizations[0].teams[1].name: "core" is listed twice',
+    ],
+    [
+      'a time zone that is none',
+      'Europe/Berlin',
+      'Berlin',
+      'line 11, organizations[0].teams[1].timeZone: must be the IANA name of a time zone, such as Europe/Berlin',
     ],
     [
       'an id without a namespace',

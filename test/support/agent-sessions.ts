@@ -27,7 +27,12 @@ export function eventOf(
   const attempts = [{ backend: 'local-engine', result: '200' }]
   const status = kind === 'finished' ? 200 : null
   const result = { attempts, outcome: 'whole', status, firstByteMs: 12, durationMs: 250, usage } as const
-  return { kind, at, call, result: { ...result, isEstimated: false, costNanoUsd: 1_200_000 } }
+  return {
+    kind,
+    at,
+    call,
+    result: { ...result, isEstimated: false, costNanoUsd: 1_200_000, spent: { day: '2026-11-21', nanoUsd: 1_200_000 } },
+  }
 }
 
 /** Saves events as a gateway does. */

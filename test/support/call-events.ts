@@ -57,6 +57,7 @@ export function endedCall({
       durationMs: 2,
       isEstimated: false,
       costNanoUsd: null,
+      spent: { day: (at ?? '2026-11-21').slice(0, 10), nanoUsd: result?.costNanoUsd ?? 0 },
       ...result,
       usage: { ...NO_USAGE, ...usage },
     },

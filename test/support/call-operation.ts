@@ -4,9 +4,10 @@ import { events } from '../../generated/sdk/index.js'
 import { checkAnswer } from './contract-check.ts'
 import { startEngine } from './engine.ts'
 import { servedModel, startGateway } from './gateway.ts'
-import { outcomeOf } from './requests.ts'
+import { messageOf, outcomeOf } from './requests.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
+import { useUpLimit } from './spending.ts'
 import { answersJson, neverAnswers, startUpstream, streams } from './upstream.ts'
 import type { TestUpstream } from './upstream.ts'
 
@@ -40,10 +41,11 @@ organizations:
     teams:
       - name: core
         defaultModel: vendora/large
-        models: [vendora/large, svc/local, svc/draft]
+        models: [vendora/large, vendora/priced, svc/local, svc/draft]
         members: [{ email: ada@example.com }]
 models:
   - { id: vendora/large, displayName: Large, owner: vendora }
+  - { id: vendora/priced, displayName: Priced, owner: vendora, price: { input: 1, output: 10 } }
   - { id: svc/local, displayName: Local, owner: svc, backendModel: 'qwen3:8b' }
   - { id: svc/draft, displayName: Draft, owner: svc, certified: false }
   - { id: svc/others, displayName: Others, owner: svc }
@@ -81,6 +83,7 @@ export function describeCallOperation({
       })
       ;({ accessToken } = await service.signIn('ada@example.com'))
       client = service.clientOf(accessToken)
+      await useUpLimit(service)
     })
 
     beforeEach(() => upstream.restart(answersJson(answer)))
@@ -151,6 +154,22 @@ export function describeCallOperation({
       })
     })
 
+    // Counting tokens is free.
+    describe.skipIf(path.endsWith('/count_tokens'))(path.startsWith('/codex') ? '429' : '402', () => {
+      it('says which spending limit is used up, and that a repetition is in vain', async () => {
+        const response = await send(JSON.stringify({ ...body, model: 'vendora/priced' }))
+        const isCodex = path.startsWith('/codex')
+        expect(await outcomeOf(response)).toBe(isCodex ? '429 usage_limit_reached' : '402 spending_limit_reached')
+        const message = await messageOf(response)
+        expect(message).toMatch(
+          /^The limit of 1\.00 USD a month for the team @acme\/core is used up: 1\.50 USD are spent\./,
+        )
+        expect(response.headers.get('x-should-retry')).toBe('false')
+        expect(response.headers.get('x-codex-promo-message')).toBe(isCodex ? message.replace(/\.$/, '') : null)
+        expect(upstream.calls).toEqual([])
+      })
+    })
+
     describe('403', () => {
       it.each(['svc/none', 'svc/others', 'svc/draft'])(
         'refuses %s, and names the models that the team may call',
@@ -162,7 +181,7 @@ export function describeCallOperation({
             error: {
               type: 'permission_error',
               code: 'model_not_allowed',
-              message: `Your team may not call the model "${model}". It may call svc/local, vendora/large.`,
+              message: `Your team may not call the model "${model}". It may call svc/local, vendora/large, vendora/priced.`,
             },
           })
         },

@@ -7,6 +7,7 @@ import { docsRoutes } from '../../src/docs/routes.ts'
 import { openGateway } from '../../src/gateway/app.ts'
 import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
+import { NO_LEDGER } from '../../src/gateway/spending/ledger.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
 import { makePrices } from '../../src/gateway/prices/cost.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
@@ -86,6 +87,7 @@ export async function startGateway({
       applyBackends.push(onDirectory)
       onDirectory(directoryOf(backends))
     },
+    spending: NO_LEDGER,
     recordEvent: (event) => void events.push(event),
     applyDirectory: async () => null,
     countDirectory: async () => null,

@@ -419,7 +419,10 @@ export const ModelName = {
   CallEvent: 'CallEvent',
   CallEventBatch: 'CallEventBatch',
   AgentSession: 'AgentSession',
-  UsageDay: 'UsageDay'
+  UsageDay: 'UsageDay',
+  SpendingLimit: 'SpendingLimit',
+  SpendingDay: 'SpendingDay',
+  SpendingNotice: 'SpendingNotice'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -435,7 +438,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "adminModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession" | "usageDay"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "adminModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession" | "usageDay" | "spendingLimit" | "spendingDay" | "spendingNotice"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2141,6 +2144,228 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    SpendingLimit: {
+      payload: Prisma.$SpendingLimitPayload<ExtArgs>
+      fields: Prisma.SpendingLimitFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SpendingLimitFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SpendingLimitFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>
+        }
+        findFirst: {
+          args: Prisma.SpendingLimitFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SpendingLimitFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>
+        }
+        findMany: {
+          args: Prisma.SpendingLimitFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>[]
+        }
+        create: {
+          args: Prisma.SpendingLimitCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>
+        }
+        createMany: {
+          args: Prisma.SpendingLimitCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SpendingLimitCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>[]
+        }
+        delete: {
+          args: Prisma.SpendingLimitDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>
+        }
+        update: {
+          args: Prisma.SpendingLimitUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>
+        }
+        deleteMany: {
+          args: Prisma.SpendingLimitDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SpendingLimitUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SpendingLimitUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>[]
+        }
+        upsert: {
+          args: Prisma.SpendingLimitUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingLimitPayload>
+        }
+        aggregate: {
+          args: Prisma.SpendingLimitAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSpendingLimit>
+        }
+        groupBy: {
+          args: Prisma.SpendingLimitGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SpendingLimitGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SpendingLimitCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SpendingLimitCountAggregateOutputType> | number
+        }
+      }
+    }
+    SpendingDay: {
+      payload: Prisma.$SpendingDayPayload<ExtArgs>
+      fields: Prisma.SpendingDayFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SpendingDayFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SpendingDayFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>
+        }
+        findFirst: {
+          args: Prisma.SpendingDayFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SpendingDayFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>
+        }
+        findMany: {
+          args: Prisma.SpendingDayFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>[]
+        }
+        create: {
+          args: Prisma.SpendingDayCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>
+        }
+        createMany: {
+          args: Prisma.SpendingDayCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SpendingDayCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>[]
+        }
+        delete: {
+          args: Prisma.SpendingDayDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>
+        }
+        update: {
+          args: Prisma.SpendingDayUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>
+        }
+        deleteMany: {
+          args: Prisma.SpendingDayDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SpendingDayUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SpendingDayUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>[]
+        }
+        upsert: {
+          args: Prisma.SpendingDayUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingDayPayload>
+        }
+        aggregate: {
+          args: Prisma.SpendingDayAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSpendingDay>
+        }
+        groupBy: {
+          args: Prisma.SpendingDayGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SpendingDayGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SpendingDayCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SpendingDayCountAggregateOutputType> | number
+        }
+      }
+    }
+    SpendingNotice: {
+      payload: Prisma.$SpendingNoticePayload<ExtArgs>
+      fields: Prisma.SpendingNoticeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SpendingNoticeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SpendingNoticeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>
+        }
+        findFirst: {
+          args: Prisma.SpendingNoticeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SpendingNoticeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>
+        }
+        findMany: {
+          args: Prisma.SpendingNoticeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>[]
+        }
+        create: {
+          args: Prisma.SpendingNoticeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>
+        }
+        createMany: {
+          args: Prisma.SpendingNoticeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SpendingNoticeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>[]
+        }
+        delete: {
+          args: Prisma.SpendingNoticeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>
+        }
+        update: {
+          args: Prisma.SpendingNoticeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>
+        }
+        deleteMany: {
+          args: Prisma.SpendingNoticeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SpendingNoticeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SpendingNoticeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>[]
+        }
+        upsert: {
+          args: Prisma.SpendingNoticeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SpendingNoticePayload>
+        }
+        aggregate: {
+          args: Prisma.SpendingNoticeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSpendingNotice>
+        }
+        groupBy: {
+          args: Prisma.SpendingNoticeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SpendingNoticeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SpendingNoticeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SpendingNoticeCountAggregateOutputType> | number
+        }
+      }
+    }
   }
 } & {
   other: {
@@ -2201,7 +2426,8 @@ export const TeamScalarFieldEnum = {
   organizationId: 'organizationId',
   name: 'name',
   defaultModel: 'defaultModel',
-  adminDefaultModel: 'adminDefaultModel'
+  adminDefaultModel: 'adminDefaultModel',
+  timeZone: 'timeZone'
 } as const
 
 export type TeamScalarFieldEnum = (typeof TeamScalarFieldEnum)[keyof typeof TeamScalarFieldEnum]
@@ -2546,6 +2772,46 @@ export const UsageDayScalarFieldEnum = {
 export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
+export const SpendingLimitScalarFieldEnum = {
+  id: 'id',
+  teamId: 'teamId',
+  subject: 'subject',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  serviceAccountId: 'serviceAccountId',
+  period: 'period',
+  amountNanoUsd: 'amountNanoUsd',
+  createdAt: 'createdAt'
+} as const
+
+export type SpendingLimitScalarFieldEnum = (typeof SpendingLimitScalarFieldEnum)[keyof typeof SpendingLimitScalarFieldEnum]
+
+
+export const SpendingDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  spentNanoUsd: 'spentNanoUsd',
+  unknownCalls: 'unknownCalls',
+  unpricedCalls: 'unpricedCalls'
+} as const
+
+export type SpendingDayScalarFieldEnum = (typeof SpendingDayScalarFieldEnum)[keyof typeof SpendingDayScalarFieldEnum]
+
+
+export const SpendingNoticeScalarFieldEnum = {
+  limitId: 'limitId',
+  accountId: 'accountId',
+  periodStart: 'periodStart',
+  percent: 'percent',
+  amountNanoUsd: 'amountNanoUsd',
+  sentAt: 'sentAt'
+} as const
+
+export type SpendingNoticeScalarFieldEnum = (typeof SpendingNoticeScalarFieldEnum)[keyof typeof SpendingNoticeScalarFieldEnum]
+
+
 export const SortOrder = {
   asc: 'asc',
   desc: 'desc'
@@ -2810,6 +3076,34 @@ export type ListEnumCallEventKindFieldRefInput<$PrismaModel> = FieldRefInputType
 
 
 /**
+ * Reference to a field of type 'SpendingSubject'
+ */
+export type EnumSpendingSubjectFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'SpendingSubject'>
+    
+
+
+/**
+ * Reference to a field of type 'SpendingSubject[]'
+ */
+export type ListEnumSpendingSubjectFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'SpendingSubject[]'>
+    
+
+
+/**
+ * Reference to a field of type 'SpendingPeriod'
+ */
+export type EnumSpendingPeriodFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'SpendingPeriod'>
+    
+
+
+/**
+ * Reference to a field of type 'SpendingPeriod[]'
+ */
+export type ListEnumSpendingPeriodFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'SpendingPeriod[]'>
+    
+
+
+/**
  * Reference to a field of type 'Float'
  */
 export type FloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float'>
@@ -2996,6 +3290,9 @@ export type GlobalOmitConfig = {
   callEventBatch?: Prisma.CallEventBatchOmit
   agentSession?: Prisma.AgentSessionOmit
   usageDay?: Prisma.UsageDayOmit
+  spendingLimit?: Prisma.SpendingLimitOmit
+  spendingDay?: Prisma.SpendingDayOmit
+  spendingNotice?: Prisma.SpendingNoticeOmit
 }
 
 /* Types for Logging */

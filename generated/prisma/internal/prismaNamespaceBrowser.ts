@@ -73,7 +73,10 @@ export const ModelName = {
   CallEvent: 'CallEvent',
   CallEventBatch: 'CallEventBatch',
   AgentSession: 'AgentSession',
-  UsageDay: 'UsageDay'
+  UsageDay: 'UsageDay',
+  SpendingLimit: 'SpendingLimit',
+  SpendingDay: 'SpendingDay',
+  SpendingNotice: 'SpendingNotice'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -113,7 +116,8 @@ export const TeamScalarFieldEnum = {
   organizationId: 'organizationId',
   name: 'name',
   defaultModel: 'defaultModel',
-  adminDefaultModel: 'adminDefaultModel'
+  adminDefaultModel: 'adminDefaultModel',
+  timeZone: 'timeZone'
 } as const
 
 export type TeamScalarFieldEnum = (typeof TeamScalarFieldEnum)[keyof typeof TeamScalarFieldEnum]
@@ -456,6 +460,46 @@ export const UsageDayScalarFieldEnum = {
 } as const
 
 export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
+
+
+export const SpendingLimitScalarFieldEnum = {
+  id: 'id',
+  teamId: 'teamId',
+  subject: 'subject',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  serviceAccountId: 'serviceAccountId',
+  period: 'period',
+  amountNanoUsd: 'amountNanoUsd',
+  createdAt: 'createdAt'
+} as const
+
+export type SpendingLimitScalarFieldEnum = (typeof SpendingLimitScalarFieldEnum)[keyof typeof SpendingLimitScalarFieldEnum]
+
+
+export const SpendingDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  spentNanoUsd: 'spentNanoUsd',
+  unknownCalls: 'unknownCalls',
+  unpricedCalls: 'unpricedCalls'
+} as const
+
+export type SpendingDayScalarFieldEnum = (typeof SpendingDayScalarFieldEnum)[keyof typeof SpendingDayScalarFieldEnum]
+
+
+export const SpendingNoticeScalarFieldEnum = {
+  limitId: 'limitId',
+  accountId: 'accountId',
+  periodStart: 'periodStart',
+  percent: 'percent',
+  amountNanoUsd: 'amountNanoUsd',
+  sentAt: 'sentAt'
+} as const
+
+export type SpendingNoticeScalarFieldEnum = (typeof SpendingNoticeScalarFieldEnum)[keyof typeof SpendingNoticeScalarFieldEnum]
 
 
 export const SortOrder = {

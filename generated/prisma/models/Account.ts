@@ -177,6 +177,7 @@ export type AccountWhereInput = {
   invitations?: Prisma.InvitationListRelationFilter
   passkeys?: Prisma.PasskeyListRelationFilter
   serviceAccounts?: Prisma.ServiceAccountListRelationFilter
+  spendingLimits?: Prisma.SpendingLimitListRelationFilter
 }
 
 export type AccountOrderByWithRelationInput = {
@@ -187,6 +188,7 @@ export type AccountOrderByWithRelationInput = {
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   passkeys?: Prisma.PasskeyOrderByRelationAggregateInput
   serviceAccounts?: Prisma.ServiceAccountOrderByRelationAggregateInput
+  spendingLimits?: Prisma.SpendingLimitOrderByRelationAggregateInput
 }
 
 export type AccountWhereUniqueInput = Prisma.AtLeast<{
@@ -200,6 +202,7 @@ export type AccountWhereUniqueInput = Prisma.AtLeast<{
   invitations?: Prisma.InvitationListRelationFilter
   passkeys?: Prisma.PasskeyListRelationFilter
   serviceAccounts?: Prisma.ServiceAccountListRelationFilter
+  spendingLimits?: Prisma.SpendingLimitListRelationFilter
 }, "id" | "email" | "userHandle">
 
 export type AccountOrderByWithAggregationInput = {
@@ -230,6 +233,7 @@ export type AccountCreateInput = {
   invitations?: Prisma.InvitationCreateNestedManyWithoutAccountInput
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutAccountInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUncheckedCreateInput = {
@@ -240,6 +244,7 @@ export type AccountUncheckedCreateInput = {
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutAccountInput
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutAccountInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUpdateInput = {
@@ -250,6 +255,7 @@ export type AccountUpdateInput = {
   invitations?: Prisma.InvitationUpdateManyWithoutAccountNestedInput
   passkeys?: Prisma.PasskeyUpdateManyWithoutAccountNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountUncheckedUpdateInput = {
@@ -260,6 +266,7 @@ export type AccountUncheckedUpdateInput = {
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutAccountNestedInput
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutAccountNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountCreateManyInput = {
@@ -307,6 +314,11 @@ export type AccountMinOrderByAggregateInput = {
 export type AccountScalarRelationFilter = {
   is?: Prisma.AccountWhereInput
   isNot?: Prisma.AccountWhereInput
+}
+
+export type AccountNullableScalarRelationFilter = {
+  is?: Prisma.AccountWhereInput | null
+  isNot?: Prisma.AccountWhereInput | null
 }
 
 export type BytesFieldUpdateOperationsInput = {
@@ -359,6 +371,22 @@ export type AccountUpdateOneRequiredWithoutServiceAccountsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.AccountUpdateToOneWithWhereWithoutServiceAccountsInput, Prisma.AccountUpdateWithoutServiceAccountsInput>, Prisma.AccountUncheckedUpdateWithoutServiceAccountsInput>
 }
 
+export type AccountCreateNestedOneWithoutSpendingLimitsInput = {
+  create?: Prisma.XOR<Prisma.AccountCreateWithoutSpendingLimitsInput, Prisma.AccountUncheckedCreateWithoutSpendingLimitsInput>
+  connectOrCreate?: Prisma.AccountCreateOrConnectWithoutSpendingLimitsInput
+  connect?: Prisma.AccountWhereUniqueInput
+}
+
+export type AccountUpdateOneWithoutSpendingLimitsNestedInput = {
+  create?: Prisma.XOR<Prisma.AccountCreateWithoutSpendingLimitsInput, Prisma.AccountUncheckedCreateWithoutSpendingLimitsInput>
+  connectOrCreate?: Prisma.AccountCreateOrConnectWithoutSpendingLimitsInput
+  upsert?: Prisma.AccountUpsertWithoutSpendingLimitsInput
+  disconnect?: Prisma.AccountWhereInput | boolean
+  delete?: Prisma.AccountWhereInput | boolean
+  connect?: Prisma.AccountWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.AccountUpdateToOneWithWhereWithoutSpendingLimitsInput, Prisma.AccountUpdateWithoutSpendingLimitsInput>, Prisma.AccountUncheckedUpdateWithoutSpendingLimitsInput>
+}
+
 export type AccountCreateWithoutInvitationsInput = {
   id?: string
   email: string
@@ -366,6 +394,7 @@ export type AccountCreateWithoutInvitationsInput = {
   createdAt: Date | string
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutAccountInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUncheckedCreateWithoutInvitationsInput = {
@@ -375,6 +404,7 @@ export type AccountUncheckedCreateWithoutInvitationsInput = {
   createdAt: Date | string
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutAccountInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutAccountInput
 }
 
 export type AccountCreateOrConnectWithoutInvitationsInput = {
@@ -400,6 +430,7 @@ export type AccountUpdateWithoutInvitationsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   passkeys?: Prisma.PasskeyUpdateManyWithoutAccountNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountUncheckedUpdateWithoutInvitationsInput = {
@@ -409,6 +440,7 @@ export type AccountUncheckedUpdateWithoutInvitationsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutAccountNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountCreateWithoutPasskeysInput = {
@@ -418,6 +450,7 @@ export type AccountCreateWithoutPasskeysInput = {
   createdAt: Date | string
   invitations?: Prisma.InvitationCreateNestedManyWithoutAccountInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUncheckedCreateWithoutPasskeysInput = {
@@ -427,6 +460,7 @@ export type AccountUncheckedCreateWithoutPasskeysInput = {
   createdAt: Date | string
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutAccountInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutAccountInput
 }
 
 export type AccountCreateOrConnectWithoutPasskeysInput = {
@@ -452,6 +486,7 @@ export type AccountUpdateWithoutPasskeysInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitations?: Prisma.InvitationUpdateManyWithoutAccountNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountUncheckedUpdateWithoutPasskeysInput = {
@@ -461,6 +496,7 @@ export type AccountUncheckedUpdateWithoutPasskeysInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutAccountNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountCreateWithoutServiceAccountsInput = {
@@ -470,6 +506,7 @@ export type AccountCreateWithoutServiceAccountsInput = {
   createdAt: Date | string
   invitations?: Prisma.InvitationCreateNestedManyWithoutAccountInput
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutAccountInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutAccountInput
 }
 
 export type AccountUncheckedCreateWithoutServiceAccountsInput = {
@@ -479,6 +516,7 @@ export type AccountUncheckedCreateWithoutServiceAccountsInput = {
   createdAt: Date | string
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutAccountInput
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutAccountInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutAccountInput
 }
 
 export type AccountCreateOrConnectWithoutServiceAccountsInput = {
@@ -504,6 +542,7 @@ export type AccountUpdateWithoutServiceAccountsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitations?: Prisma.InvitationUpdateManyWithoutAccountNestedInput
   passkeys?: Prisma.PasskeyUpdateManyWithoutAccountNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutAccountNestedInput
 }
 
 export type AccountUncheckedUpdateWithoutServiceAccountsInput = {
@@ -513,6 +552,63 @@ export type AccountUncheckedUpdateWithoutServiceAccountsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutAccountNestedInput
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutAccountNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutAccountNestedInput
+}
+
+export type AccountCreateWithoutSpendingLimitsInput = {
+  id?: string
+  email: string
+  userHandle: runtime.Bytes
+  createdAt: Date | string
+  invitations?: Prisma.InvitationCreateNestedManyWithoutAccountInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutAccountInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+}
+
+export type AccountUncheckedCreateWithoutSpendingLimitsInput = {
+  id?: string
+  email: string
+  userHandle: runtime.Bytes
+  createdAt: Date | string
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutAccountInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutAccountInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+}
+
+export type AccountCreateOrConnectWithoutSpendingLimitsInput = {
+  where: Prisma.AccountWhereUniqueInput
+  create: Prisma.XOR<Prisma.AccountCreateWithoutSpendingLimitsInput, Prisma.AccountUncheckedCreateWithoutSpendingLimitsInput>
+}
+
+export type AccountUpsertWithoutSpendingLimitsInput = {
+  update: Prisma.XOR<Prisma.AccountUpdateWithoutSpendingLimitsInput, Prisma.AccountUncheckedUpdateWithoutSpendingLimitsInput>
+  create: Prisma.XOR<Prisma.AccountCreateWithoutSpendingLimitsInput, Prisma.AccountUncheckedCreateWithoutSpendingLimitsInput>
+  where?: Prisma.AccountWhereInput
+}
+
+export type AccountUpdateToOneWithWhereWithoutSpendingLimitsInput = {
+  where?: Prisma.AccountWhereInput
+  data: Prisma.XOR<Prisma.AccountUpdateWithoutSpendingLimitsInput, Prisma.AccountUncheckedUpdateWithoutSpendingLimitsInput>
+}
+
+export type AccountUpdateWithoutSpendingLimitsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  userHandle?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  invitations?: Prisma.InvitationUpdateManyWithoutAccountNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutAccountNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+}
+
+export type AccountUncheckedUpdateWithoutSpendingLimitsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  userHandle?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutAccountNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutAccountNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 
@@ -524,12 +620,14 @@ export type AccountCountOutputType = {
   invitations: number
   passkeys: number
   serviceAccounts: number
+  spendingLimits: number
 }
 
 export type AccountCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   invitations?: boolean | AccountCountOutputTypeCountInvitationsArgs
   passkeys?: boolean | AccountCountOutputTypeCountPasskeysArgs
   serviceAccounts?: boolean | AccountCountOutputTypeCountServiceAccountsArgs
+  spendingLimits?: boolean | AccountCountOutputTypeCountSpendingLimitsArgs
 }
 
 /**
@@ -563,6 +661,13 @@ export type AccountCountOutputTypeCountServiceAccountsArgs<ExtArgs extends runti
   where?: Prisma.ServiceAccountWhereInput
 }
 
+/**
+ * AccountCountOutputType without action
+ */
+export type AccountCountOutputTypeCountSpendingLimitsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SpendingLimitWhereInput
+}
+
 
 export type AccountSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -572,6 +677,7 @@ export type AccountSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   invitations?: boolean | Prisma.Account$invitationsArgs<ExtArgs>
   passkeys?: boolean | Prisma.Account$passkeysArgs<ExtArgs>
   serviceAccounts?: boolean | Prisma.Account$serviceAccountsArgs<ExtArgs>
+  spendingLimits?: boolean | Prisma.Account$spendingLimitsArgs<ExtArgs>
   _count?: boolean | Prisma.AccountCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["account"]>
 
@@ -601,6 +707,7 @@ export type AccountInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs
   invitations?: boolean | Prisma.Account$invitationsArgs<ExtArgs>
   passkeys?: boolean | Prisma.Account$passkeysArgs<ExtArgs>
   serviceAccounts?: boolean | Prisma.Account$serviceAccountsArgs<ExtArgs>
+  spendingLimits?: boolean | Prisma.Account$spendingLimitsArgs<ExtArgs>
   _count?: boolean | Prisma.AccountCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type AccountIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {}
@@ -612,6 +719,7 @@ export type $AccountPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     passkeys: Prisma.$PasskeyPayload<ExtArgs>[]
     serviceAccounts: Prisma.$ServiceAccountPayload<ExtArgs>[]
+    spendingLimits: Prisma.$SpendingLimitPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1018,6 +1126,7 @@ export interface Prisma__AccountClient<T, Null = never, ExtArgs extends runtime.
   invitations<T extends Prisma.Account$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   passkeys<T extends Prisma.Account$passkeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$passkeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PasskeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   serviceAccounts<T extends Prisma.Account$serviceAccountsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$serviceAccountsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  spendingLimits<T extends Prisma.Account$spendingLimitsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Account$spendingLimitsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SpendingLimitPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1522,6 +1631,30 @@ export type Account$serviceAccountsArgs<ExtArgs extends runtime.Types.Extensions
   take?: number
   skip?: number
   distinct?: Prisma.ServiceAccountScalarFieldEnum | Prisma.ServiceAccountScalarFieldEnum[]
+}
+
+/**
+ * Account.spendingLimits
+ */
+export type Account$spendingLimitsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the SpendingLimit
+   */
+  select?: Prisma.SpendingLimitSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the SpendingLimit
+   */
+  omit?: Prisma.SpendingLimitOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SpendingLimitInclude<ExtArgs> | null
+  where?: Prisma.SpendingLimitWhereInput
+  orderBy?: Prisma.SpendingLimitOrderByWithRelationInput | Prisma.SpendingLimitOrderByWithRelationInput[]
+  cursor?: Prisma.SpendingLimitWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SpendingLimitScalarFieldEnum | Prisma.SpendingLimitScalarFieldEnum[]
 }
 
 /**

@@ -246,6 +246,7 @@ export type ApiKeyWhereInput = {
   serviceAccount?: Prisma.XOR<Prisma.ServiceAccountNullableScalarRelationFilter, Prisma.ServiceAccountWhereInput> | null
   replacedBy?: Prisma.XOR<Prisma.ApiKeyNullableScalarRelationFilter, Prisma.ApiKeyWhereInput> | null
   replaces?: Prisma.XOR<Prisma.ApiKeyNullableScalarRelationFilter, Prisma.ApiKeyWhereInput> | null
+  spendingLimits?: Prisma.SpendingLimitListRelationFilter
 }
 
 export type ApiKeyOrderByWithRelationInput = {
@@ -266,6 +267,7 @@ export type ApiKeyOrderByWithRelationInput = {
   serviceAccount?: Prisma.ServiceAccountOrderByWithRelationInput
   replacedBy?: Prisma.ApiKeyOrderByWithRelationInput
   replaces?: Prisma.ApiKeyOrderByWithRelationInput
+  spendingLimits?: Prisma.SpendingLimitOrderByRelationAggregateInput
 }
 
 export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
@@ -289,6 +291,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   serviceAccount?: Prisma.XOR<Prisma.ServiceAccountNullableScalarRelationFilter, Prisma.ServiceAccountWhereInput> | null
   replacedBy?: Prisma.XOR<Prisma.ApiKeyNullableScalarRelationFilter, Prisma.ApiKeyWhereInput> | null
   replaces?: Prisma.XOR<Prisma.ApiKeyNullableScalarRelationFilter, Prisma.ApiKeyWhereInput> | null
+  spendingLimits?: Prisma.SpendingLimitListRelationFilter
 }, "id" | "hash" | "replacedById">
 
 export type ApiKeyOrderByWithAggregationInput = {
@@ -344,6 +347,7 @@ export type ApiKeyCreateInput = {
   serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutApiKeysInput
   replacedBy?: Prisma.ApiKeyCreateNestedOneWithoutReplacesInput
   replaces?: Prisma.ApiKeyCreateNestedOneWithoutReplacedByInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUncheckedCreateInput = {
@@ -361,6 +365,7 @@ export type ApiKeyUncheckedCreateInput = {
   revokedAt?: Date | string | null
   revokedReason?: string | null
   replaces?: Prisma.ApiKeyUncheckedCreateNestedOneWithoutReplacedByInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUpdateInput = {
@@ -378,6 +383,7 @@ export type ApiKeyUpdateInput = {
   serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutApiKeysNestedInput
   replacedBy?: Prisma.ApiKeyUpdateOneWithoutReplacesNestedInput
   replaces?: Prisma.ApiKeyUpdateOneWithoutReplacedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateInput = {
@@ -395,6 +401,7 @@ export type ApiKeyUncheckedUpdateInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replaces?: Prisma.ApiKeyUncheckedUpdateOneWithoutReplacedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyCreateManyInput = {
@@ -644,6 +651,22 @@ export type ApiKeyUncheckedUpdateOneWithoutReplacedByNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.ApiKeyUpdateToOneWithWhereWithoutReplacedByInput, Prisma.ApiKeyUpdateWithoutReplacedByInput>, Prisma.ApiKeyUncheckedUpdateWithoutReplacedByInput>
 }
 
+export type ApiKeyCreateNestedOneWithoutSpendingLimitsInput = {
+  create?: Prisma.XOR<Prisma.ApiKeyCreateWithoutSpendingLimitsInput, Prisma.ApiKeyUncheckedCreateWithoutSpendingLimitsInput>
+  connectOrCreate?: Prisma.ApiKeyCreateOrConnectWithoutSpendingLimitsInput
+  connect?: Prisma.ApiKeyWhereUniqueInput
+}
+
+export type ApiKeyUpdateOneWithoutSpendingLimitsNestedInput = {
+  create?: Prisma.XOR<Prisma.ApiKeyCreateWithoutSpendingLimitsInput, Prisma.ApiKeyUncheckedCreateWithoutSpendingLimitsInput>
+  connectOrCreate?: Prisma.ApiKeyCreateOrConnectWithoutSpendingLimitsInput
+  upsert?: Prisma.ApiKeyUpsertWithoutSpendingLimitsInput
+  disconnect?: Prisma.ApiKeyWhereInput | boolean
+  delete?: Prisma.ApiKeyWhereInput | boolean
+  connect?: Prisma.ApiKeyWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ApiKeyUpdateToOneWithWhereWithoutSpendingLimitsInput, Prisma.ApiKeyUpdateWithoutSpendingLimitsInput>, Prisma.ApiKeyUncheckedUpdateWithoutSpendingLimitsInput>
+}
+
 export type ApiKeyCreateWithoutInvitationInput = {
   id?: string
   hash: string
@@ -658,6 +681,7 @@ export type ApiKeyCreateWithoutInvitationInput = {
   serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutApiKeysInput
   replacedBy?: Prisma.ApiKeyCreateNestedOneWithoutReplacesInput
   replaces?: Prisma.ApiKeyCreateNestedOneWithoutReplacedByInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUncheckedCreateWithoutInvitationInput = {
@@ -674,6 +698,7 @@ export type ApiKeyUncheckedCreateWithoutInvitationInput = {
   revokedAt?: Date | string | null
   revokedReason?: string | null
   replaces?: Prisma.ApiKeyUncheckedCreateNestedOneWithoutReplacedByInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyCreateOrConnectWithoutInvitationInput = {
@@ -735,6 +760,7 @@ export type ApiKeyCreateWithoutServiceAccountInput = {
   invitation?: Prisma.InvitationCreateNestedOneWithoutApiKeysInput
   replacedBy?: Prisma.ApiKeyCreateNestedOneWithoutReplacesInput
   replaces?: Prisma.ApiKeyCreateNestedOneWithoutReplacedByInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUncheckedCreateWithoutServiceAccountInput = {
@@ -751,6 +777,7 @@ export type ApiKeyUncheckedCreateWithoutServiceAccountInput = {
   revokedAt?: Date | string | null
   revokedReason?: string | null
   replaces?: Prisma.ApiKeyUncheckedCreateNestedOneWithoutReplacedByInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyCreateOrConnectWithoutServiceAccountInput = {
@@ -793,6 +820,7 @@ export type ApiKeyCreateWithoutReplacesInput = {
   invitation?: Prisma.InvitationCreateNestedOneWithoutApiKeysInput
   serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutApiKeysInput
   replacedBy?: Prisma.ApiKeyCreateNestedOneWithoutReplacesInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUncheckedCreateWithoutReplacesInput = {
@@ -809,6 +837,7 @@ export type ApiKeyUncheckedCreateWithoutReplacesInput = {
   replacedById?: string | null
   revokedAt?: Date | string | null
   revokedReason?: string | null
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyCreateOrConnectWithoutReplacesInput = {
@@ -830,6 +859,7 @@ export type ApiKeyCreateWithoutReplacedByInput = {
   invitation?: Prisma.InvitationCreateNestedOneWithoutApiKeysInput
   serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutApiKeysInput
   replaces?: Prisma.ApiKeyCreateNestedOneWithoutReplacedByInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUncheckedCreateWithoutReplacedByInput = {
@@ -846,6 +876,7 @@ export type ApiKeyUncheckedCreateWithoutReplacedByInput = {
   revokedAt?: Date | string | null
   revokedReason?: string | null
   replaces?: Prisma.ApiKeyUncheckedCreateNestedOneWithoutReplacedByInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyCreateOrConnectWithoutReplacedByInput = {
@@ -878,6 +909,7 @@ export type ApiKeyUpdateWithoutReplacesInput = {
   invitation?: Prisma.InvitationUpdateOneWithoutApiKeysNestedInput
   serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutApiKeysNestedInput
   replacedBy?: Prisma.ApiKeyUpdateOneWithoutReplacesNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateWithoutReplacesInput = {
@@ -894,6 +926,7 @@ export type ApiKeyUncheckedUpdateWithoutReplacesInput = {
   replacedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUpsertWithoutReplacedByInput = {
@@ -921,6 +954,7 @@ export type ApiKeyUpdateWithoutReplacedByInput = {
   invitation?: Prisma.InvitationUpdateOneWithoutApiKeysNestedInput
   serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutApiKeysNestedInput
   replaces?: Prisma.ApiKeyUpdateOneWithoutReplacedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateWithoutReplacedByInput = {
@@ -934,6 +968,91 @@ export type ApiKeyUncheckedUpdateWithoutReplacedByInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  replaces?: Prisma.ApiKeyUncheckedUpdateOneWithoutReplacedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutKeyNestedInput
+}
+
+export type ApiKeyCreateWithoutSpendingLimitsInput = {
+  id?: string
+  hash: string
+  prefix: string
+  name: string
+  models?: Prisma.ApiKeyCreatemodelsInput | string[]
+  createdAt: Date | string
+  expiresAt: Date | string
+  lastUsedAt?: Date | string | null
+  revokedAt?: Date | string | null
+  revokedReason?: string | null
+  invitation?: Prisma.InvitationCreateNestedOneWithoutApiKeysInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutApiKeysInput
+  replacedBy?: Prisma.ApiKeyCreateNestedOneWithoutReplacesInput
+  replaces?: Prisma.ApiKeyCreateNestedOneWithoutReplacedByInput
+}
+
+export type ApiKeyUncheckedCreateWithoutSpendingLimitsInput = {
+  id?: string
+  hash: string
+  prefix: string
+  name: string
+  invitationId?: string | null
+  serviceAccountId?: string | null
+  models?: Prisma.ApiKeyCreatemodelsInput | string[]
+  createdAt: Date | string
+  expiresAt: Date | string
+  lastUsedAt?: Date | string | null
+  replacedById?: string | null
+  revokedAt?: Date | string | null
+  revokedReason?: string | null
+  replaces?: Prisma.ApiKeyUncheckedCreateNestedOneWithoutReplacedByInput
+}
+
+export type ApiKeyCreateOrConnectWithoutSpendingLimitsInput = {
+  where: Prisma.ApiKeyWhereUniqueInput
+  create: Prisma.XOR<Prisma.ApiKeyCreateWithoutSpendingLimitsInput, Prisma.ApiKeyUncheckedCreateWithoutSpendingLimitsInput>
+}
+
+export type ApiKeyUpsertWithoutSpendingLimitsInput = {
+  update: Prisma.XOR<Prisma.ApiKeyUpdateWithoutSpendingLimitsInput, Prisma.ApiKeyUncheckedUpdateWithoutSpendingLimitsInput>
+  create: Prisma.XOR<Prisma.ApiKeyCreateWithoutSpendingLimitsInput, Prisma.ApiKeyUncheckedCreateWithoutSpendingLimitsInput>
+  where?: Prisma.ApiKeyWhereInput
+}
+
+export type ApiKeyUpdateToOneWithWhereWithoutSpendingLimitsInput = {
+  where?: Prisma.ApiKeyWhereInput
+  data: Prisma.XOR<Prisma.ApiKeyUpdateWithoutSpendingLimitsInput, Prisma.ApiKeyUncheckedUpdateWithoutSpendingLimitsInput>
+}
+
+export type ApiKeyUpdateWithoutSpendingLimitsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  hash?: Prisma.StringFieldUpdateOperationsInput | string
+  prefix?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  models?: Prisma.ApiKeyUpdatemodelsInput | string[]
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  invitation?: Prisma.InvitationUpdateOneWithoutApiKeysNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutApiKeysNestedInput
+  replacedBy?: Prisma.ApiKeyUpdateOneWithoutReplacesNestedInput
+  replaces?: Prisma.ApiKeyUpdateOneWithoutReplacedByNestedInput
+}
+
+export type ApiKeyUncheckedUpdateWithoutSpendingLimitsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  hash?: Prisma.StringFieldUpdateOperationsInput | string
+  prefix?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  invitationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  serviceAccountId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  models?: Prisma.ApiKeyUpdatemodelsInput | string[]
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replacedById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replaces?: Prisma.ApiKeyUncheckedUpdateOneWithoutReplacedByNestedInput
@@ -968,6 +1087,7 @@ export type ApiKeyUpdateWithoutInvitationInput = {
   serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutApiKeysNestedInput
   replacedBy?: Prisma.ApiKeyUpdateOneWithoutReplacesNestedInput
   replaces?: Prisma.ApiKeyUpdateOneWithoutReplacedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateWithoutInvitationInput = {
@@ -984,6 +1104,7 @@ export type ApiKeyUncheckedUpdateWithoutInvitationInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replaces?: Prisma.ApiKeyUncheckedUpdateOneWithoutReplacedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateManyWithoutInvitationInput = {
@@ -1030,6 +1151,7 @@ export type ApiKeyUpdateWithoutServiceAccountInput = {
   invitation?: Prisma.InvitationUpdateOneWithoutApiKeysNestedInput
   replacedBy?: Prisma.ApiKeyUpdateOneWithoutReplacesNestedInput
   replaces?: Prisma.ApiKeyUpdateOneWithoutReplacedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateWithoutServiceAccountInput = {
@@ -1046,6 +1168,7 @@ export type ApiKeyUncheckedUpdateWithoutServiceAccountInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   replaces?: Prisma.ApiKeyUncheckedUpdateOneWithoutReplacedByNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateManyWithoutServiceAccountInput = {
@@ -1063,6 +1186,35 @@ export type ApiKeyUncheckedUpdateManyWithoutServiceAccountInput = {
   revokedReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
+
+/**
+ * Count Type ApiKeyCountOutputType
+ */
+
+export type ApiKeyCountOutputType = {
+  spendingLimits: number
+}
+
+export type ApiKeyCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  spendingLimits?: boolean | ApiKeyCountOutputTypeCountSpendingLimitsArgs
+}
+
+/**
+ * ApiKeyCountOutputType without action
+ */
+export type ApiKeyCountOutputTypeDefaultArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ApiKeyCountOutputType
+   */
+  select?: Prisma.ApiKeyCountOutputTypeSelect<ExtArgs> | null
+}
+
+/**
+ * ApiKeyCountOutputType without action
+ */
+export type ApiKeyCountOutputTypeCountSpendingLimitsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SpendingLimitWhereInput
+}
 
 
 export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1083,6 +1235,8 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   serviceAccount?: boolean | Prisma.ApiKey$serviceAccountArgs<ExtArgs>
   replacedBy?: boolean | Prisma.ApiKey$replacedByArgs<ExtArgs>
   replaces?: boolean | Prisma.ApiKey$replacesArgs<ExtArgs>
+  spendingLimits?: boolean | Prisma.ApiKey$spendingLimitsArgs<ExtArgs>
+  _count?: boolean | Prisma.ApiKeyCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
 export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1145,6 +1299,8 @@ export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   serviceAccount?: boolean | Prisma.ApiKey$serviceAccountArgs<ExtArgs>
   replacedBy?: boolean | Prisma.ApiKey$replacedByArgs<ExtArgs>
   replaces?: boolean | Prisma.ApiKey$replacesArgs<ExtArgs>
+  spendingLimits?: boolean | Prisma.ApiKey$spendingLimitsArgs<ExtArgs>
+  _count?: boolean | Prisma.ApiKeyCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type ApiKeyIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   invitation?: boolean | Prisma.ApiKey$invitationArgs<ExtArgs>
@@ -1164,6 +1320,7 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     serviceAccount: Prisma.$ServiceAccountPayload<ExtArgs> | null
     replacedBy: Prisma.$ApiKeyPayload<ExtArgs> | null
     replaces: Prisma.$ApiKeyPayload<ExtArgs> | null
+    spendingLimits: Prisma.$SpendingLimitPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1598,6 +1755,7 @@ export interface Prisma__ApiKeyClient<T, Null = never, ExtArgs extends runtime.T
   serviceAccount<T extends Prisma.ApiKey$serviceAccountArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ApiKey$serviceAccountArgs<ExtArgs>>): Prisma.Prisma__ServiceAccountClient<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   replacedBy<T extends Prisma.ApiKey$replacedByArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ApiKey$replacedByArgs<ExtArgs>>): Prisma.Prisma__ApiKeyClient<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   replaces<T extends Prisma.ApiKey$replacesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ApiKey$replacesArgs<ExtArgs>>): Prisma.Prisma__ApiKeyClient<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  spendingLimits<T extends Prisma.ApiKey$spendingLimitsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ApiKey$spendingLimitsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SpendingLimitPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2123,6 +2281,30 @@ export type ApiKey$replacesArgs<ExtArgs extends runtime.Types.Extensions.Interna
    */
   include?: Prisma.ApiKeyInclude<ExtArgs> | null
   where?: Prisma.ApiKeyWhereInput
+}
+
+/**
+ * ApiKey.spendingLimits
+ */
+export type ApiKey$spendingLimitsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the SpendingLimit
+   */
+  select?: Prisma.SpendingLimitSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the SpendingLimit
+   */
+  omit?: Prisma.SpendingLimitOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SpendingLimitInclude<ExtArgs> | null
+  where?: Prisma.SpendingLimitWhereInput
+  orderBy?: Prisma.SpendingLimitOrderByWithRelationInput | Prisma.SpendingLimitOrderByWithRelationInput[]
+  cursor?: Prisma.SpendingLimitWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SpendingLimitScalarFieldEnum | Prisma.SpendingLimitScalarFieldEnum[]
 }
 
 /**

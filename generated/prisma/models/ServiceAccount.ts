@@ -185,6 +185,7 @@ export type ServiceAccountWhereInput = {
   team?: Prisma.XOR<Prisma.TeamScalarRelationFilter, Prisma.TeamWhereInput>
   createdBy?: Prisma.XOR<Prisma.AccountScalarRelationFilter, Prisma.AccountWhereInput>
   apiKeys?: Prisma.ApiKeyListRelationFilter
+  spendingLimits?: Prisma.SpendingLimitListRelationFilter
 }
 
 export type ServiceAccountOrderByWithRelationInput = {
@@ -196,6 +197,7 @@ export type ServiceAccountOrderByWithRelationInput = {
   team?: Prisma.TeamOrderByWithRelationInput
   createdBy?: Prisma.AccountOrderByWithRelationInput
   apiKeys?: Prisma.ApiKeyOrderByRelationAggregateInput
+  spendingLimits?: Prisma.SpendingLimitOrderByRelationAggregateInput
 }
 
 export type ServiceAccountWhereUniqueInput = Prisma.AtLeast<{
@@ -211,6 +213,7 @@ export type ServiceAccountWhereUniqueInput = Prisma.AtLeast<{
   team?: Prisma.XOR<Prisma.TeamScalarRelationFilter, Prisma.TeamWhereInput>
   createdBy?: Prisma.XOR<Prisma.AccountScalarRelationFilter, Prisma.AccountWhereInput>
   apiKeys?: Prisma.ApiKeyListRelationFilter
+  spendingLimits?: Prisma.SpendingLimitListRelationFilter
 }, "id" | "teamId_name">
 
 export type ServiceAccountOrderByWithAggregationInput = {
@@ -242,6 +245,7 @@ export type ServiceAccountCreateInput = {
   team: Prisma.TeamCreateNestedOneWithoutServiceAccountsInput
   createdBy: Prisma.AccountCreateNestedOneWithoutServiceAccountsInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutServiceAccountInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutServiceAccountInput
 }
 
 export type ServiceAccountUncheckedCreateInput = {
@@ -251,6 +255,7 @@ export type ServiceAccountUncheckedCreateInput = {
   createdAt: Date | string
   createdById: string
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutServiceAccountInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutServiceAccountInput
 }
 
 export type ServiceAccountUpdateInput = {
@@ -260,6 +265,7 @@ export type ServiceAccountUpdateInput = {
   team?: Prisma.TeamUpdateOneRequiredWithoutServiceAccountsNestedInput
   createdBy?: Prisma.AccountUpdateOneRequiredWithoutServiceAccountsNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutServiceAccountNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutServiceAccountNestedInput
 }
 
 export type ServiceAccountUncheckedUpdateInput = {
@@ -269,6 +275,7 @@ export type ServiceAccountUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutServiceAccountNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutServiceAccountNestedInput
 }
 
 export type ServiceAccountCreateManyInput = {
@@ -437,12 +444,29 @@ export type ServiceAccountUpdateOneWithoutApiKeysNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.ServiceAccountUpdateToOneWithWhereWithoutApiKeysInput, Prisma.ServiceAccountUpdateWithoutApiKeysInput>, Prisma.ServiceAccountUncheckedUpdateWithoutApiKeysInput>
 }
 
+export type ServiceAccountCreateNestedOneWithoutSpendingLimitsInput = {
+  create?: Prisma.XOR<Prisma.ServiceAccountCreateWithoutSpendingLimitsInput, Prisma.ServiceAccountUncheckedCreateWithoutSpendingLimitsInput>
+  connectOrCreate?: Prisma.ServiceAccountCreateOrConnectWithoutSpendingLimitsInput
+  connect?: Prisma.ServiceAccountWhereUniqueInput
+}
+
+export type ServiceAccountUpdateOneWithoutSpendingLimitsNestedInput = {
+  create?: Prisma.XOR<Prisma.ServiceAccountCreateWithoutSpendingLimitsInput, Prisma.ServiceAccountUncheckedCreateWithoutSpendingLimitsInput>
+  connectOrCreate?: Prisma.ServiceAccountCreateOrConnectWithoutSpendingLimitsInput
+  upsert?: Prisma.ServiceAccountUpsertWithoutSpendingLimitsInput
+  disconnect?: Prisma.ServiceAccountWhereInput | boolean
+  delete?: Prisma.ServiceAccountWhereInput | boolean
+  connect?: Prisma.ServiceAccountWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ServiceAccountUpdateToOneWithWhereWithoutSpendingLimitsInput, Prisma.ServiceAccountUpdateWithoutSpendingLimitsInput>, Prisma.ServiceAccountUncheckedUpdateWithoutSpendingLimitsInput>
+}
+
 export type ServiceAccountCreateWithoutTeamInput = {
   id?: string
   name: string
   createdAt: Date | string
   createdBy: Prisma.AccountCreateNestedOneWithoutServiceAccountsInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutServiceAccountInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutServiceAccountInput
 }
 
 export type ServiceAccountUncheckedCreateWithoutTeamInput = {
@@ -451,6 +475,7 @@ export type ServiceAccountUncheckedCreateWithoutTeamInput = {
   createdAt: Date | string
   createdById: string
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutServiceAccountInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutServiceAccountInput
 }
 
 export type ServiceAccountCreateOrConnectWithoutTeamInput = {
@@ -496,6 +521,7 @@ export type ServiceAccountCreateWithoutCreatedByInput = {
   createdAt: Date | string
   team: Prisma.TeamCreateNestedOneWithoutServiceAccountsInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutServiceAccountInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutServiceAccountInput
 }
 
 export type ServiceAccountUncheckedCreateWithoutCreatedByInput = {
@@ -504,6 +530,7 @@ export type ServiceAccountUncheckedCreateWithoutCreatedByInput = {
   name: string
   createdAt: Date | string
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutServiceAccountInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutServiceAccountInput
 }
 
 export type ServiceAccountCreateOrConnectWithoutCreatedByInput = {
@@ -538,6 +565,7 @@ export type ServiceAccountCreateWithoutApiKeysInput = {
   createdAt: Date | string
   team: Prisma.TeamCreateNestedOneWithoutServiceAccountsInput
   createdBy: Prisma.AccountCreateNestedOneWithoutServiceAccountsInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutServiceAccountInput
 }
 
 export type ServiceAccountUncheckedCreateWithoutApiKeysInput = {
@@ -546,6 +574,7 @@ export type ServiceAccountUncheckedCreateWithoutApiKeysInput = {
   name: string
   createdAt: Date | string
   createdById: string
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutServiceAccountInput
 }
 
 export type ServiceAccountCreateOrConnectWithoutApiKeysInput = {
@@ -570,6 +599,7 @@ export type ServiceAccountUpdateWithoutApiKeysInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   team?: Prisma.TeamUpdateOneRequiredWithoutServiceAccountsNestedInput
   createdBy?: Prisma.AccountUpdateOneRequiredWithoutServiceAccountsNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutServiceAccountNestedInput
 }
 
 export type ServiceAccountUncheckedUpdateWithoutApiKeysInput = {
@@ -578,6 +608,59 @@ export type ServiceAccountUncheckedUpdateWithoutApiKeysInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutServiceAccountNestedInput
+}
+
+export type ServiceAccountCreateWithoutSpendingLimitsInput = {
+  id?: string
+  name: string
+  createdAt: Date | string
+  team: Prisma.TeamCreateNestedOneWithoutServiceAccountsInput
+  createdBy: Prisma.AccountCreateNestedOneWithoutServiceAccountsInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutServiceAccountInput
+}
+
+export type ServiceAccountUncheckedCreateWithoutSpendingLimitsInput = {
+  id?: string
+  teamId: string
+  name: string
+  createdAt: Date | string
+  createdById: string
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutServiceAccountInput
+}
+
+export type ServiceAccountCreateOrConnectWithoutSpendingLimitsInput = {
+  where: Prisma.ServiceAccountWhereUniqueInput
+  create: Prisma.XOR<Prisma.ServiceAccountCreateWithoutSpendingLimitsInput, Prisma.ServiceAccountUncheckedCreateWithoutSpendingLimitsInput>
+}
+
+export type ServiceAccountUpsertWithoutSpendingLimitsInput = {
+  update: Prisma.XOR<Prisma.ServiceAccountUpdateWithoutSpendingLimitsInput, Prisma.ServiceAccountUncheckedUpdateWithoutSpendingLimitsInput>
+  create: Prisma.XOR<Prisma.ServiceAccountCreateWithoutSpendingLimitsInput, Prisma.ServiceAccountUncheckedCreateWithoutSpendingLimitsInput>
+  where?: Prisma.ServiceAccountWhereInput
+}
+
+export type ServiceAccountUpdateToOneWithWhereWithoutSpendingLimitsInput = {
+  where?: Prisma.ServiceAccountWhereInput
+  data: Prisma.XOR<Prisma.ServiceAccountUpdateWithoutSpendingLimitsInput, Prisma.ServiceAccountUncheckedUpdateWithoutSpendingLimitsInput>
+}
+
+export type ServiceAccountUpdateWithoutSpendingLimitsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  team?: Prisma.TeamUpdateOneRequiredWithoutServiceAccountsNestedInput
+  createdBy?: Prisma.AccountUpdateOneRequiredWithoutServiceAccountsNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutServiceAccountNestedInput
+}
+
+export type ServiceAccountUncheckedUpdateWithoutSpendingLimitsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  teamId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutServiceAccountNestedInput
 }
 
 export type ServiceAccountCreateManyTeamInput = {
@@ -593,6 +676,7 @@ export type ServiceAccountUpdateWithoutTeamInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdBy?: Prisma.AccountUpdateOneRequiredWithoutServiceAccountsNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutServiceAccountNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutServiceAccountNestedInput
 }
 
 export type ServiceAccountUncheckedUpdateWithoutTeamInput = {
@@ -601,6 +685,7 @@ export type ServiceAccountUncheckedUpdateWithoutTeamInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutServiceAccountNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutServiceAccountNestedInput
 }
 
 export type ServiceAccountUncheckedUpdateManyWithoutTeamInput = {
@@ -623,6 +708,7 @@ export type ServiceAccountUpdateWithoutCreatedByInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   team?: Prisma.TeamUpdateOneRequiredWithoutServiceAccountsNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutServiceAccountNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutServiceAccountNestedInput
 }
 
 export type ServiceAccountUncheckedUpdateWithoutCreatedByInput = {
@@ -631,6 +717,7 @@ export type ServiceAccountUncheckedUpdateWithoutCreatedByInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutServiceAccountNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutServiceAccountNestedInput
 }
 
 export type ServiceAccountUncheckedUpdateManyWithoutCreatedByInput = {
@@ -647,10 +734,12 @@ export type ServiceAccountUncheckedUpdateManyWithoutCreatedByInput = {
 
 export type ServiceAccountCountOutputType = {
   apiKeys: number
+  spendingLimits: number
 }
 
 export type ServiceAccountCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   apiKeys?: boolean | ServiceAccountCountOutputTypeCountApiKeysArgs
+  spendingLimits?: boolean | ServiceAccountCountOutputTypeCountSpendingLimitsArgs
 }
 
 /**
@@ -670,6 +759,13 @@ export type ServiceAccountCountOutputTypeCountApiKeysArgs<ExtArgs extends runtim
   where?: Prisma.ApiKeyWhereInput
 }
 
+/**
+ * ServiceAccountCountOutputType without action
+ */
+export type ServiceAccountCountOutputTypeCountSpendingLimitsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SpendingLimitWhereInput
+}
+
 
 export type ServiceAccountSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -680,6 +776,7 @@ export type ServiceAccountSelect<ExtArgs extends runtime.Types.Extensions.Intern
   team?: boolean | Prisma.TeamDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
   apiKeys?: boolean | Prisma.ServiceAccount$apiKeysArgs<ExtArgs>
+  spendingLimits?: boolean | Prisma.ServiceAccount$spendingLimitsArgs<ExtArgs>
   _count?: boolean | Prisma.ServiceAccountCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["serviceAccount"]>
 
@@ -716,6 +813,7 @@ export type ServiceAccountInclude<ExtArgs extends runtime.Types.Extensions.Inter
   team?: boolean | Prisma.TeamDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.AccountDefaultArgs<ExtArgs>
   apiKeys?: boolean | Prisma.ServiceAccount$apiKeysArgs<ExtArgs>
+  spendingLimits?: boolean | Prisma.ServiceAccount$spendingLimitsArgs<ExtArgs>
   _count?: boolean | Prisma.ServiceAccountCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type ServiceAccountIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -733,6 +831,7 @@ export type $ServiceAccountPayload<ExtArgs extends runtime.Types.Extensions.Inte
     team: Prisma.$TeamPayload<ExtArgs>
     createdBy: Prisma.$AccountPayload<ExtArgs>
     apiKeys: Prisma.$ApiKeyPayload<ExtArgs>[]
+    spendingLimits: Prisma.$SpendingLimitPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1140,6 +1239,7 @@ export interface Prisma__ServiceAccountClient<T, Null = never, ExtArgs extends r
   team<T extends Prisma.TeamDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.TeamDefaultArgs<ExtArgs>>): Prisma.Prisma__TeamClient<runtime.Types.Result.GetResult<Prisma.$TeamPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   createdBy<T extends Prisma.AccountDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.AccountDefaultArgs<ExtArgs>>): Prisma.Prisma__AccountClient<runtime.Types.Result.GetResult<Prisma.$AccountPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   apiKeys<T extends Prisma.ServiceAccount$apiKeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ServiceAccount$apiKeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  spendingLimits<T extends Prisma.ServiceAccount$spendingLimitsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ServiceAccount$spendingLimitsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SpendingLimitPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1605,6 +1705,30 @@ export type ServiceAccount$apiKeysArgs<ExtArgs extends runtime.Types.Extensions.
   take?: number
   skip?: number
   distinct?: Prisma.ApiKeyScalarFieldEnum | Prisma.ApiKeyScalarFieldEnum[]
+}
+
+/**
+ * ServiceAccount.spendingLimits
+ */
+export type ServiceAccount$spendingLimitsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the SpendingLimit
+   */
+  select?: Prisma.SpendingLimitSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the SpendingLimit
+   */
+  omit?: Prisma.SpendingLimitOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SpendingLimitInclude<ExtArgs> | null
+  where?: Prisma.SpendingLimitWhereInput
+  orderBy?: Prisma.SpendingLimitOrderByWithRelationInput | Prisma.SpendingLimitOrderByWithRelationInput[]
+  cursor?: Prisma.SpendingLimitWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SpendingLimitScalarFieldEnum | Prisma.SpendingLimitScalarFieldEnum[]
 }
 
 /**

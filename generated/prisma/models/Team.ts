@@ -30,6 +30,7 @@ export type TeamMinAggregateOutputType = {
   name: string | null
   defaultModel: string | null
   adminDefaultModel: string | null
+  timeZone: string | null
 }
 
 export type TeamMaxAggregateOutputType = {
@@ -38,6 +39,7 @@ export type TeamMaxAggregateOutputType = {
   name: string | null
   defaultModel: string | null
   adminDefaultModel: string | null
+  timeZone: string | null
 }
 
 export type TeamCountAggregateOutputType = {
@@ -46,6 +48,7 @@ export type TeamCountAggregateOutputType = {
   name: number
   defaultModel: number
   adminDefaultModel: number
+  timeZone: number
   _all: number
 }
 
@@ -56,6 +59,7 @@ export type TeamMinAggregateInputType = {
   name?: true
   defaultModel?: true
   adminDefaultModel?: true
+  timeZone?: true
 }
 
 export type TeamMaxAggregateInputType = {
@@ -64,6 +68,7 @@ export type TeamMaxAggregateInputType = {
   name?: true
   defaultModel?: true
   adminDefaultModel?: true
+  timeZone?: true
 }
 
 export type TeamCountAggregateInputType = {
@@ -72,6 +77,7 @@ export type TeamCountAggregateInputType = {
   name?: true
   defaultModel?: true
   adminDefaultModel?: true
+  timeZone?: true
   _all?: true
 }
 
@@ -153,6 +159,7 @@ export type TeamGroupByOutputType = {
   name: string
   defaultModel: string | null
   adminDefaultModel: string | null
+  timeZone: string
   _count: TeamCountAggregateOutputType | null
   _min: TeamMinAggregateOutputType | null
   _max: TeamMaxAggregateOutputType | null
@@ -182,11 +189,13 @@ export type TeamWhereInput = {
   name?: Prisma.StringFilter<"Team"> | string
   defaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
   adminDefaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
+  timeZone?: Prisma.StringFilter<"Team"> | string
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   models?: Prisma.TeamModelListRelationFilter
   adminModels?: Prisma.AdminModelListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   serviceAccounts?: Prisma.ServiceAccountListRelationFilter
+  spendingLimits?: Prisma.SpendingLimitListRelationFilter
 }
 
 export type TeamOrderByWithRelationInput = {
@@ -195,11 +204,13 @@ export type TeamOrderByWithRelationInput = {
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
   adminDefaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
+  timeZone?: Prisma.SortOrder
   organization?: Prisma.OrganizationOrderByWithRelationInput
   models?: Prisma.TeamModelOrderByRelationAggregateInput
   adminModels?: Prisma.AdminModelOrderByRelationAggregateInput
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   serviceAccounts?: Prisma.ServiceAccountOrderByRelationAggregateInput
+  spendingLimits?: Prisma.SpendingLimitOrderByRelationAggregateInput
 }
 
 export type TeamWhereUniqueInput = Prisma.AtLeast<{
@@ -212,11 +223,13 @@ export type TeamWhereUniqueInput = Prisma.AtLeast<{
   name?: Prisma.StringFilter<"Team"> | string
   defaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
   adminDefaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
+  timeZone?: Prisma.StringFilter<"Team"> | string
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   models?: Prisma.TeamModelListRelationFilter
   adminModels?: Prisma.AdminModelListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   serviceAccounts?: Prisma.ServiceAccountListRelationFilter
+  spendingLimits?: Prisma.SpendingLimitListRelationFilter
 }, "id" | "organizationId_name">
 
 export type TeamOrderByWithAggregationInput = {
@@ -225,6 +238,7 @@ export type TeamOrderByWithAggregationInput = {
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
   adminDefaultModel?: Prisma.SortOrderInput | Prisma.SortOrder
+  timeZone?: Prisma.SortOrder
   _count?: Prisma.TeamCountOrderByAggregateInput
   _max?: Prisma.TeamMaxOrderByAggregateInput
   _min?: Prisma.TeamMinOrderByAggregateInput
@@ -239,6 +253,7 @@ export type TeamScalarWhereWithAggregatesInput = {
   name?: Prisma.StringWithAggregatesFilter<"Team"> | string
   defaultModel?: Prisma.StringNullableWithAggregatesFilter<"Team"> | string | null
   adminDefaultModel?: Prisma.StringNullableWithAggregatesFilter<"Team"> | string | null
+  timeZone?: Prisma.StringWithAggregatesFilter<"Team"> | string
 }
 
 export type TeamCreateInput = {
@@ -246,11 +261,13 @@ export type TeamCreateInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateInput = {
@@ -259,10 +276,12 @@ export type TeamUncheckedCreateInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUpdateInput = {
@@ -270,11 +289,13 @@ export type TeamUpdateInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateInput = {
@@ -283,10 +304,12 @@ export type TeamUncheckedUpdateInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamCreateManyInput = {
@@ -295,6 +318,7 @@ export type TeamCreateManyInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
 }
 
 export type TeamUpdateManyMutationInput = {
@@ -302,6 +326,7 @@ export type TeamUpdateManyMutationInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type TeamUncheckedUpdateManyInput = {
@@ -310,6 +335,7 @@ export type TeamUncheckedUpdateManyInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type TeamListRelationFilter = {
@@ -333,6 +359,7 @@ export type TeamCountOrderByAggregateInput = {
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrder
   adminDefaultModel?: Prisma.SortOrder
+  timeZone?: Prisma.SortOrder
 }
 
 export type TeamMaxOrderByAggregateInput = {
@@ -341,6 +368,7 @@ export type TeamMaxOrderByAggregateInput = {
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrder
   adminDefaultModel?: Prisma.SortOrder
+  timeZone?: Prisma.SortOrder
 }
 
 export type TeamMinOrderByAggregateInput = {
@@ -349,6 +377,7 @@ export type TeamMinOrderByAggregateInput = {
   name?: Prisma.SortOrder
   defaultModel?: Prisma.SortOrder
   adminDefaultModel?: Prisma.SortOrder
+  timeZone?: Prisma.SortOrder
 }
 
 export type TeamScalarRelationFilter = {
@@ -458,15 +487,31 @@ export type TeamUpdateOneRequiredWithoutServiceAccountsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TeamUpdateToOneWithWhereWithoutServiceAccountsInput, Prisma.TeamUpdateWithoutServiceAccountsInput>, Prisma.TeamUncheckedUpdateWithoutServiceAccountsInput>
 }
 
+export type TeamCreateNestedOneWithoutSpendingLimitsInput = {
+  create?: Prisma.XOR<Prisma.TeamCreateWithoutSpendingLimitsInput, Prisma.TeamUncheckedCreateWithoutSpendingLimitsInput>
+  connectOrCreate?: Prisma.TeamCreateOrConnectWithoutSpendingLimitsInput
+  connect?: Prisma.TeamWhereUniqueInput
+}
+
+export type TeamUpdateOneRequiredWithoutSpendingLimitsNestedInput = {
+  create?: Prisma.XOR<Prisma.TeamCreateWithoutSpendingLimitsInput, Prisma.TeamUncheckedCreateWithoutSpendingLimitsInput>
+  connectOrCreate?: Prisma.TeamCreateOrConnectWithoutSpendingLimitsInput
+  upsert?: Prisma.TeamUpsertWithoutSpendingLimitsInput
+  connect?: Prisma.TeamWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TeamUpdateToOneWithWhereWithoutSpendingLimitsInput, Prisma.TeamUpdateWithoutSpendingLimitsInput>, Prisma.TeamUncheckedUpdateWithoutSpendingLimitsInput>
+}
+
 export type TeamCreateWithoutOrganizationInput = {
   id?: string
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateWithoutOrganizationInput = {
@@ -474,10 +519,12 @@ export type TeamUncheckedCreateWithoutOrganizationInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamCreateOrConnectWithoutOrganizationInput = {
@@ -515,6 +562,7 @@ export type TeamScalarWhereInput = {
   name?: Prisma.StringFilter<"Team"> | string
   defaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
   adminDefaultModel?: Prisma.StringNullableFilter<"Team"> | string | null
+  timeZone?: Prisma.StringFilter<"Team"> | string
 }
 
 export type TeamCreateWithoutInvitationsInput = {
@@ -522,10 +570,12 @@ export type TeamCreateWithoutInvitationsInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateWithoutInvitationsInput = {
@@ -534,9 +584,11 @@ export type TeamUncheckedCreateWithoutInvitationsInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamCreateOrConnectWithoutInvitationsInput = {
@@ -560,10 +612,12 @@ export type TeamUpdateWithoutInvitationsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateWithoutInvitationsInput = {
@@ -572,9 +626,11 @@ export type TeamUncheckedUpdateWithoutInvitationsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamCreateWithoutModelsInput = {
@@ -582,10 +638,12 @@ export type TeamCreateWithoutModelsInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateWithoutModelsInput = {
@@ -594,9 +652,11 @@ export type TeamUncheckedCreateWithoutModelsInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamCreateOrConnectWithoutModelsInput = {
@@ -620,10 +680,12 @@ export type TeamUpdateWithoutModelsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateWithoutModelsInput = {
@@ -632,9 +694,11 @@ export type TeamUncheckedUpdateWithoutModelsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamCreateWithoutAdminModelsInput = {
@@ -642,10 +706,12 @@ export type TeamCreateWithoutAdminModelsInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateWithoutAdminModelsInput = {
@@ -654,9 +720,11 @@ export type TeamUncheckedCreateWithoutAdminModelsInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamCreateOrConnectWithoutAdminModelsInput = {
@@ -680,10 +748,12 @@ export type TeamUpdateWithoutAdminModelsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateWithoutAdminModelsInput = {
@@ -692,9 +762,11 @@ export type TeamUncheckedUpdateWithoutAdminModelsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamCreateWithoutServiceAccountsInput = {
@@ -702,10 +774,12 @@ export type TeamCreateWithoutServiceAccountsInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
 }
 
 export type TeamUncheckedCreateWithoutServiceAccountsInput = {
@@ -714,9 +788,11 @@ export type TeamUncheckedCreateWithoutServiceAccountsInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
 }
 
 export type TeamCreateOrConnectWithoutServiceAccountsInput = {
@@ -740,10 +816,12 @@ export type TeamUpdateWithoutServiceAccountsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateWithoutServiceAccountsInput = {
@@ -752,9 +830,79 @@ export type TeamUncheckedUpdateWithoutServiceAccountsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
+}
+
+export type TeamCreateWithoutSpendingLimitsInput = {
+  id?: string
+  name: string
+  defaultModel?: string | null
+  adminDefaultModel?: string | null
+  timeZone?: string
+  organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
+  models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
+}
+
+export type TeamUncheckedCreateWithoutSpendingLimitsInput = {
+  id?: string
+  organizationId: string
+  name: string
+  defaultModel?: string | null
+  adminDefaultModel?: string | null
+  timeZone?: string
+  models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
+}
+
+export type TeamCreateOrConnectWithoutSpendingLimitsInput = {
+  where: Prisma.TeamWhereUniqueInput
+  create: Prisma.XOR<Prisma.TeamCreateWithoutSpendingLimitsInput, Prisma.TeamUncheckedCreateWithoutSpendingLimitsInput>
+}
+
+export type TeamUpsertWithoutSpendingLimitsInput = {
+  update: Prisma.XOR<Prisma.TeamUpdateWithoutSpendingLimitsInput, Prisma.TeamUncheckedUpdateWithoutSpendingLimitsInput>
+  create: Prisma.XOR<Prisma.TeamCreateWithoutSpendingLimitsInput, Prisma.TeamUncheckedCreateWithoutSpendingLimitsInput>
+  where?: Prisma.TeamWhereInput
+}
+
+export type TeamUpdateToOneWithWhereWithoutSpendingLimitsInput = {
+  where?: Prisma.TeamWhereInput
+  data: Prisma.XOR<Prisma.TeamUpdateWithoutSpendingLimitsInput, Prisma.TeamUncheckedUpdateWithoutSpendingLimitsInput>
+}
+
+export type TeamUpdateWithoutSpendingLimitsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
+  organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
+  models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
+}
+
+export type TeamUncheckedUpdateWithoutSpendingLimitsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  organizationId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
+  models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamCreateManyOrganizationInput = {
@@ -762,6 +910,7 @@ export type TeamCreateManyOrganizationInput = {
   name: string
   defaultModel?: string | null
   adminDefaultModel?: string | null
+  timeZone?: string
 }
 
 export type TeamUpdateWithoutOrganizationInput = {
@@ -769,10 +918,12 @@ export type TeamUpdateWithoutOrganizationInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateWithoutOrganizationInput = {
@@ -780,10 +931,12 @@ export type TeamUncheckedUpdateWithoutOrganizationInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
 }
 
 export type TeamUncheckedUpdateManyWithoutOrganizationInput = {
@@ -791,6 +944,7 @@ export type TeamUncheckedUpdateManyWithoutOrganizationInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 
@@ -803,6 +957,7 @@ export type TeamCountOutputType = {
   adminModels: number
   invitations: number
   serviceAccounts: number
+  spendingLimits: number
 }
 
 export type TeamCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -810,6 +965,7 @@ export type TeamCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   adminModels?: boolean | TeamCountOutputTypeCountAdminModelsArgs
   invitations?: boolean | TeamCountOutputTypeCountInvitationsArgs
   serviceAccounts?: boolean | TeamCountOutputTypeCountServiceAccountsArgs
+  spendingLimits?: boolean | TeamCountOutputTypeCountSpendingLimitsArgs
 }
 
 /**
@@ -850,6 +1006,13 @@ export type TeamCountOutputTypeCountServiceAccountsArgs<ExtArgs extends runtime.
   where?: Prisma.ServiceAccountWhereInput
 }
 
+/**
+ * TeamCountOutputType without action
+ */
+export type TeamCountOutputTypeCountSpendingLimitsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SpendingLimitWhereInput
+}
+
 
 export type TeamSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -857,11 +1020,13 @@ export type TeamSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   name?: boolean
   defaultModel?: boolean
   adminDefaultModel?: boolean
+  timeZone?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   models?: boolean | Prisma.Team$modelsArgs<ExtArgs>
   adminModels?: boolean | Prisma.Team$adminModelsArgs<ExtArgs>
   invitations?: boolean | Prisma.Team$invitationsArgs<ExtArgs>
   serviceAccounts?: boolean | Prisma.Team$serviceAccountsArgs<ExtArgs>
+  spendingLimits?: boolean | Prisma.Team$spendingLimitsArgs<ExtArgs>
   _count?: boolean | Prisma.TeamCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["team"]>
 
@@ -871,6 +1036,7 @@ export type TeamSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   name?: boolean
   defaultModel?: boolean
   adminDefaultModel?: boolean
+  timeZone?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["team"]>
 
@@ -880,6 +1046,7 @@ export type TeamSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   name?: boolean
   defaultModel?: boolean
   adminDefaultModel?: boolean
+  timeZone?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["team"]>
 
@@ -889,15 +1056,17 @@ export type TeamSelectScalar = {
   name?: boolean
   defaultModel?: boolean
   adminDefaultModel?: boolean
+  timeZone?: boolean
 }
 
-export type TeamOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "organizationId" | "name" | "defaultModel" | "adminDefaultModel", ExtArgs["result"]["team"]>
+export type TeamOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "organizationId" | "name" | "defaultModel" | "adminDefaultModel" | "timeZone", ExtArgs["result"]["team"]>
 export type TeamInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   models?: boolean | Prisma.Team$modelsArgs<ExtArgs>
   adminModels?: boolean | Prisma.Team$adminModelsArgs<ExtArgs>
   invitations?: boolean | Prisma.Team$invitationsArgs<ExtArgs>
   serviceAccounts?: boolean | Prisma.Team$serviceAccountsArgs<ExtArgs>
+  spendingLimits?: boolean | Prisma.Team$spendingLimitsArgs<ExtArgs>
   _count?: boolean | Prisma.TeamCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type TeamIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -915,6 +1084,7 @@ export type $TeamPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     adminModels: Prisma.$AdminModelPayload<ExtArgs>[]
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     serviceAccounts: Prisma.$ServiceAccountPayload<ExtArgs>[]
+    spendingLimits: Prisma.$SpendingLimitPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -925,6 +1095,10 @@ export type $TeamPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      * The default model that an admin has chosen. It counts where the directory file sets none.
      */
     adminDefaultModel: string | null
+    /**
+     * The IANA name of the zone in which the days, weeks and months of its spending limits begin.
+     */
+    timeZone: string
   }, ExtArgs["result"]["team"]>
   composites: {}
 }
@@ -1324,6 +1498,7 @@ export interface Prisma__TeamClient<T, Null = never, ExtArgs extends runtime.Typ
   adminModels<T extends Prisma.Team$adminModelsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$adminModelsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AdminModelPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invitations<T extends Prisma.Team$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   serviceAccounts<T extends Prisma.Team$serviceAccountsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$serviceAccountsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  spendingLimits<T extends Prisma.Team$spendingLimitsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$spendingLimitsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SpendingLimitPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1358,6 +1533,7 @@ export interface TeamFieldRefs {
   readonly name: Prisma.FieldRef<"Team", 'String'>
   readonly defaultModel: Prisma.FieldRef<"Team", 'String'>
   readonly adminDefaultModel: Prisma.FieldRef<"Team", 'String'>
+  readonly timeZone: Prisma.FieldRef<"Team", 'String'>
 }
     
 
@@ -1861,6 +2037,30 @@ export type Team$serviceAccountsArgs<ExtArgs extends runtime.Types.Extensions.In
   take?: number
   skip?: number
   distinct?: Prisma.ServiceAccountScalarFieldEnum | Prisma.ServiceAccountScalarFieldEnum[]
+}
+
+/**
+ * Team.spendingLimits
+ */
+export type Team$spendingLimitsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the SpendingLimit
+   */
+  select?: Prisma.SpendingLimitSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the SpendingLimit
+   */
+  omit?: Prisma.SpendingLimitOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SpendingLimitInclude<ExtArgs> | null
+  where?: Prisma.SpendingLimitWhereInput
+  orderBy?: Prisma.SpendingLimitOrderByWithRelationInput | Prisma.SpendingLimitOrderByWithRelationInput[]
+  cursor?: Prisma.SpendingLimitWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SpendingLimitScalarFieldEnum | Prisma.SpendingLimitScalarFieldEnum[]
 }
 
 /**

@@ -153,6 +153,8 @@ export function makeApiKeyStore(db: PrismaClient) {
           if (verdict !== 'rotate') return verdict
           const row = await save(tx, holderOf(found), { ...parts, name: old.name, models: old.models })
           await tx.apiKey.update({ where: { id }, data: { expiresAt: endsAt, replacedById: row.id } })
+          // A spending limit counts a key together with those that it replaces.
+          await tx.spendingLimit.updateMany({ where: { keyId: id }, data: { keyId: row.id } })
           const event = keyEvent('api_key.rotated', row, actor, now)
           const details = { ...event.details, replaces: id, replacedEndsAt: endsAt.toISOString() }
           await tx.auditEvent.create({ data: { ...event, details } })

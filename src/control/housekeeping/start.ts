@@ -5,6 +5,8 @@ import type { HousekeepingStore } from './store.ts'
 type Needs = {
   /** Publishes the next signing key when it is due, and reads the keys that other processes published. */
   readonly rotateKeys: () => Promise<void>
+  /** Tells admins about spending limits that are nearly or wholly reached; null without email. */
+  readonly announceLimits: (() => Promise<void>) | null
   readonly store: HousekeepingStore
   readonly clock: Clock
   readonly log: Logger
@@ -20,13 +22,14 @@ const INTERVAL_MS = 60_000
  * harm. Returns a function that stops it and waits for the statement that is running.
  */
 export function startHousekeeping(needs: Needs): () => Promise<void> {
-  const { rotateKeys, store, clock, log, intervalMs = INTERVAL_MS } = needs
+  const { rotateKeys, announceLimits, store, clock, log, intervalMs = INTERVAL_MS } = needs
   const stopping = new AbortController()
   let running: Promise<void> | null = null
 
   /** Each task runs whether or not another one fails. The next round tries again. */
   async function round(): Promise<void> {
     await attempt('rotate_keys', rotateKeys)
+    if (announceLimits) await attempt('announce_limits', announceLimits)
     await attempt('sweep', sweep)
     await attempt('vacuum', store.vacuum)
   }

@@ -111,6 +111,9 @@ function tablesOf(db: PrismaClient, auditDays: number | null): readonly Table[] 
     makeTimeSweeper(db, 'agent_sessions', 'last_active_at', 90),
     // No gateway retries a batch for a week.
     makeTimeSweeper(db, 'call_event_batches', 'saved_at', 7),
+    // No limit counts days before this month, or before this week.
+    makeTimeSweeper(db, 'spending_days', 'day', 62),
+    makeTimeSweeper(db, 'spending_notices', 'sent_at', 62),
     ...(auditDays === null ? [] : [makeEventSweeper(db, 'audit_events', auditDays)]),
   ]
 }

@@ -6,12 +6,17 @@ import type { Backends } from '../backends/backends.ts'
 import type { StreamLimit, StreamSlot } from '../limits/streams.ts'
 import { explainRefusal, pickModel } from '../models/rules.ts'
 import type { FindTeam, ModelTeam } from '../models/rules.ts'
+import { sizeOf } from '../spending/estimate.ts'
+import type { CallSize } from '../spending/estimate.ts'
+import type { SpendingHold } from '../spending/ledger.ts'
 import { judgeAlternatives } from './alternatives.ts'
 import { findAmbiguous } from './body.ts'
 import type { Operation } from './operations.ts'
 import { findPlacements } from './placements.ts'
-import { locatedOf, sessionIdOf } from './request.ts'
+import { bytesOf, locatedOf, sessionIdOf } from './request.ts'
 import type { CallRequest } from './request.ts'
+import { holdSpending } from './spending.ts'
+import type { SpendingNeeds } from './spending.ts'
 
 /** A call that may be made. It holds nothing of the request's body, because it lives as long as the answer. */
 export type Admission = {
@@ -24,11 +29,16 @@ export type Admission = {
   /** The name by which the caller asked for the model, which answers repeat; its id where the caller named none. */
   readonly calledAs: string
   readonly wantsStream: boolean
+  readonly size: CallSize
+  /** The zone of the team, whose days spending limits count. */
+  readonly timeZone: string
   /** Freed when the call has ended; null for a call that does not stream. */
   readonly slot: StreamSlot | null
+  /** Released when the call is recorded; null for a call that no spending limit counts. */
+  readonly hold: SpendingHold | null
 }
 
-export type AdmitNeeds = {
+export type AdmitNeeds = SpendingNeeds & {
   readonly findTeam: FindTeam
   readonly backends: Backends
   readonly streamLimit: StreamLimit
@@ -38,11 +48,8 @@ export type AdmitNeeds = {
  * Who calls, which model is meant, whether the caller may call it, and whether its limits allow it now. Each refusal
  * comes with its words.
  */
-export async function admit(
-  { findTeam, backends, streamLimit }: AdmitNeeds,
-  operation: Operation,
-  req: CallRequest,
-): Promise<Admission | ApiError> {
+export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRequest): Promise<Admission | ApiError> {
+  const { findTeam, backends, streamLimit } = needs
   const caller = callerOf(req)
   const ambiguous = findAmbiguous(req.body, locatedOf(req))
   if (ambiguous !== null) return ambiguousBody(ambiguous)
@@ -52,9 +59,15 @@ export async function admit(
   const placementsOf = (one: SnapshotModel) => findPlacements(backends, operation, one)
   const refusal = team && judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal
+  const size = sizeOf(bytesOf(req).length, req.body)
+  const hold = await holdSpending(needs, { operation, caller, model, size, placementsOf })
+  if (hold instanceof ApiError) return hold
   const wantsStream = req.body.stream === true
   const slot = wantsStream ? await streamLimit.take(caller, ipOf(req)) : null
-  if (slot instanceof ApiError) return slot
+  if (slot instanceof ApiError) {
+    hold?.release()
+    return slot
+  }
   const calledAs = req.body.model ?? model.id
   return {
     operation,
@@ -64,7 +77,10 @@ export async function admit(
     model,
     calledAs,
     wantsStream,
+    size,
+    timeZone: team?.timeZone ?? 'UTC',
     slot,
+    hold,
   }
 }
 

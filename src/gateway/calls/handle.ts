@@ -52,6 +52,7 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()
+    admission.hold?.release()
   }
 }
 

@@ -3,8 +3,11 @@ import type { Logger } from '../../log.ts'
 import { isKnown } from '../dialects/usage.ts'
 import { isFailure } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
+import { makeDayAt } from '../../spending/periods.ts'
+import { isUnknown } from '../usage/days.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
+import { estimateUsage } from '../spending/estimate.ts'
 import type { Admission } from './admit.ts'
 
 export type RecordNeeds = {
@@ -89,6 +92,7 @@ function recordAttempt(
   { kind, from, at, tried }: Ending,
 ): void {
   const { backend, outcome, usage } = attempt
+  const costNanoUsd = makeCostOfAttempt(needs, admission)(attempt)
   const result = {
     attempts: tried.map(toTried),
     outcome: outcome.kind,
@@ -97,9 +101,20 @@ function recordAttempt(
     durationMs: at.getTime() - from.getTime(),
     usage,
     isEstimated: outcome.kind !== 'whole' && isKnown(usage),
-    costNanoUsd: makeCostOfAttempt(needs, admission)(attempt),
+    costNanoUsd,
+    spent: { day: dayAt(admission.timeZone, at), nanoUsd: costNanoUsd ?? estimateSpent(needs, admission, attempt) },
   }
   needs.recordEvent({ kind, at, call: toFacts(admission, backend), result })
+}
+
+const dayAt = makeDayAt()
+
+/** What limits count of an attempt without a cost. A caller that leaves early must not spend without end. */
+function estimateSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt): number {
+  const { outcome } = attempt
+  if (!isUnknown({ usage: attempt.usage, outcome: outcome.kind, status: outcome.status })) return 0
+  const usage = estimateUsage(admission.size, outcome.bytes)
+  return makeCostOfAttempt(needs, admission)({ ...attempt, usage }) ?? 0
 }
 
 function toFacts(admission: Admission, servedBy: string): CallFacts {

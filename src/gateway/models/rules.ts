@@ -8,8 +8,8 @@ import type { SnapshotModel, SnapshotTeam } from '../../directory/snapshot.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import { toCodexModel } from './codex.ts'
 
-/** The models of a team. */
-export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names'>
+/** The models of a team. Without a time zone, its days are those of UTC. */
+export type ModelTeam = Pick<SnapshotTeam, 'defaultModel' | 'models' | 'names'> & { readonly timeZone?: string }
 
 /** Finds the team of a caller; null when it no longer exists. */
 export type FindTeam = (caller: Caller) => Promise<ModelTeam | null> | ModelTeam | null

@@ -2,14 +2,14 @@
 import { isKnown } from '../dialects/usage.ts'
 import type { CallEvent, CallResult } from './events.ts'
 
-type Ended = Extract<CallEvent, { readonly result: CallResult }>
+export type Ended = Extract<CallEvent, { readonly result: CallResult }>
 
 type Key = { readonly name: string; readonly type: string; readonly of: (event: Ended) => string }
 
 type Counter = { readonly name: string; readonly type: 'int' | 'bigint'; readonly of: (event: Ended) => number | null }
 
 /** A primary key has no nulls, so calls without an API key have this id. */
-const NO_KEY = '00000000-0000-0000-0000-000000000000'
+export const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 /** The columns that identify a sum. */
 export const KEYS = [
@@ -74,7 +74,7 @@ function add(counts: number[], event: Ended): void {
 }
 
 /** Whether a backend may have billed tokens that it has not reported: it was reached and did not refuse. */
-function isUnknown({ usage, outcome, status }: CallResult): boolean {
+export function isUnknown({ usage, outcome, status }: Pick<CallResult, 'usage' | 'outcome' | 'status'>): boolean {
   if (isKnown(usage)) return false
   return status === null ? outcome !== 'unreachable' : status < 400
 }

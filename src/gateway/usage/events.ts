@@ -58,6 +58,15 @@ export type CallResult = {
   readonly isEstimated: boolean
   /** In 10^-9 USD; null when the usage is unknown or the model has no price. */
   readonly costNanoUsd: number | null
+  readonly spent: SpentByCall
+}
+
+/** What spending limits count of a call. */
+export type SpentByCall = {
+  /** The day in the time zone of the team. */
+  readonly day: string
+  /** In 10^-9 USD: the cost, or an estimate where the usage is unknown. 0 for a model without a price. */
+  readonly nanoUsd: number
 }
 
 /**

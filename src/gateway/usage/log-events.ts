@@ -9,7 +9,8 @@ export function makeEventLog(log: Logger): (event: CallEvent) => void {
     const { caller, ...facts } = call
     // Every caller has a device session, because API keys need a database.
     const { accountId, team, sessionId: deviceSessionId } = caller
-    const { usage, attempts: tried, ...ending } = result
+    // Without a database there are no spending limits.
+    const { usage, attempts: tried, spent: _spent, ...ending } = result
     const attempts = writeAttempts(tried)
     log.info({ ...facts, accountId, team, deviceSessionId, attempts, ...ending, ...usage }, `call.${kind}`)
   }

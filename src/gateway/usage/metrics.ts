@@ -64,6 +64,16 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   }
 }
 
+/** Returns a function that counts the calls that a spending limit refused. */
+export function makeSpendingMetrics(registry: Registry): (refused: string) => void {
+  const count = makeCounter(registry, {
+    name: 'svc_spending_refusals_total',
+    help: 'Model calls that a spending limit refused: it is used up, or its rest is reserved for running calls.',
+    labelNames: ['reason'],
+  })
+  return (refused) => count(1, refused)
+}
+
 function tokensByKind(usage: Usage): readonly (readonly [kind: string, tokens: number | null])[] {
   return [
     ['input', usage.inputTokens],

@@ -6,6 +6,8 @@ import type { Spool } from './spool.ts'
 type Needs = {
   /** Saves all of a batch or nothing. Called again with a batch that may have been saved. */
   readonly save: (batch: EventBatch) => Promise<void>
+  /** Called with each new batch, before it is saved for the first time. */
+  readonly onBatch: (batch: EventBatch) => void
   /** Whether the database cannot be reached, so that the same batch may succeed later. Other failures are permanent. */
   readonly isDatabaseUnavailable: (error: unknown) => boolean
   /** Keeps batches while the database cannot be reached; null: they wait in memory. */
@@ -33,7 +35,7 @@ const MAX_WAITING = 50_000
  * the spool is saved first.
  */
 export function openRecorder(
-  { save, isDatabaseUnavailable, spool, log }: Needs,
+  { save, onBatch, isDatabaseUnavailable, spool, log }: Needs,
   maxWaiting = MAX_WAITING,
 ): EventRecorder {
   let waiting: CallEvent[] = []
@@ -75,7 +77,9 @@ export function openRecorder(
   }
 
   function cutBatch(): EventBatch {
-    return { id: newIdentifier('batch_'), events: waiting.splice(0, MAX_BATCH) }
+    const next = { id: newIdentifier('batch_'), events: waiting.splice(0, MAX_BATCH) }
+    onBatch(next)
+    return next
   }
 
   async function spoolAll(): Promise<void> {

@@ -2,12 +2,14 @@ import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { SESSIONS_CHANNEL, writeNotice } from '../../kernel/agent-session.ts'
 import type { Caller } from '../../kernel/caller.ts'
-import { COUNTERS, KEYS, sumByDay } from './days.ts'
+import { COUNTERS, KEYS, NO_KEY, sumByDay } from './days.ts'
 import type { DaySum } from './days.ts'
 import { writeAttempts } from './events.ts'
 import type { CallEvent, CallResult, EventBatch } from './events.ts'
 import { sumBySession } from './session-sums.ts'
 import type { SessionSum } from './session-sums.ts'
+import { sumSpending } from './spending-sums.ts'
+import type { SpendingSum } from './spending-sums.ts'
 
 /** The key of the advisory lock that makes gateways write one after the other. */
 const WRITERS_LOCK = 5_273_081_114
@@ -66,17 +68,29 @@ const DAY_COLUMNS: readonly Column<DaySum>[] = [
   ...COUNTERS.map(({ name, type }, at): Column<DaySum> => ({ name, type, of: ({ counts }) => counts[at] })),
 ]
 
+/** The columns of what a batch adds to the sums that spending limits count. */
+const SPENDING_COLUMNS: readonly Column<SpendingSum>[] = [
+  { name: 'team', type: 'text', of: ({ team }) => team },
+  { name: 'day', type: 'date', of: ({ day }) => day },
+  { name: 'account_id', type: 'uuid', of: ({ accountId }) => accountId },
+  { name: 'key_id', type: 'uuid', of: ({ keyId }) => keyId ?? NO_KEY },
+  { name: 'spent_nano_usd', type: 'bigint', of: ({ nanoUsd }) => nanoUsd },
+  { name: 'unknown_calls', type: 'int', of: ({ unknownCalls }) => unknownCalls },
+  { name: 'unpriced_calls', type: 'int', of: ({ unpricedCalls }) => unpricedCalls },
+]
+
 const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
 
 /** Stores call events, and what they used. */
 export function callEventStore(db: PrismaClient) {
   return {
     /**
-     * Saves all events of a batch in their order, adds them to the sums of their days and sessions, and announces these
-     * sessions; or does nothing of it. Does nothing when the batch was saved before.
+     * Saves all events of a batch in their order, adds them to the sums of their days, sessions and spending limits,
+     * and announces these sessions; or does nothing of it. Does nothing when the batch was saved before.
      */
     async save({ id, events }: EventBatch): Promise<void> {
       const days = sumByDay(events)
+      const spent = sumSpending(events)
       const sums = sumBySession(events)
       const notice = writeNotice(sums.map(({ key }) => key))
       // Gateways write one after the other, so that ids become visible in ascending order. Otherwise a reader of the
@@ -93,6 +107,14 @@ export function callEventStore(db: PrismaClient) {
           INSERT INTO usage_days (${namesOf(DAY_COLUMNS)})
           SELECT day.* FROM locked, unnest(${arraysOf(DAY_COLUMNS, days)}) AS day
           ON CONFLICT (${namesOf(KEYS)}) DO UPDATE SET ${ADDED}
+        ),
+        spending AS (
+          INSERT INTO spending_days AS spent (${namesOf(SPENDING_COLUMNS)})
+          SELECT added.* FROM locked, unnest(${arraysOf(SPENDING_COLUMNS, spent)}) AS added
+          ON CONFLICT (team, day, account_id, key_id) DO UPDATE SET
+            spent_nano_usd = spent.spent_nano_usd + excluded.spent_nano_usd,
+            unknown_calls = spent.unknown_calls + excluded.unknown_calls,
+            unpriced_calls = spent.unpriced_calls + excluded.unpriced_calls
         ),
         sessions AS (
           INSERT INTO agent_sessions AS session (${namesOf(SUM_COLUMNS)})

@@ -1,0 +1,10 @@
+import type { CommandTable } from './command-line.ts'
+
+/** The commands of people that are for admins of a team only. */
+export const adminCommands: CommandTable = {
+  'service-accounts': async () => (await import('./commands/service-accounts.ts')).makeServiceAccounts,
+  invite: async () => (await import('./commands/invite.ts')).makeInvite,
+  uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,
+  members: async () => (await import('./commands/members.ts')).makeMembers,
+  audit: async () => (await import('./commands/audit.ts')).makeAudit,
+}

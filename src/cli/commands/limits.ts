@@ -1,0 +1,142 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment.ts'
+import type { Deployment } from '../deployment.ts'
+import { CommandError } from '../failures.ts'
+import { toLocalTime } from '../local-time.ts'
+import { unwrap } from '../../sdk/index.ts'
+import type { components } from '../../sdk/index.ts'
+import { writeUsd } from '../../kernel/usd.ts'
+
+type Limit = components['schemas']['SpendingLimit']
+type Wanted = Pick<components['schemas']['CreateSpendingLimit'], 'subject' | 'of'>
+
+const PERIODS = ['day', 'week', 'month'] as const
+
+/** `team`: true is the person's own team. */
+type Options = GlobalOptions & { readonly team?: string | true; readonly json?: boolean }
+type SetOptions = Options & {
+  readonly per: (typeof PERIODS)[number]
+  readonly members?: boolean
+  readonly member?: string
+  readonly key?: string
+  readonly service?: string
+}
+
+const TEAM = 'of a team, for its admins: @organization/name, or your own team'
+
+export const makeLimits: MakeCommand = (cli) =>
+  new Command('limits')
+    .description('Show your spending limits, and what is left of them.')
+    .option('--team [team]', `all limits ${TEAM}`)
+    .option('--json', 'print JSON')
+    .action((_options: object, command: Command) => listLimits(cli, command.optsWithGlobals<Options>()))
+    .addCommand(
+      new Command('set')
+        .description('Set what a team may spend, or each member, or one of them. For admins of the team.')
+        .argument('<usd>', 'the amount in USD, such as 50 or 2.50', toNanoUsd)
+        .addOption(new Option('--per <period>', 'the period').choices(PERIODS).makeOptionMandatory())
+        .addOption(new Option('--members', 'for each member by itself').conflicts(['member', 'key', 'service']))
+        .addOption(new Option('--member <email>', 'for one member').conflicts(['key', 'service']))
+        .addOption(new Option('--key <id>', 'for one API key').conflicts(['service']))
+        .option('--service <name>', 'for one service account')
+        .action((nanoUsd: number, _options: object, command: Command) =>
+          setLimit(cli, nanoUsd, command.optsWithGlobals<SetOptions>()),
+        ),
+    )
+    .addCommand(
+      new Command('remove')
+        .description('Remove a spending limit. For admins of the team.')
+        .argument('<id>', 'the ID of the list, or the start of it')
+        .action((id: string, _options: object, command: Command) =>
+          removeLimit(cli, id, command.optsWithGlobals<Options>()),
+        ),
+    )
+
+const MAX_USD = 1_000_000
+
+function toNanoUsd(text: string): number {
+  const [, whole = '', fraction = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? []
+  const nano = Number(whole) * 1e9 + Number(fraction.padEnd(9, '0'))
+  if (whole === '' || nano === 0 || nano > MAX_USD * 1e9)
+    throw new InvalidArgumentError(`Give an amount in USD above 0 and up to ${MAX_USD}, such as 50 or 2.50.`)
+  return nano
+}
+
+async function listLimits({ environment, output }: Cli, { url, team, json }: Options): Promise<void> {
+  const { control, gateway, profile } = await openDeployment(environment.folder, url)
+  const limits =
+    team === undefined
+      ? (await unwrap(gateway.GET('/v1/limits'))).limits
+      : await findLimits(control, team === true ? profile.team : team)
+  if (json) return output.json(limits)
+  if (limits.length === 0) return output.print('No spending limits.')
+  output.table(
+    ['ID', 'FOR', 'PER', 'LIMIT', 'SPENT', 'LEFT', 'RESETS'],
+    limits.map((limit) => [
+      limit.id,
+      nameOf(limit),
+      limit.period,
+      `$${writeUsd(limit.amountNanoUsd)}`,
+      `$${writeUsd(limit.spentNanoUsd)}`,
+      `$${writeUsd(limit.remainingNanoUsd)}`,
+      toLocalTime(limit.resetsAt),
+    ]),
+  )
+}
+
+async function findLimits(control: Deployment['control'], team: string): Promise<Limit[]> {
+  return (await unwrap(control.GET('/v1/teams/{team}/limits', { params: { path: { team } } }))).limits
+}
+
+function nameOf({ subject, subjectName, team }: Limit): string {
+  if (subject === 'team') return team
+  return subject === 'members' ? 'each member' : (subjectName ?? subject)
+}
+
+/** Changes the limit of the same subject and period where there is one. */
+async function setLimit({ environment, output }: Cli, amountNanoUsd: number, options: SetOptions): Promise<void> {
+  const { control, profile } = await openDeployment(environment.folder, options.url)
+  const team = teamOf(options, profile.team)
+  const wanted = { ...toSubject(options), period: options.per }
+  const limits = await findLimits(control, team)
+  const found = limits.find((limit) => isMeant(limit, wanted))
+  const saved = found
+    ? control.PATCH('/v1/teams/{team}/limits/{limitId}', {
+        params: { path: { team, limitId: found.id } },
+        body: { amountNanoUsd },
+      })
+    : control.POST('/v1/teams/{team}/limits', { params: { path: { team } }, body: { ...wanted, amountNanoUsd } })
+  const limit: Limit = await unwrap<Limit>(saved)
+  if (options.json) return output.json(limit)
+  output.print(`${nameOf(limit)} may spend $${writeUsd(limit.amountNanoUsd)} a ${limit.period} now.`)
+}
+
+function toSubject({ members, member, key, service }: SetOptions): Wanted {
+  if (members) return { subject: 'members' }
+  if (member !== undefined) return { subject: 'member', of: member }
+  if (key !== undefined) return { subject: 'key', of: key }
+  return service === undefined ? { subject: 'team' } : { subject: 'service_account', of: service }
+}
+
+function isMeant({ subjectId, subjectName, ...limit }: Limit, { subject, of, period }: Wanted & { period: string }) {
+  const isSame = limit.subject === subject && limit.period === period
+  return isSame && (of === undefined || [subjectId, subjectName].includes(of.trim().toLowerCase()))
+}
+
+async function removeLimit({ environment, output }: Cli, start: string, options: Options): Promise<void> {
+  const { control, profile } = await openDeployment(environment.folder, options.url)
+  const team = teamOf(options, profile.team)
+  const limits = await findLimits(control, team)
+  const [limit, another] = limits.filter(({ id }) => id.startsWith(start))
+  if (!limit) throw new CommandError(`${team} has no limit with the ID ${start}. Run: svc limits --team`)
+  if (another) throw new CommandError(`Several limits have an ID that starts with ${start}. Give more of it.`)
+  const params = { path: { team, limitId: limit.id } }
+  const done = await unwrap(control.DELETE('/v1/teams/{team}/limits/{limitId}', { params }))
+  if (options.json) return output.json(done)
+  output.print(`Removed: the limit of $${writeUsd(limit.amountNanoUsd)} a ${limit.period} for ${nameOf(limit)}.`)
+}
+
+function teamOf({ team }: Options, own: string): string {
+  return team === undefined || team === true ? own : team
+}

@@ -1,0 +1,43 @@
+import { writeUsd } from '../../kernel/usd.ts'
+import { describeLimit, writeReset } from '../../spending/rules.ts'
+import type { CountedLimit } from '../../spending/rules.ts'
+import { composeMail, quoteUnlinked } from './compose.ts'
+import type { ComposedMail } from './compose.ts'
+
+export type SpendingReached = {
+  readonly limit: CountedLimit
+  /** The share that was reached. */
+  readonly percent: 80 | 100
+  /** In 10^-9 USD. */
+  readonly spentNanoUsd: number
+  /** The address of the member, for a limit of each member; null for all others. */
+  readonly member: string | null
+}
+
+/** Tells an admin that a spending limit is nearly or wholly used up. */
+export function spendingReachedMail({ limit, percent, spentNanoUsd, member }: SpendingReached): ComposedMail {
+  const title = percent === 100 ? 'A spending limit is used up' : `A spending limit has reached ${percent} %`
+  const who = member === null ? [] : [{ label: 'Member', value: quoteUnlinked(member) }]
+  return composeMail({ title, subject: `${title}: ${limit.team}` }, [
+    { kind: 'paragraph', text: `This is about the ${describeLimit({ ...limit, subjectName: nameIn(limit) })}.` },
+    {
+      kind: 'facts',
+      facts: [
+        ...who,
+        { label: 'Spent', value: `${writeUsd(spentNanoUsd)} USD` },
+        { label: 'Limit', value: `${writeUsd(limit.amountNanoUsd)} USD a ${limit.period}` },
+        { label: 'Resets', value: writeReset(limit) },
+      ],
+    },
+    { kind: 'paragraph', text: percent === 100 ? WHEN_USED_UP : WHEN_NEAR },
+    { kind: 'code', label: 'To see all limits of the team', code: 'svc limits --team' },
+  ])
+}
+
+function nameIn({ subjectName }: CountedLimit): string | null {
+  return subjectName === null ? null : quoteUnlinked(subjectName)
+}
+
+const WHEN_USED_UP =
+  'Calls of models with a price are refused until the limit resets. To allow more, raise the limit: svc limits set.'
+const WHEN_NEAR = 'When it is used up, calls of models with a price are refused until it resets.'

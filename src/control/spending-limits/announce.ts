@@ -1,0 +1,33 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import { makeSpendingStore } from '../../spending/store.ts'
+import type { Notify } from '../notify.ts'
+import { makeNoticeStore } from './store.ts'
+import { findReached } from './rules.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  readonly notify: Notify
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/**
+ * Returns a function that tells the admins of a team by email that a spending limit has reached 80 % or 100 %. Any
+ * number of processes may run it: each notice is claimed before it is sent.
+ */
+export function makeAnnounceLimits({ db, notify, clock, log }: Needs): () => Promise<void> {
+  const spending = makeSpendingStore(db)
+  const notices = makeNoticeStore(db)
+  return async () => {
+    const now = clock.now()
+    const { limits } = await spending.findSpending(now)
+    const reached = findReached(limits)
+    if (reached.length === 0) return
+    for (const { limit, percent, spentNanoUsd, admins, member } of await notices.claim(reached, now)) {
+      log.info({ limitId: limit.id, team: limit.team, percent }, 'spending_limit.reached')
+      for (const email of admins) notify.spendingReached(email, { limit, percent, spentNanoUsd, member })
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { parseTeamName } from '../../kernel/team-name.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { FindMembership } from '../../directory/members.ts'
+import type { Logger } from '../../log.ts'
+import { toLimitAnswer, mostSpent } from '../../spending/answers.ts'
+import type { LimitAnswer } from '../../spending/answers.ts'
+import type { Period } from '../../spending/periods.ts'
+import { chooseLimits, counterOf, counts, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
+import type { Subject } from '../../spending/rules.ts'
+import type { SpendingStore } from '../../spending/store.ts'
+import type { LimitActor, LimitStore } from './store.ts'
+
+/** What an admin asks a new limit to be. */
+export type WantedLimit = {
+  readonly subject: Subject
+  /** A member by address, a key by id, a service account by name or id; undefined for `team` and `members`. */
+  readonly of: string | undefined
+  readonly period: Period
+  /** In 10^-9 USD. */
+  readonly amountNanoUsd: number
+}
+
+/** Why a limit was not created. `unknown_subject`: the team has none such, or `of` does not fit the subject. */
+export type LimitRefusal = 'unknown_subject' | 'exists' | 'too_many'
+
+/**
+ * Reads and changes the spending limits of a team, whose admin the caller must have been found to be. Refusals are
+ * values, because the API and pages answer them differently.
+ */
+export type TeamLimits = {
+  list(teamId: string): Promise<LimitAnswer[]>
+  /** Null: the team has no limit with this id. */
+  find(teamId: string, id: string): Promise<LimitAnswer | null>
+  create(teamId: string, wanted: WantedLimit, actor: LimitActor): Promise<LimitAnswer | LimitRefusal>
+  change(teamId: string, id: string, amountNanoUsd: number, actor: LimitActor): Promise<LimitAnswer | null>
+  /** False: the team has no limit with this id. */
+  remove(teamId: string, id: string, actor: LimitActor): Promise<boolean>
+  /** The limits that apply to a caller, with what is saved of its spending. Needs no admin. */
+  listEffective(caller: Caller): Promise<LimitAnswer[]>
+}
+
+type Needs = {
+  readonly limits: LimitStore
+  readonly spending: SpendingStore
+  readonly findMembership: FindMembership
+  /** Tells the gateway of this process that limits have changed. */
+  readonly onLimitsChanged: () => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function makeTeamLimits(needs: Needs): TeamLimits {
+  const { limits, spending, findMembership, onLimitsChanged, clock, log } = needs
+
+  async function list(teamId: string): Promise<LimitAnswer[]> {
+    const found = await spending.findSpending(clock.now(), { teamId })
+    return found.limits.map((limit) => toLimitAnswer(limit, mostSpent(limit)))
+  }
+
+  async function find(teamId: string, limitId: string): Promise<LimitAnswer | null> {
+    return (await list(teamId)).find(({ id }) => id === limitId) ?? null
+  }
+
+  return {
+    list,
+    find,
+
+    async create(teamId, { subject, of, period, amountNanoUsd }, actor) {
+      const isWhole = subject === 'team' || subject === 'members'
+      if (isWhole !== (of === undefined)) return 'unknown_subject'
+      const owner = await limits.findOwner(teamId, subject, of ?? '')
+      if (!owner) return 'unknown_subject'
+      const made = await limits.create(teamId, owner, { period, amountNanoUsd }, actor, clock.now())
+      if (typeof made === 'string') return made
+      onLimitsChanged()
+      log.info({ limitId: made.id, teamId, by: actor.accountId }, 'spending_limit.created')
+      // Another admin may have removed it at once.
+      return (await find(teamId, made.id)) ?? 'unknown_subject'
+    },
+
+    async change(teamId, id, amountNanoUsd, actor) {
+      if (!(await limits.change(id, teamId, amountNanoUsd, actor, clock.now()))) return null
+      onLimitsChanged()
+      log.info({ limitId: id, teamId, by: actor.accountId }, 'spending_limit.changed')
+      return find(teamId, id)
+    },
+
+    async remove(teamId, id, actor) {
+      if (!(await limits.remove(id, teamId, actor, clock.now()))) return false
+      onLimitsChanged()
+      log.info({ limitId: id, teamId, by: actor.accountId }, 'spending_limit.removed')
+      return true
+    },
+
+    async listEffective(caller) {
+      const team = parseTeamName(caller.team)
+      const membership = team && (await findMembership(team, caller.accountId))
+      if (!membership) return []
+      const found = await spending.findSpending(clock.now(), { teamId: membership.teamId })
+      const spender = spenderOf(caller)
+      const counting = found.limits.filter((limit) => counts(limit, spender))
+      return chooseLimits(counting, caller).map((limit) =>
+        toLimitAnswer(limit, limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT),
+      )
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import type { LimitRefusal, TeamLimits } from './changes.ts'
+import { MAX_LIMITS } from './store.ts'
+
+type Needs = { readonly limits: TeamLimits; readonly findAdminTeam: FindAdminTeam }
+
+type Operations =
+  'listSpendingLimits' | 'createSpendingLimit' | 'getSpendingLimit' | 'changeSpendingLimit' | 'removeSpendingLimit'
+
+/** The spending limits of a team, for its admins. */
+export function makeSpendingLimitHandlers({ limits, findAdminTeam }: Needs): Handlers<Operations> {
+  const actorOf = ({ accountId }: Caller, req: Parameters<typeof ipOf>[0]) => ({ accountId, ip: ipOf(req) })
+
+  return {
+    async listSpendingLimits(req, res) {
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json({ limits: await limits.list(teamId) })
+    },
+
+    async createSpendingLimit(req, res) {
+      const caller = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, caller)
+      const { subject, of, period, amountNanoUsd } = req.body
+      const made = await limits.create(teamId, { subject, of, period, amountNanoUsd }, actorOf(caller, req))
+      if (typeof made === 'string') throw toRefusal(made)
+      res.status(201).json(made)
+    },
+
+    async getSpendingLimit(req, res) {
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const limit = await limits.find(teamId, req.params.limitId)
+      if (!limit) throw unknownLimit()
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json(limit)
+    },
+
+    async changeSpendingLimit(req, res) {
+      const caller = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, caller)
+      const { amountNanoUsd } = req.body
+      const limit = await limits.change(teamId, req.params.limitId, amountNanoUsd, actorOf(caller, req))
+      if (!limit) throw unknownLimit()
+      res.status(200).json(limit)
+    },
+
+    async removeSpendingLimit(req, res) {
+      const caller = callerOf(req)
+      const teamId = await findAdminTeam(req.params.team, caller)
+      if (!(await limits.remove(teamId, req.params.limitId, actorOf(caller, req)))) throw unknownLimit()
+      res.status(200).json({ ok: true })
+    },
+  }
+}
+
+function unknownLimit(): ApiError {
+  return new ApiError('not_found', { message: 'The team has no spending limit with this id.' })
+}
+
+function toRefusal(refusal: LimitRefusal): ApiError {
+  if (refusal === 'unknown_subject') return new ApiError('invalid_request', { message: UNKNOWN_SUBJECT })
+  const message =
+    refusal === 'exists'
+      ? 'The team has a limit for this subject and period. Change its amount (PATCH), or remove it first.'
+      : `A team can have ${MAX_LIMITS} limits. Remove one first.`
+  return new ApiError('conflict', { message })
+}
+
+const UNKNOWN_SUBJECT =
+  'of must be the email address of a member, the id of a key, or the name of a service account of the team, as ' +
+  'subject says. Leave it out for team and members.'

@@ -1,0 +1,33 @@
+/** When admins are told about a spending limit: once for each period, limit and share of it. */
+import type { CountedLimit } from '../../spending/rules.ts'
+
+/** In percent of the amount. */
+export const TOLD_SHARES = [80, 100] as const
+
+export type ReachedLimit = {
+  readonly limit: CountedLimit
+  /** Of a limit of each member; null for all others. */
+  readonly accountId: string | null
+  readonly percent: (typeof TOLD_SHARES)[number]
+  /** In 10^-9 USD. */
+  readonly spentNanoUsd: number
+}
+
+/** The limits that have reached a share of their amount, with the highest share that each has reached. */
+export function findReached(limits: readonly CountedLimit[]): ReachedLimit[] {
+  return limits.flatMap((limit) =>
+    [...limit.spent].flatMap(([counter, { nanoUsd: spentNanoUsd }]) => {
+      const percent = TOLD_SHARES.findLast((share) => spentNanoUsd * 100 >= limit.amountNanoUsd * share)
+      const accountId = counter === limit.id ? null : counter.slice(limit.id.length + 1)
+      if (percent === undefined || (accountId !== null && hasOwnLimit(limits, limit, accountId))) return []
+      return [{ limit, accountId, percent, spentNanoUsd }]
+    }),
+  )
+}
+
+/** A limit of one member replaces the one of each member. */
+function hasOwnLimit(limits: readonly CountedLimit[], { team, period }: CountedLimit, accountId: string): boolean {
+  return limits.some(
+    (own) => own.subject === 'member' && own.subjectId === accountId && own.team === team && own.period === period,
+  )
+}

@@ -1,0 +1,53 @@
+import type { SnapshotModel } from '../../directory/snapshot.ts'
+import type { ApiError } from '../../http/errors.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Backends } from '../backends/backends.ts'
+import type { Placement } from '../plan/plan.ts'
+import type { CostOf } from '../prices/cost.ts'
+import { estimateUsage } from '../spending/estimate.ts'
+import type { CallSize } from '../spending/estimate.ts'
+import type { SpendingHold, SpendingLedger } from '../spending/ledger.ts'
+import { toSpendingRefusal } from '../spending/rules.ts'
+import type { Operation } from './operations.ts'
+
+export type SpendingNeeds = {
+  readonly spending: SpendingLedger
+  /** The cost of an answer; null when its usage is unknown or the model has no price. */
+  readonly costOf: CostOf
+  readonly backends: Backends
+  readonly clock: Clock
+  /** Counts a call that a spending limit refused. */
+  readonly onSpendingRefused: (refused: 'used_up' | 'reserved') => void
+}
+
+type Call = {
+  readonly operation: Operation
+  readonly caller: Caller
+  readonly model: SnapshotModel
+  readonly size: CallSize
+  readonly placementsOf: (model: SnapshotModel) => readonly Placement[]
+}
+
+/**
+ * Reserves what a call may cost of each spending limit of its caller, or refuses the call. Null: no limit counts it. A
+ * model without a price, and one that costs nothing, is never refused.
+ */
+export async function holdSpending(needs: SpendingNeeds, call: Call): Promise<SpendingHold | ApiError | null> {
+  const { operation, caller } = call
+  if (operation.isCount) return null
+  const held = await needs.spending.hold(caller, () => estimateCost(needs, call))
+  if (held === null || 'release' in held) return held
+  needs.onSpendingRefused(held.refused)
+  return toSpendingRefusal(held, { isCodex: operation.isCodex ?? false, now: needs.clock.now() })
+}
+
+/** At the most expensive of the backends that may serve the call. */
+function estimateCost({ costOf, backends }: SpendingNeeds, { model, size, placementsOf }: Call): number {
+  const usage = estimateUsage(size)
+  const costs = placementsOf(model).map(({ backend: name, model: named }) => {
+    const backend = backends.find(name)
+    return backend ? (costOf(model, { backend: name, kind: backend.kind, model: named }, usage) ?? 0) : 0
+  })
+  return Math.max(0, ...costs)
+}

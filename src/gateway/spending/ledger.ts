@@ -1,0 +1,224 @@
+import { answerOrLastKnown } from '../../database/last-known.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { chooseLimits, counterOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
+import type { CountedLimit, Spender, Spent } from '../../spending/rules.ts'
+import type { FoundSpending } from '../../spending/store.ts'
+import type { CallEvent, EventBatch } from '../usage/events.ts'
+import { addSpending, sumSpending, toSpendingSum } from '../usage/spending-sums.ts'
+import type { SpendingSum } from '../usage/spending-sums.ts'
+import { judgeSpending } from './rules.ts'
+import type { SpendingVerdict, Standing } from './rules.ts'
+
+/** A running call, with what it has reserved. */
+export type SpendingHold = {
+  /** Returns what is reserved. Must be called once, after the event of the call was recorded. */
+  release(): void
+}
+
+type Refused = Exclude<SpendingVerdict, 'may_start'>
+
+/** A limit of a caller, and what the caller has spent of it. */
+export type LimitState = { readonly limit: CountedLimit; readonly spent: Spent }
+
+/** What the callers of a gateway have spent of their limits. */
+export type SpendingLedger = {
+  /**
+   * Lets a call start, or refuses it. `estimate` says what the call may cost in 10^-9 USD, and is asked only where a
+   * limit applies. Null: no limit applies, or the call costs nothing.
+   */
+  hold(caller: Caller, estimate: () => number): Promise<SpendingHold | Refused | null> | SpendingHold | Refused | null
+  /** The limits that apply to a caller. Rejects only while none were ever loaded. */
+  findStates(caller: Caller): Promise<LimitState[]>
+}
+
+/** A ledger that is told what the calls of this process spend. */
+export type OpenLedger = SpendingLedger & {
+  /** Counts a call that has ended, before its event is saved. */
+  record(event: CallEvent): void
+  /** Notes which events are saved together. */
+  noteBatch(batch: EventBatch): void
+  /** Loads the limits again before the next call, because this process has changed them. */
+  expire(): void
+}
+
+type Needs = {
+  /** Loads the limits with the saved sums, and names those of the batches that the sums include. */
+  readonly load: (batches: readonly string[]) => Promise<FoundSpending>
+  readonly clock: Clock
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Sums that are younger are used as they are. */
+const FRESH_MS = 1000
+/** Sums that are older are used only when the database does not answer within 100 ms. */
+const STALE_MS = 2000
+
+type TeamLimits = {
+  /** Those that count every caller of the team. */
+  readonly shared: readonly CountedLimit[]
+  /** The others by account, service account or API key. */
+  readonly bySubject: ReadonlyMap<string, readonly CountedLimit[]>
+}
+
+/**
+ * Counts in memory (stale-while-revalidate): the sums of the database, what this process has recorded and these sums do
+ * not include yet, and what its running calls have reserved. Without limits, a call costs one look-up.
+ */
+export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
+  let teams: ReadonlyMap<string, TeamLimits> = new Map()
+  let checkedAt = -Infinity
+  let isFailing = false
+  let isLoaded = false
+  let loading: Promise<void> | null = null
+  /** What is recorded and in no batch yet. */
+  let open = new Map<string, SpendingSum>()
+  /** What is in batches that the sums do not include, by the batch's id. */
+  const batches = new Map<string, readonly SpendingSum[]>()
+  const holds = new Set<{ readonly team: string; readonly spender: Spender; readonly nanoUsd: number }>()
+  /** By counter: what is recorded and not in the sums, and what is reserved. */
+  let unsaved = new Map<string, number>()
+  let held = new Map<string, number>()
+
+  function reload(): Promise<void> {
+    loading ??= load([...batches.keys()])
+      .then(replace, (error: unknown) => {
+        isFailing = true
+        onFailure(error)
+        if (!isLoaded) throw error
+      })
+      .finally(() => {
+        checkedAt = performance.now()
+        loading = null
+      })
+    return loading
+  }
+
+  function replace({ limits, savedBatches }: FoundSpending): void {
+    isFailing = false
+    isLoaded = true
+    teams = toTeams(limits)
+    for (const id of savedBatches) batches.delete(id)
+    unsaved = new Map()
+    held = new Map()
+    for (const sum of [...open.values(), ...[...batches.values()].flat()]) add(unsaved, sum.team, sum, sum)
+    for (const { team, spender, nanoUsd } of holds) add(held, team, spender, { nanoUsd })
+  }
+
+  /** Adds an amount to the counters of a spender. `day`: only to those whose period has it. */
+  function add(
+    counters: Map<string, number>,
+    team: string,
+    spender: Spender,
+    { nanoUsd, day }: { readonly nanoUsd: number; readonly day?: string },
+  ): void {
+    for (const limit of countingLimits(teams.get(team), spender)) {
+      if (day !== undefined && (day < limit.span.from || day >= limit.span.until)) continue
+      const counter = counterOf(limit, spender)
+      counters.set(counter, (counters.get(counter) ?? 0) + nanoUsd)
+    }
+  }
+
+  /** Resolves when the sums are fresh enough, or cannot be fresher. */
+  function refresh(): Promise<void> | null {
+    const ageMs = performance.now() - checkedAt
+    if (ageMs < FRESH_MS) return null
+    const reloading = reload()
+    if (!isLoaded) return reloading
+    if (isFailing || ageMs < STALE_MS) return null
+    return answerOrLastKnown(reloading, undefined)
+  }
+
+  function limitsOf(caller: Caller): CountedLimit[] {
+    const team = teams.get(caller.team)
+    return team ? chooseLimits(countingLimits(team, spenderOf(caller)), caller) : []
+  }
+
+  function toStanding(limit: CountedLimit, spender: Spender): Standing {
+    const counter = counterOf(limit, spender)
+    const isCurrent = clock.now() < limit.span.resetsAt
+    const saved = limit.spent.get(counter)?.nanoUsd ?? 0
+    return {
+      limit,
+      // The next sums are of the period that has begun meanwhile.
+      spentNanoUsd: isCurrent ? saved + (unsaved.get(counter) ?? 0) : 0,
+      heldNanoUsd: held.get(counter) ?? 0,
+    }
+  }
+
+  function start(caller: Caller, estimate: () => number): SpendingHold | Refused | null {
+    const limits = limitsOf(caller)
+    const nanoUsd = limits.length === 0 ? 0 : estimate()
+    if (nanoUsd === 0) return null
+    const spender = spenderOf(caller)
+    const verdict = judgeSpending(
+      limits.map((limit) => toStanding(limit, spender)),
+      nanoUsd,
+    )
+    if (verdict !== 'may_start') return verdict
+    const one = { team: caller.team, spender, nanoUsd }
+    holds.add(one)
+    add(held, caller.team, spender, { nanoUsd })
+    return {
+      release() {
+        holds.delete(one)
+        add(held, caller.team, spender, { nanoUsd: -nanoUsd })
+      },
+    }
+  }
+
+  return {
+    hold(caller, estimate) {
+      const refreshing = refresh()
+      return refreshing ? refreshing.then(() => start(caller, estimate)) : start(caller, estimate)
+    },
+    async findStates(caller) {
+      await refresh()
+      const spender = spenderOf(caller)
+      return limitsOf(caller).map((limit) => {
+        const saved = limit.spent.get(counterOf(limit, spender)) ?? NOTHING_SPENT
+        return { limit, spent: { ...saved, nanoUsd: toStanding(limit, spender).spentNanoUsd } }
+      })
+    },
+    record(event) {
+      if (!event.result || event.result.spent.nanoUsd === 0) return
+      const sum = toSpendingSum(event)
+      addSpending(open, sum)
+      add(unsaved, sum.team, sum, sum)
+    },
+    noteBatch({ id, events }) {
+      const sums = sumSpending(events).filter(({ nanoUsd }) => nanoUsd !== 0)
+      batches.set(id, sums)
+      for (const sum of sums) addSpending(open, sum, -1)
+      open = new Map([...open].filter(([, { nanoUsd }]) => nanoUsd !== 0))
+    },
+    expire() {
+      checkedAt = -Infinity
+    },
+  }
+}
+
+/** A gateway without a database knows no limits. */
+export const NO_LEDGER: SpendingLedger = { hold: () => null, findStates: async () => [] }
+
+function toTeams(limits: readonly CountedLimit[]): Map<string, TeamLimits> {
+  const byTeam = Map.groupBy(limits, ({ team }) => team)
+  return new Map([...byTeam].map(([team, all]) => [team, toTeamLimits(all)]))
+}
+
+function toTeamLimits(all: readonly CountedLimit[]): TeamLimits {
+  const bySubject = new Map<string, CountedLimit[]>()
+  for (const limit of all) {
+    const ids = limit.keyIds.length > 0 ? limit.keyIds : [limit.subjectId ?? '']
+    for (const id of ids) bySubject.set(id, [...(bySubject.get(id) ?? []), limit])
+  }
+  return { shared: bySubject.get('') ?? [], bySubject }
+}
+
+/** The limits that count the calls of a spender. */
+function countingLimits(team: TeamLimits | undefined, { accountId, keyId }: Spender): readonly CountedLimit[] {
+  if (!team) return []
+  const own = team.bySubject.get(accountId) ?? []
+  const ofKey = keyId === null ? [] : (team.bySubject.get(keyId) ?? [])
+  return [...team.shared, ...own, ...ofKey]
+}

@@ -1,0 +1,97 @@
+/**
+ * A spending limit says what calls may cost in a day, a week or a month. It is for all calls of a team, for each
+ * member, or for one member, API key or service account. All limits that apply to a caller hold at the same time, but a
+ * limit of one member replaces the limit of each member for the same period, so that a member can get more than others.
+ */
+import type { Caller } from '../kernel/caller.ts'
+import { writeUsd } from '../kernel/usd.ts'
+import type { Period, Span } from './periods.ts'
+
+export const SUBJECTS = ['team', 'members', 'member', 'key', 'service_account'] as const
+
+/** Whose calls a limit counts. `members`: those of each member by itself. */
+export type Subject = (typeof SUBJECTS)[number]
+
+export type SpendingLimit = {
+  readonly id: string
+  /** `@organization/name`. */
+  readonly team: string
+  /** The zone of the team, in which periods begin. */
+  readonly timeZone: string
+  readonly subject: Subject
+  /** The account, the API key or the service account; null for `team` and `members`. */
+  readonly subjectId: string | null
+  /** The email address of a member, or the name of a key or a service account. */
+  readonly subjectName: string | null
+  /** Of a key: its id and those of the keys that it has replaced, because rotation must not reset a limit. */
+  readonly keyIds: readonly string[]
+  readonly period: Period
+  /** In 10^-9 USD. */
+  readonly amountNanoUsd: number
+  readonly createdAt: Date
+}
+
+/** What the calls of a counter have used. */
+export type Spent = {
+  /** In 10^-9 USD, with an estimate for each call whose tokens are unknown. */
+  readonly nanoUsd: number
+  readonly unknownCalls: number
+  /** Calls of models without a price, which are not in `nanoUsd`. */
+  readonly unpricedCalls: number
+}
+
+export const NOTHING_SPENT: Spent = { nanoUsd: 0, unknownCalls: 0, unpricedCalls: 0 }
+
+/** A limit in its current period. */
+export type CountedLimit = SpendingLimit & {
+  readonly span: Span
+  /** What was spent in the period, by counter. */
+  readonly spent: ReadonlyMap<string, Spent>
+}
+
+/** Whose calls are counted. */
+export type Spender = { readonly accountId: string; readonly keyId: string | null }
+
+/** A limit of each member has a counter for each of them; the other limits have one. */
+export function counterOf({ id, subject }: Pick<SpendingLimit, 'id' | 'subject'>, { accountId }: Spender): string {
+  return subject === 'members' ? `${id}/${accountId}` : id
+}
+
+/** Whether a limit of the spender's team counts its calls. */
+export function counts({ subject, subjectId, keyIds }: SpendingLimit, { accountId, keyId }: Spender): boolean {
+  if (subject === 'team' || subject === 'members') return true
+  return subject === 'key' ? keyId !== null && keyIds.includes(keyId) : accountId === subjectId
+}
+
+/** The limits that hold for a caller, of those that count its calls. */
+export function chooseLimits<Limit extends SpendingLimit>(counting: readonly Limit[], caller: Caller): Limit[] {
+  const isPerson = (caller.key?.serviceAccount ?? null) === null
+  const own = new Set(counting.filter(({ subject }) => subject === 'member').map(({ period }) => period))
+  return counting.filter(({ subject, period }) => subject !== 'members' || (isPerson && !own.has(period)))
+}
+
+/** Who spends with the calls of a caller. */
+export function spenderOf({ accountId, key }: Caller): Spender {
+  return { accountId, keyId: key?.id ?? null }
+}
+
+/** Names a limit in the middle of a sentence: `limit of 10.00 USD a day for ada@example.com`. */
+export function describeLimit({ amountNanoUsd, period, ...limit }: SpendingLimit): string {
+  return `limit of ${writeUsd(amountNanoUsd)} USD a ${period} for ${WHOSE[limit.subject](limit)}`
+}
+
+type Named = Pick<SpendingLimit, 'team' | 'subjectName'>
+
+const WHOSE: Readonly<Record<Subject, (limit: Named) => string>> = {
+  team: ({ team }) => `the team ${team}`,
+  members: ({ team }) => `each member of ${team}`,
+  member: ({ subjectName }) => subjectName ?? 'a former member',
+  key: ({ subjectName }) => `the API key ${JSON.stringify(subjectName)}`,
+  service_account: ({ subjectName }) => `the service account ${subjectName}`,
+}
+
+/** When a period ends, for people: `2026-11-23 00:00 (Europe/Berlin)`. */
+export function writeReset({ timeZone, span: { resetsAt } }: Pick<CountedLimit, 'timeZone' | 'span'>): string {
+  const time = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })
+  return `${time.format(resetsAt)} (${timeZone})`
+}

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LimitAnswer } from '../../src/spending/answers.ts'
+import { bearerOf, startKeyService } from '../support/keys.ts'
+import type { KeyService } from '../support/keys.ts'
+import { describeRefusals } from '../support/refusals.ts'
+import { expectJson, json, outcomeOf } from '../support/requests.ts'
+import { spend } from '../support/spending.ts'
+
+const PATH = '/v1/teams/%40acme%2Fcore/limits'
+const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
+const AMOUNT = { amountNanoUsd: 10_000_000_000 }
+
+let keys: KeyService
+/** A limit that no test changes. */
+let kept: string
+
+beforeAll(async () => {
+  keys = await startKeyService()
+  kept = (await create({ subject: 'team', period: 'month' })).id
+})
+afterAll(() => keys[Symbol.asyncDispose]())
+
+function send(method: string, path: string, by: Record<string, string>, body?: object): Promise<Response> {
+  return keys.service.fetch(path, body ? { ...json(body, by), method } : { method, headers: by })
+}
+const create = (fields: object) =>
+  expectJson<LimitAnswer>('The limit', send('POST', PATH, keys.ada, { ...AMOUNT, ...fields }))
+const list = async () => (await expectJson<{ limits: LimitAnswer[] }>('The list', send('GET', PATH, keys.ada))).limits
+const ownLimits = async (by: Record<string, string>) =>
+  (await expectJson<{ limits: LimitAnswer[] }>('The own limits', send('GET', '/v1/limits', by))).limits
+const accountOf = async (email: string) =>
+  (await keys.service.database.prisma.account.findUniqueOrThrow({ where: { email } })).id
+
+/** The operations for admins, each with a request that an admin may send. */
+const OPERATIONS: readonly {
+  id: string
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  path: () => string
+  body?: object
+}[] = [
+  { id: 'listSpendingLimits', method: 'GET', path: () => PATH },
+  { id: 'createSpendingLimit', method: 'POST', path: () => PATH, body: { subject: 'team', period: 'day', ...AMOUNT } },
+  { id: 'getSpendingLimit', method: 'GET', path: () => `${PATH}/${kept}` },
+  { id: 'changeSpendingLimit', method: 'PATCH', path: () => `${PATH}/${kept}`, body: AMOUNT },
+  { id: 'removeSpendingLimit', method: 'DELETE', path: () => `${PATH}/${UNKNOWN_ID}` },
+]
+
+describe.each(OPERATIONS)('$id', ({ method, path, body }) => {
+  it('401: refuses a request without a credential', async () => {
+    expect(await outcomeOf(await send(method, path(), {}, body))).toBe('401 unauthorized')
+  })
+
+  it('403: refuses members who are not admins', async () => {
+    expect(await outcomeOf(await send(method, path(), keys.member, body))).toBe('403 forbidden')
+  })
+
+  it('404: hides the team from other accounts', async () => {
+    expect(await outcomeOf(await send(method, path(), keys.stranger, body))).toBe('404 not_found')
+  })
+
+  if (method !== 'GET') {
+    describeRefusals({ service: () => keys.service, method, path, by: () => keys.ada, ...(body && { body }) })
+  }
+})
+
+describe('createSpendingLimit', () => {
+  it('201: answers with the limit and what its period has used before', async () => {
+    await spend(keys.service, 7_000, { accountId: await accountOf('member@example.com') })
+    const limit = await create({ subject: 'member', of: 'MEMBER@example.com', period: 'week' })
+    expect(limit).toMatchObject({
+      team: '@acme/core',
+      subject: 'member',
+      subjectId: await accountOf('member@example.com'),
+      subjectName: 'member@example.com',
+      period: 'week',
+      amountNanoUsd: 10_000_000_000,
+      spentNanoUsd: 7_000,
+      remainingNanoUsd: 9_999_993_000,
+      unknownCalls: 0,
+      unpricedCalls: 0,
+      timeZone: 'UTC',
+      createdAt: keys.service.clock.now().toISOString(),
+    })
+    expect(Date.parse(limit.resetsAt)).toBeGreaterThan(keys.service.clock.now().getTime())
+  })
+
+  it.each([
+    ['a person who is no member', { subject: 'member', of: 'stranger@example.com' }],
+    ['no member', { subject: 'member' }],
+    ['a name for the whole team', { subject: 'team', of: 'ada@example.com' }],
+    ['a key that does not exist', { subject: 'key', of: UNKNOWN_ID }],
+    ['a key that is no id', { subject: 'key', of: 'svck_1' }],
+    ['a service account that does not exist', { subject: 'service_account', of: 'nobody' }],
+    ['an amount of nothing', { subject: 'team', amountNanoUsd: 0 }],
+    ['an unknown period', { subject: 'team', period: 'year' }],
+  ])('400: refuses %s', async (_, fields) => {
+    const response = await send('POST', PATH, keys.ada, { ...AMOUNT, period: 'day', ...fields })
+    expect(await outcomeOf(response)).toBe('400 invalid_request')
+  })
+
+  it('409: refuses a second limit of the same subject and period, also at the same moment', async () => {
+    const body = { subject: 'members', period: 'day', ...AMOUNT }
+    const outcomes = await Promise.all([1, 2].map(async () => outcomeOf(await send('POST', PATH, keys.ada, body))))
+    expect(outcomes.toSorted()).toEqual(['201', '409 conflict'])
+  })
+})
+
+describe('a spending limit', () => {
+  it('is listed, read, changed and removed, with an audit event for each change', async () => {
+    const { id } = await create({ subject: 'member', of: 'ada@example.com', period: 'day' })
+    expect((await list()).map((limit) => limit.id)).toContain(id)
+    const changed = await send('PATCH', `${PATH}/${id}`, keys.ada, { amountNanoUsd: 5 })
+    expect(await changed.json()).toMatchObject({ id, amountNanoUsd: 5 })
+    expect(await (await send('GET', `${PATH}/${id}`, keys.ada)).json()).toMatchObject({ id, amountNanoUsd: 5 })
+    expect(await (await send('DELETE', `${PATH}/${id}`, keys.ada)).json()).toEqual({ ok: true })
+    for (const method of ['GET', 'DELETE']) {
+      expect(await outcomeOf(await send(method, `${PATH}/${id}`, keys.ada))).toBe('404 not_found')
+    }
+    expect(await outcomeOf(await send('PATCH', `${PATH}/${id}`, keys.ada, AMOUNT))).toBe('404 not_found')
+    const events = await keys.service.database.prisma.auditEvent.findMany({ where: { subjectId: id } })
+    expect(events).toMatchObject([
+      { kind: 'spending_limit.created', details: { subject: 'member', period: 'day' } },
+      { kind: 'spending_limit.changed', details: { amountNanoUsd: 5 } },
+      { kind: 'spending_limit.removed' },
+    ])
+  })
+
+  it('400: has an id that is a UUID', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      expect(await outcomeOf(await send(method, `${PATH}/one`, keys.ada))).toBe('400 invalid_request')
+    }
+  })
+
+  it('of a key moves to the key that replaces it, and counts both', async () => {
+    const old = await keys.createKey()
+    const { id } = await create({ subject: 'key', of: old.info.id, period: 'day' })
+    const accountId = await accountOf('ada@example.com')
+    const keyOf = (keyId: string) => ({ accountId, key: { id: keyId, models: null, serviceAccount: null } })
+    await spend(keys.service, 3, keyOf(old.info.id))
+    const rotated = send('POST', `/v1/keys/${old.info.id}/rotate`, keys.ada, { overlapSeconds: 0 })
+    const next = await expectJson<{ key: string; info: { id: string } }>('The rotation', rotated)
+    await spend(keys.service, 4, keyOf(next.info.id))
+    const expected = { id, subjectId: next.info.id, subjectName: 'opencode', spentNanoUsd: 7 }
+    expect(await (await send('GET', `${PATH}/${id}`, keys.ada)).json()).toMatchObject(expected)
+    await send('PATCH', `${PATH}/${id}`, keys.ada, { amountNanoUsd: 9 })
+    expect(await ownLimits(bearerOf(next.key))).toContainEqual(
+      expect.objectContaining({ ...expected, remainingNanoUsd: 2 }),
+    )
+  })
+
+  it('of a service account ends with it', async () => {
+    const accounts = '/v1/teams/%40acme%2Fcore/service-accounts'
+    const made = send('POST', accounts, keys.ada, { name: 'builds' })
+    const account = await expectJson<{ id: string }>('The service account', made)
+    const limit = await create({ subject: 'service_account', of: 'builds', period: 'day' })
+    expect(limit).toMatchObject({ subjectId: account.id, subjectName: 'builds' })
+    await send('DELETE', `${accounts}/${account.id}`, keys.ada)
+    expect((await list()).map(({ id }) => id)).not.toContain(limit.id)
+  })
+})
+
+describe('listOwnLimits', () => {
+  it('200: shows the limits that apply to the caller, with its own calls for a limit of each member', async () => {
+    const limits = await ownLimits(keys.member)
+    expect(limits.map(({ subject, period, spentNanoUsd }) => [subject, period, spentNanoUsd]).toSorted()).toEqual([
+      ['member', 'week', 7_000],
+      ['members', 'day', 7_000],
+      ['team', 'month', 7_007],
+    ])
+    expect(await ownLimits(keys.stranger)).toEqual([])
+  })
+
+  it('401: refuses a request without a credential', async () => {
+    expect(await outcomeOf(await send('GET', '/v1/limits', {}))).toBe('401 unauthorized')
+  })
+})

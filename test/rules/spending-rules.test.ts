@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import { findReached } from '../../src/control/spending-limits/rules.ts'
+import { estimateUsage, sizeOf } from '../../src/gateway/spending/estimate.ts'
+import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
+import type { Standing } from '../../src/gateway/spending/rules.ts'
+import type { Caller } from '../../src/kernel/caller.ts'
+import { writeUsd } from '../../src/kernel/usd.ts'
+import { chooseLimits, counts, spenderOf } from '../../src/spending/rules.ts'
+import { endedCall } from '../support/call-events.ts'
+import { limitOf, USD } from '../support/spending-limits.ts'
+
+const spentBy = (limit: string, usd: number) =>
+  new Map([[limit, { nanoUsd: usd * USD, unknownCalls: 0, unpricedCalls: 0 }]])
+
+describe('the limits of a caller', () => {
+  const ada = endedCall({ accountId: 'ada' }).call.caller
+  const withKey = (id: string, serviceAccount: string | null = null): Caller => ({
+    ...ada,
+    key: { id, models: null, serviceAccount },
+  })
+  const LIMITS = [
+    limitOf({ id: 'team' }),
+    limitOf({ id: 'members', subject: 'members' }),
+    limitOf({ id: 'members-month', subject: 'members', period: 'month' }),
+    limitOf({ id: 'ada', subject: 'member', subjectId: 'ada' }),
+    limitOf({ id: 'grace', subject: 'member', subjectId: 'grace' }),
+    limitOf({ id: 'key', subject: 'key', subjectId: 'key-2', keyIds: ['key-2', 'key-1'] }),
+    limitOf({ id: 'builds', subject: 'service_account', subjectId: 'builds' }),
+  ]
+
+  it.each<[string, Caller, string[]]>([
+    ['replace the one of each member by her own, for the same period', ada, ['team', 'members-month', 'ada']],
+    ['are those of each member for another person', { ...ada, accountId: 'bob' }, ['team', 'members', 'members-month']],
+    ['include the one of her key', withKey('key-2'), ['team', 'members-month', 'ada', 'key']],
+    ['include it for a key that was replaced', withKey('key-1'), ['team', 'members-month', 'ada', 'key']],
+    [
+      'of a service account are none of members',
+      { ...withKey('key-3', 'service:builds'), accountId: 'builds' },
+      ['team', 'builds'],
+    ],
+  ])('%s', (_, caller, expected) => {
+    const counting = LIMITS.filter((limit) => counts(limit, spenderOf(caller)))
+    expect(chooseLimits(counting, caller).map(({ id }) => id)).toEqual(expected)
+  })
+})
+
+describe('a call', () => {
+  const standing = (spent: number, held = 0, given = {}): Standing => {
+    return { limit: limitOf(given), spentNanoUsd: spent * USD, heldNanoUsd: held * USD }
+  }
+
+  it.each<[string, Standing[], string]>([
+    ['starts while its estimate fits in the rest', [standing(5, 4)], 'may_start'],
+    ['starts alone, whatever it may cost', [standing(9.99)], 'may_start'],
+    ['waits for running calls that may cost the rest', [standing(5, 4.5)], 'reserved'],
+    ['is refused when the amount is spent', [standing(10)], 'used_up'],
+    ['is refused by any of several limits', [standing(0), standing(11)], 'used_up'],
+  ])('%s', (_, standings, expected) => {
+    const verdict = judgeSpending(standings, USD)
+    expect(typeof verdict === 'string' ? verdict : verdict.refused).toBe(expected)
+  })
+
+  it('is refused with the limit that resets last, because waiting for another one is in vain', () => {
+    const span = { from: '2026-11-01', until: '2026-12-01', resetsAt: new Date('2026-11-30T23:00:00Z') }
+    const month = { period: 'month', span, timeZone: 'Europe/Berlin' }
+    const verdict = judgeSpending([standing(10), standing(10.5, 0, month)], USD)
+    if (verdict === 'may_start') throw new Error('The call was let through.')
+    const error = toSpendingRefusal(verdict, { isCodex: false, now: new Date('2026-11-21T00:00:00Z') })
+    expect(error).toMatchObject({
+      code: 'spending_limit_reached',
+      message:
+        'The limit of 10.00 USD a month for the team @acme/core is used up: 10.50 USD are spent. ' +
+        'It resets at 2026-12-01 00:00 (Europe/Berlin). An admin of the team can raise it.',
+      resetsAt: span.resetsAt,
+    })
+  })
+
+  it('can be repeated soon when only the running calls are in its way', () => {
+    const verdict = judgeSpending([standing(5, 4.5)], USD)
+    if (verdict === 'may_start') throw new Error('The call was let through.')
+    const error = toSpendingRefusal(verdict, { isCodex: true, now: new Date() })
+    expect([error.code, error.retryAfterSeconds]).toEqual(['rate_limited', 2])
+    expect(error.message).toContain('5.00 USD are spent, and running calls may cost the rest (4.50 USD)')
+  })
+})
+
+it.each<[string, Record<string, unknown>, number | undefined, number]>([
+  ['the output that it allows', { max_tokens: 100 }, undefined, 100],
+  ['the smallest of its limits', { max_tokens: 100, max_completion_tokens: 50 }, undefined, 50],
+  ['4,096 tokens where it allows more', { max_output_tokens: 32_000 }, undefined, 4096],
+  ['4,096 tokens where it does not say', {}, undefined, 4096],
+  ['the answer that it got, where that has ended', {}, 400, 100],
+])('an estimate has a quarter of the bytes as input, and %s', (_, body, answerBytes, outputTokens) => {
+  expect(estimateUsage(sizeOf(4001, body), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+})
+
+it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {
+  const limits = [
+    limitOf({ id: 'a', spent: spentBy('a', 7.99) }),
+    limitOf({ id: 'b', spent: spentBy('b', 8) }),
+    limitOf({ id: 'c', spent: spentBy('c', 10) }),
+    limitOf({ id: 'd', subject: 'members', spent: new Map([...spentBy('d/ada', 9), ...spentBy('d/bob', 9)]) }),
+    // It replaces the one of each member.
+    limitOf({ id: 'e', subject: 'member', subjectId: 'bob', amountNanoUsd: 90 * USD, spent: spentBy('e', 9) }),
+  ]
+  expect(findReached(limits).map(({ limit, accountId, percent }) => [limit.id, accountId, percent])).toEqual([
+    ['b', null, 80],
+    ['c', null, 100],
+    ['d', 'ada', 80],
+  ])
+})
+
+it.each([
+  [0, '0.00'],
+  [10_000_000, '0.01'],
+  [1_234_567_890, '1.23'],
+  [4_200_000, '0.0042'],
+  [1, '0.000000001'],
+  [57_600, '0.000058'],
+])('%i nano USD are %s USD', (nano, usd) => {
+  expect(writeUsd(nano)).toBe(usd)
+})
