@@ -229,7 +229,23 @@ const sessionOf = async (deviceId: string) => {
   return (await prisma.deviceSession.findFirstOrThrow({ where: { deviceId, revokedAt: null } })).id
 }
 
+const LIMITS = `${TEAM}/limits`
+const limitOf = async (period: string) =>
+  (await made<{ id: string }>(LIMITS, { subject: 'team', period, amountNanoUsd: 1_000_000_000 })).id
+
 Object.assign(CHANGES, {
+  createSpendingLimit: {
+    action: 'spending_limit.created',
+    make: () => send('POST', LIMITS, { subject: 'team', period: 'day', amountNanoUsd: 1_000_000_000 }),
+  },
+  changeSpendingLimit: {
+    action: 'spending_limit.changed',
+    make: async () => send('PATCH', `${LIMITS}/${await limitOf('week')}`, { amountNanoUsd: 2_000_000_000 }),
+  },
+  removeSpendingLimit: {
+    action: 'spending_limit.removed',
+    make: async () => send('DELETE', `${LIMITS}/${await limitOf('month')}`),
+  },
   revokeTeamDevice: {
     action: 'device_session.revoked',
     make: async () => send('DELETE', `${TEAM}/devices/${await sessionOf('by-admin')}`),
