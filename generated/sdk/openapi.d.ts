@@ -13677,9 +13677,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -13775,9 +13781,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -13887,9 +13899,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -13994,9 +14012,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -14088,9 +14112,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -14196,9 +14226,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -14499,9 +14535,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -14785,9 +14827,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -15073,9 +15121,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
