@@ -14705,9 +14705,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -14803,9 +14809,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -14915,9 +14927,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -15022,9 +15040,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -15294,9 +15318,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -15402,9 +15432,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -15705,9 +15741,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -15991,9 +16033,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;
@@ -16279,9 +16327,15 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The organization of the team. */
+                /**
+                 * @description The organization of the team.
+                 * @example acme
+                 */
                 organization: string;
-                /** @description The name of the team within the organization. */
+                /**
+                 * @description The name of the team within the organization.
+                 * @example core
+                 */
                 name: string;
             };
             cookie?: never;

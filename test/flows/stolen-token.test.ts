@@ -90,7 +90,7 @@ describe('an owner who did not sign in a device', () => {
   it('sees the passkeys added since it signed in, and removes them and every other session in one step', async () => {
     const { email, own, stolen, cookie, thief, thiefSession } = await robbed()
     const before = (await page(cookie)).replaceAll(/\s+/g, ' ')
-    expect(before).toContain('These passkeys were added after it signed in')
+    expect(before).toContain('Added after it signed in:')
     expect(before.split('<form').filter((part) => part.includes(thiefSession) && part.includes('disown'))).toHaveLength(
       1,
     )
@@ -98,7 +98,7 @@ describe('an owner who did not sign in a device', () => {
     const answer = await disown(cookie, thiefSession)
     expect([answer.status, await answer.text()]).toEqual([
       200,
-      expect.stringContaining('passkeys that were added since'),
+      expect.stringContaining('passkeys and keys that were added since'),
     ])
     expect([await signIn(own), await signIn(stolen)]).toEqual([200, 401])
     expect((await service.clientOf(thief.accessToken).GET('/device')).response.status).toBe(401)
