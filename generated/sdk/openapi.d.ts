@@ -4479,7 +4479,8 @@ export interface components {
         };
         /**
          * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-         *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+         *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+         *     access token has expired, and the request works with a fresh one.
          */
         Unauthorized: {
             /**
@@ -5215,7 +5216,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -5223,8 +5225,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -5500,7 +5502,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -5508,8 +5511,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -5632,7 +5635,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -5640,8 +5644,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -5801,8 +5805,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -5913,8 +5917,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -6100,7 +6104,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -6108,8 +6113,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -6480,7 +6485,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -6488,8 +6494,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -6592,7 +6598,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -6600,8 +6607,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -6781,7 +6788,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -6789,8 +6797,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -6951,7 +6959,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -6959,8 +6968,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7248,7 +7257,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7256,8 +7266,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7374,7 +7384,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7382,8 +7393,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7470,7 +7481,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7478,8 +7490,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7607,7 +7619,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7615,8 +7628,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7754,7 +7767,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7762,8 +7776,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7850,7 +7864,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7858,8 +7873,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7980,7 +7995,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7988,8 +8004,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8146,7 +8162,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8154,8 +8171,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8275,7 +8292,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8283,8 +8301,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8390,7 +8408,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8398,8 +8417,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8508,7 +8527,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8516,8 +8536,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8697,7 +8717,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8705,8 +8726,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8815,7 +8836,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8823,8 +8845,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8919,7 +8941,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8927,8 +8950,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9057,7 +9080,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9065,8 +9089,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9225,7 +9249,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9233,8 +9258,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9378,7 +9403,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9386,8 +9412,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9507,7 +9533,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9515,8 +9542,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9664,7 +9691,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9672,8 +9700,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9835,7 +9863,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9843,8 +9872,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9999,7 +10028,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10007,8 +10037,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10154,7 +10184,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10162,8 +10193,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10305,7 +10336,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10313,8 +10345,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10483,7 +10515,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10491,8 +10524,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10678,7 +10711,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10686,8 +10720,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10795,7 +10829,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10803,8 +10838,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10906,7 +10941,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10914,8 +10950,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11076,7 +11112,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11084,8 +11121,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11239,7 +11276,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11247,8 +11285,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11360,7 +11398,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11368,8 +11407,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11499,7 +11538,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11507,8 +11547,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11667,7 +11707,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11675,8 +11716,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11810,7 +11851,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11818,8 +11860,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11964,7 +12006,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11972,8 +12015,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12159,7 +12202,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12167,8 +12211,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12332,7 +12376,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12340,8 +12385,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12505,7 +12550,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12513,8 +12559,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12656,7 +12702,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12664,8 +12711,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -13631,8 +13678,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -13708,8 +13755,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -13820,8 +13867,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -13934,8 +13981,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14025,8 +14072,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14133,8 +14180,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14241,8 +14288,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14379,8 +14426,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14544,8 +14591,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14681,8 +14728,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14816,8 +14863,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14953,8 +15000,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15118,8 +15165,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15244,7 +15291,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -15252,8 +15300,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -15345,7 +15393,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -15353,8 +15402,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -15437,7 +15486,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -15445,8 +15495,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -15530,7 +15580,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -15538,8 +15589,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -15622,7 +15673,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -15630,8 +15682,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -15776,7 +15828,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -15784,8 +15837,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -15984,7 +16037,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -15992,8 +16046,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -16211,7 +16265,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16219,8 +16274,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -16437,7 +16492,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16445,8 +16501,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -16648,7 +16704,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16656,8 +16713,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -16849,7 +16906,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16857,8 +16915,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17081,7 +17139,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17089,8 +17148,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17298,7 +17357,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17306,8 +17366,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17502,7 +17562,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17510,8 +17571,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17721,7 +17782,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17729,8 +17791,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17914,7 +17976,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17922,8 +17985,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -18008,7 +18071,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -18016,8 +18080,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -18112,7 +18176,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -18120,8 +18185,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -18238,7 +18303,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -18246,8 +18312,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -18349,7 +18415,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -18357,8 +18424,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;

@@ -139,6 +139,8 @@ export class ApiError extends Error {
   readonly allow: string | undefined
   /** A token was sent, and the message says what is wrong with it. */
   readonly isInvalidToken: boolean
+  /** The same request works with a fresh access token, so clients that can get one should repeat it. */
+  readonly isSolvedByRefresh: boolean
 
   constructor(
     code: ErrorCode,
@@ -147,6 +149,7 @@ export class ApiError extends Error {
       retryAfterSeconds?: number
       allow?: string
       isInvalidToken?: boolean
+      isSolvedByRefresh?: boolean
       cause?: unknown
     } = {},
   ) {
@@ -156,5 +159,6 @@ export class ApiError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds
     this.allow = options.allow
     this.isInvalidToken = options.isInvalidToken ?? false
+    this.isSolvedByRefresh = options.isSolvedByRefresh ?? false
   }
 }
