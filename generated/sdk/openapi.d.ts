@@ -4685,7 +4685,8 @@ export interface components {
         };
         /**
          * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-         *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+         *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+         *     access token has expired, and the request works with a fresh one.
          */
         Unauthorized: {
             /**
@@ -5476,7 +5477,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -5484,8 +5486,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -5761,7 +5763,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -5769,8 +5772,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -5893,7 +5896,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -5901,8 +5905,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -6062,8 +6066,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -6174,8 +6178,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -6361,7 +6365,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -6369,8 +6374,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -6741,7 +6746,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -6749,8 +6755,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -6853,7 +6859,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -6861,8 +6868,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7042,7 +7049,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7050,8 +7058,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7212,7 +7220,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7220,8 +7229,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7509,7 +7518,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7517,8 +7527,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7635,7 +7645,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7643,8 +7654,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7731,7 +7742,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7739,8 +7751,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -7868,7 +7880,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -7876,8 +7889,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8015,7 +8028,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8023,8 +8037,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8111,7 +8125,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8119,8 +8134,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8241,7 +8256,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8249,8 +8265,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8407,7 +8423,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8415,8 +8432,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8536,7 +8553,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8544,8 +8562,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8651,7 +8669,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8659,8 +8678,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8769,7 +8788,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8777,8 +8797,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -8958,7 +8978,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -8966,8 +8987,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9076,7 +9097,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9084,8 +9106,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9180,7 +9202,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9188,8 +9211,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9318,7 +9341,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9326,8 +9350,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9486,7 +9510,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9494,8 +9519,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9639,7 +9664,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9647,8 +9673,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9768,7 +9794,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9776,8 +9803,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -9925,7 +9952,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -9933,8 +9961,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10096,7 +10124,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10104,8 +10133,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10260,7 +10289,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10268,8 +10298,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10415,7 +10445,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10423,8 +10454,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10566,7 +10597,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10574,8 +10606,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10744,7 +10776,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10752,8 +10785,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -10939,7 +10972,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -10947,8 +10981,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11056,7 +11090,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11064,8 +11099,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11167,7 +11202,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11175,8 +11211,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11337,7 +11373,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11345,8 +11382,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11500,7 +11537,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11508,8 +11546,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11621,7 +11659,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11629,8 +11668,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11760,7 +11799,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11768,8 +11808,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -11928,7 +11968,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -11936,8 +11977,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12071,7 +12112,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12079,8 +12121,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12225,7 +12267,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12233,8 +12276,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12420,7 +12463,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12428,8 +12472,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12593,7 +12637,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12601,8 +12646,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12766,7 +12811,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12774,8 +12820,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -12917,7 +12963,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -12925,8 +12972,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -14659,8 +14706,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14742,8 +14789,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14860,8 +14907,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -14980,8 +15027,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15077,8 +15124,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15369,8 +15416,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15483,8 +15530,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15621,8 +15668,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15792,8 +15839,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -15929,8 +15976,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -16070,8 +16117,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -16207,8 +16254,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -16378,8 +16425,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -16504,7 +16551,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16512,8 +16560,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -16605,7 +16653,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16613,8 +16662,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -16697,7 +16746,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16705,8 +16755,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -16790,7 +16840,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16798,8 +16849,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -16882,7 +16933,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -16890,8 +16942,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17036,7 +17088,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17044,8 +17097,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17262,7 +17315,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17270,8 +17324,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17507,7 +17561,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17515,8 +17570,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17751,7 +17806,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17759,8 +17815,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -17980,7 +18036,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -17988,8 +18045,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -18185,7 +18242,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -18193,8 +18251,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -18421,7 +18479,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -18429,8 +18488,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -18656,7 +18715,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -18664,8 +18724,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -18878,7 +18938,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -18886,8 +18947,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -19097,7 +19158,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -19105,8 +19167,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -19290,7 +19352,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -19298,8 +19361,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -19384,7 +19447,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -19392,8 +19456,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -19488,7 +19552,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -19496,8 +19561,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -19709,7 +19774,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -19717,8 +19783,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -19820,7 +19886,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -19828,8 +19895,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;

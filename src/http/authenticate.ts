@@ -158,7 +158,9 @@ async function refuse(
   const token = bearerOf(req) ?? xApiKeyOf(req)
   if (!token) return new ApiError(code)
   if (looksLikeApiKey(token)) return new ApiError(code, { message: explainKey(names, req), isInvalidToken: true })
-  return new ApiError(code, { message: TOKEN_PROBLEMS[await explainToken(new Secret(token))], isInvalidToken: true })
+  const problem = await explainToken(new Secret(token))
+  const isSolvedByRefresh = problem === 'expired' && code === 'unauthorized'
+  return new ApiError(code, { message: TOKEN_PROBLEMS[problem], isInvalidToken: true, isSolvedByRefresh })
 }
 
 /** What is wrong with an API key. */

@@ -59,7 +59,8 @@ function writeHeaders(res: Response, error: ApiError): void {
   res.set('Cache-Control', 'no-store')
   if (messageHeader !== undefined) res.set(messageHeader, toHeaderText(error.message))
   if (status === 401) res.set('WWW-Authenticate', toChallenge(error))
-  if (permanent) res.set('x-should-retry', 'false')
+  // Claude Code gives up on this header without asking its token command again.
+  if (permanent && !error.isSolvedByRefresh) res.set('x-should-retry', 'false')
   if (error.retryAfterSeconds !== undefined)
     res.set('Retry-After', String(Math.max(1, Math.ceil(error.retryAfterSeconds))))
   if (error.allow !== undefined) res.set('Allow', error.allow)

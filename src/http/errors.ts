@@ -159,6 +159,8 @@ export class ApiError extends Error {
   readonly allow: string | undefined
   /** A token was sent, and the message says what is wrong with it. */
   readonly isInvalidToken: boolean
+  /** The same request works with a fresh access token, so clients that can get one should repeat it. */
+  readonly isSolvedByRefresh: boolean
 
   constructor(
     code: ErrorCode,
@@ -168,6 +170,7 @@ export class ApiError extends Error {
       resetsAt?: Date
       allow?: string
       isInvalidToken?: boolean
+      isSolvedByRefresh?: boolean
       cause?: unknown
     } = {},
   ) {
@@ -178,5 +181,6 @@ export class ApiError extends Error {
     this.resetsAt = options.resetsAt
     this.allow = options.allow
     this.isInvalidToken = options.isInvalidToken ?? false
+    this.isSolvedByRefresh = options.isSolvedByRefresh ?? false
   }
 }
