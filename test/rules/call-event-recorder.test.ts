@@ -36,7 +36,7 @@ function setUp({ maxWaiting = 10_000 } = {}) {
   const record = (from: number, count: number) => {
     for (let n = from; n < from + count; n++) recorder.record(eventOf(`req_${n}`))
   }
-  return { saved, tried, lines, database, recorder, record }
+  return { saved, tried, cut, lines, database, recorder, record }
 }
 
 describe('the recorder of call events', () => {
@@ -63,7 +63,7 @@ describe('the recorder of call events', () => {
   })
 
   it('keeps events while the database cannot be reached, and then saves the same batch under the same id', async () => {
-    const { saved, tried, lines, database, record } = setUp()
+    const { saved, tried, cut, lines, database, record } = setUp()
     database.fault = UNREACHABLE
     record(1, 2)
     await vi.advanceTimersByTimeAsync(5000)
@@ -73,6 +73,8 @@ describe('the recorder of call events', () => {
     expect(saved).toEqual([['req_1', 'req_2'], ['req_3']])
     expect(new Set(tried.slice(0, -1)).size).toBe(1)
     expect(tried.at(-1)).not.toBe(tried.at(0))
+    // Each batch is announced once, before its first try.
+    expect(cut).toEqual([...new Set(tried)])
     expect(lines).toEqual([])
   })
 

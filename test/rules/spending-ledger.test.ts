@@ -1,0 +1,68 @@
+import { expect, it } from 'vitest'
+import { openLedger } from '../../src/gateway/spending/ledger.ts'
+import type { CallEvent } from '../../src/gateway/usage/events.ts'
+import type { FoundSpending } from '../../src/spending/store.ts'
+import { endedCall } from '../support/call-events.ts'
+import { limitOf, USD } from '../support/spending-limits.ts'
+
+const NOW = new Date('2026-11-21T12:00:00Z')
+const { caller } = endedCall().call
+const costs = (usd: number) => endedCall({ usage: { inputTokens: 1 }, result: { costNanoUsd: usd * USD } })
+
+/** A ledger with a limit of 10 USD, whose database has what the test says. */
+function setUp() {
+  const saved = { usd: 0, batches: new Set<string>(), fails: false }
+  const asked: (readonly string[])[] = []
+  const load = async (batches: readonly string[]): Promise<FoundSpending> => {
+    asked.push(batches)
+    if (saved.fails) throw new Error('away')
+    const spent = new Map([['limit', { nanoUsd: saved.usd * USD, unknownCalls: 0, unpricedCalls: 0 }]])
+    return { limits: [limitOf({ spent })], savedBatches: saved.batches }
+  }
+  const ledger = openLedger({ load, clock: { now: () => NOW }, onFailure: () => undefined })
+  const spentUsd = async () => ((await ledger.findStates(caller))[0]?.spent.nanoUsd ?? 0) / USD
+  return { ledger, saved, asked, spentUsd }
+}
+
+it('counts each call once, before its batch is saved, meanwhile and after', async () => {
+  const { ledger, saved, asked, spentUsd } = setUp()
+  expect(await spentUsd()).toBe(0)
+  const events: CallEvent[] = [costs(1), costs(2)]
+  events.forEach((event) => ledger.record(event))
+  ledger.noteBatch({ id: 'batch_1', events })
+  ledger.record(costs(4))
+  expect(await spentUsd()).toBe(7)
+
+  // The sums are read before the batch is saved, and then with it.
+  ledger.expire()
+  expect(await spentUsd()).toBe(7)
+  Object.assign(saved, { usd: 3, batches: new Set(['batch_1']) })
+  ledger.expire()
+  expect(await spentUsd()).toBe(7)
+  ledger.expire()
+  expect(await spentUsd()).toBe(7)
+  expect(asked.slice(1)).toEqual([['batch_1'], ['batch_1'], []])
+})
+
+it('goes on with the last known sums and its own calls while the database is away', async () => {
+  const { ledger, saved, spentUsd } = setUp()
+  saved.usd = 9
+  expect(await spentUsd()).toBe(9)
+  saved.fails = true
+  ledger.record(costs(1))
+  ledger.expire()
+  expect(await spentUsd()).toBe(10)
+  expect(await ledger.hold(caller, () => USD)).toMatchObject({ refused: 'used_up' })
+})
+
+it('returns what a call has reserved, and asks for no estimate where no limit applies', async () => {
+  const { ledger } = setUp()
+  const first = await ledger.hold(caller, () => 9 * USD)
+  expect(await ledger.hold(caller, () => 2 * USD)).toMatchObject({ refused: 'reserved' })
+  if (!first || 'refused' in first) throw new Error('The first call was refused.')
+  first.release()
+  expect(await ledger.hold(caller, () => 2 * USD)).toHaveProperty('release')
+  const other = { ...caller, team: '@acme/other' }
+  const estimate = () => expect.unreachable('No limit applies.')
+  expect(await ledger.hold(other, estimate)).toBeNull()
+})
