@@ -36,17 +36,17 @@ export async function runCommandLine(table: CommandTable, args = process.argv.sl
   }
 }
 
+/** The help of a subcommand such as `svc keys create` also shows the options of the commands above it. */
+const HELP = { showGlobalOptions: true }
+
 function makeProgram(): Command {
-  return (
-    new Command('svc')
-      .description('One login and one base URL for every coding agent and SDK that a team uses.')
-      .option('--url <url>', 'the deployment to use; the one of the last login unless given')
-      .version(packageJson.version, '-V, --version', 'print the version')
-      // Options of `svc keys` such as --service are also those of `svc keys create`.
-      .configureHelp({ showGlobalOptions: true })
-      .showHelpAfterError('Run with --help to see how it is used.')
-      .exitOverride()
-  )
+  return new Command('svc')
+    .description('One login and one base URL for every coding agent and SDK that a team uses.')
+    .option('--url <url>', 'the deployment to use; the one of the last login unless given')
+    .version(packageJson.version, '-V, --version', 'print the version')
+    .configureHelp(HELP)
+    .showHelpAfterError('Run with --help to see how it is used.')
+    .exitOverride()
 }
 
 /** The one command that is named; all of them for the help, and for a name that does not exist. */

@@ -1,7 +1,6 @@
 import { constants, existsSync } from 'node:fs'
 import { chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { PGlite } from '@electric-sql/pglite'
 import { makePrivateDirectory } from '../private-files.ts'
 import { lockDirectory } from './lock.ts'
 
@@ -69,6 +68,7 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
 /** Opens a copy, which completes it: what the database had not written yet is in its log. */
 export async function checkData(data: string): Promise<void> {
   try {
+    const { PGlite } = await import('@electric-sql/pglite')
     const pglite = await PGlite.create(data)
     await pglite.query('SELECT count(*) FROM "_prisma_migrations"')
     await pglite.close()

@@ -16,9 +16,8 @@ import type { OnRequest } from '../http/metrics.ts'
 import { requestTraces } from '../http/request-traces.ts'
 import { rateLimits } from '../http/rate-limit.ts'
 import { countEvents, openMetrics } from './metrics.ts'
-import { openRedis } from './redis.ts'
-import { openRoles } from './roles.ts'
-import type { Resources } from './roles.ts'
+import { openStandaloneRoles } from './roles.ts'
+import type { Resources, RoleNeeds, Roles } from './roles.ts'
 import { openTracing } from './tracing.ts'
 
 export type Service = {
@@ -46,7 +45,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const { log } = resources
   const contract = readContract()
   const secure = config.baseUrl.startsWith('https://')
-  const redis = config.redisUrl && openRedis(config.redisUrl, log)
+  const redis = config.redisUrl && (await import('./redis.ts')).openRedis(config.redisUrl, log)
   const prices = makePrices()
   const tracing = await openTracing(config.tracing, log)
   const tracer = tracing?.tracer ?? null
@@ -103,6 +102,14 @@ export async function compose(config: Config, given: Resources): Promise<Service
       await tracing?.close()
     },
   }
+}
+
+async function openRoles(config: Config, resources: Resources, needs: RoleNeeds): Promise<Roles> {
+  const { database } = resources
+  if (!database) return openStandaloneRoles(config, resources, needs)
+  // Not loaded by a gateway without a database, whose start it would make half as long again.
+  const { openDatabaseRoles } = await import('./database-roles.ts')
+  return openDatabaseRoles(config, { ...resources, database }, needs)
 }
 
 /** Calls each of those that are not null. */

@@ -4,18 +4,15 @@ import type { Config } from '../config/values.ts'
 import { openDatabase } from '../database/open.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log, Logger } from '../log.ts'
-import { openMailer } from '../mail.ts'
 import { compose } from './compose.ts'
 import type { Service } from './compose.ts'
 import { describeService, findDirectoryWarnings } from './describe.ts'
-import { applyDirectoryFile } from './directory-file.ts'
 import type { Resources } from './roles.ts'
 import { openHttpServer } from './http-server.ts'
 import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
 import type { ServerTimeouts } from './listener.ts'
 import { openManagement } from './management.ts'
 import type { Management, ManagementActions } from './management.ts'
-import { applyPricesFile } from './prices-file.ts'
 import { serveMetrics, shareMetrics } from './metrics.ts'
 import type { MetricsListener } from './metrics.ts'
 
@@ -49,7 +46,7 @@ type Given = {
 /** Opens database and mailer, then listens. When a step fails, it closes everything again and rejects. */
 export async function serve(config: Config, { clock, log, forceDirectory = false }: Given): Promise<Running> {
   const database = config.database && (await openDatabase(config.database, log))
-  const mailer = config.mail && openMailer(config.mail, log)
+  const mailer = config.mail && (await import('../mail.ts')).openMailer(config.mail, log)
   try {
     return await listen(config, { database, mailer, clock, log }, SERVER_TIMEOUTS, forceDirectory)
   } catch (error) {
@@ -96,13 +93,18 @@ function makeApplyDirectory(config: Config, service: Service, log: Logger) {
   const readSecret = config.role === 'control-plane' ? null : config.readSecret
   return async (force: boolean): Promise<string> => {
     if (!file) return 'SVC_DIRECTORY_FILE is not set, so there is no file to apply.'
+    const { applyDirectoryFile } = await import('./directory-file.ts')
     return applyDirectoryFile({ file, readSecret, service, force, log })
   }
 }
 
 function makeApplyPrices({ role, pricesFile: file }: Config, service: Service, log: Logger) {
   // A control plane serves no calls.
-  return async (): Promise<string> => (file && role !== 'control-plane' ? applyPricesFile({ file, service, log }) : '')
+  return async (): Promise<string> => {
+    if (!file || role === 'control-plane') return ''
+    const { applyPricesFile } = await import('./prices-file.ts')
+    return applyPricesFile({ file, service, log })
+  }
 }
 
 /** Waits for all of them; rejects with the first failure. */

@@ -19,7 +19,15 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { idleStreams, jsonCalls, openAfterLeaving, streamChunks, translatedRatio } from './measures.ts'
+import {
+  agentCalls,
+  idleStreams,
+  jsonCalls,
+  openAfterLeaving,
+  slowestCalls,
+  streamChunks,
+  translatedRatio,
+} from './measures.ts'
 import { hasNginx } from './nginx.ts'
 import { openProcesses, ROOT } from './processes.ts'
 import type { Server } from './processes.ts'
@@ -42,6 +50,8 @@ const SERIES: readonly Series[] = [
   jsonSeries('json-1k', '1 KB', 1_000, { calls: 3_000, warmUps: 10 }),
   jsonSeries('json-200k', '200 KB', 200_000, { calls: 400, warmUps: 4 }),
   jsonSeries('json-1m', '1 MB', 1_000_000, { calls: 100, warmUps: 2 }),
+  agentSeries('agent-200k', '200 KB', 200_000, { calls: 400, warmUps: 4 }),
+  agentSeries('agent-1m', '1 MB', 1_000_000, { calls: 100, warmUps: 2 }),
   {
     name: 'translated',
     title: 'Translated call, 200 KB body: times the CPU of one that passes (1.00: no translation)',
@@ -56,6 +66,12 @@ const SERIES: readonly Series[] = [
     measure: (server) => streamChunks(server, 100, 3_000),
   },
   {
+    name: 'p99',
+    title: '99th percentile of a call at 200 calls per second: µs',
+    warmUps: 1,
+    measure: (server) => slowestCalls(server, 200, 5),
+  },
+  {
     name: 'idle',
     title: 'Open stream without traffic (of 4,000): KB',
     warmUps: 0,
@@ -64,6 +80,20 @@ const SERIES: readonly Series[] = [
   },
   leavingSeries('leave-mid-stream', 'mid-stream', 'stream'),
   leavingSeries('leave-early', 'before the first byte', 'never'),
+  // The last ones, because a server that was started again has no compiled code.
+  {
+    name: 'start',
+    title: 'Start to the first answer, with a database that exists: ms',
+    warmUps: 1,
+    measure: async (server) => (await server.restart()).ms,
+  },
+  {
+    name: 'resident',
+    title: 'Memory two seconds after the start: MB',
+    warmUps: 0,
+    measure: async (server) => (await server.restart()).residentMb,
+    once: true,
+  },
 ]
 
 const HELP = `Usage: npm run bench [-- OPTIONS]
@@ -188,6 +218,16 @@ async function measureInRounds({ warmUps, measure, once }: Series, servers: read
 function jsonSeries(name: string, size: string, bytes: number, { calls, warmUps }: { calls: number; warmUps: number }) {
   const title = `JSON call, ${size} body: CPU µs per call`
   return { name, title, warmUps, measure: (server: Server) => jsonCalls(server, bytes, calls) }
+}
+
+function agentSeries(
+  name: string,
+  size: string,
+  bytes: number,
+  { calls, warmUps }: { calls: number; warmUps: number },
+) {
+  const title = `Call of an agent, ${size} body: CPU µs per call`
+  return { name, title, warmUps, measure: (server: Server) => agentCalls(server, bytes, calls) }
 }
 
 function leavingSeries(name: string, when: string, phase: 'stream' | 'never'): Series {

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
-import { toConversation } from './conversation.ts'
+import { toChat, toConversation } from './conversation.ts'
 import { rssKb } from './processes.ts'
 import type { Server } from './processes.ts'
 
@@ -20,6 +20,36 @@ const WAVE_STREAMS = 200
 /** CPU time per JSON call in microseconds. `size` is the size of the request body in bytes. */
 export async function jsonCalls(server: Server, size: number, count: number): Promise<number> {
   return callMicros(server, PATH, bodyOf(size, false), count)
+}
+
+/** CPU time per call of an agent with a long conversation, in microseconds. */
+export async function agentCalls(server: Server, size: number, count: number): Promise<number> {
+  return callMicros(server, PATH, toChat('vendora/large', size), count)
+}
+
+/**
+ * The 99th percentile of the time that a call of 1 KB takes, in microseconds, at a fixed number of calls per second.
+ * Calls start on time, whether earlier ones have ended or not.
+ */
+export async function slowestCalls(server: Server, perSecond: number, seconds: number): Promise<number> {
+  const pool = new Pool(server.origin, { connections: 64 })
+  const body = bodyOf(1_000, false)
+  const times: number[] = []
+  const callOnce = async () => {
+    const startedAt = performance.now()
+    await callOrFail(pool, server, PATH, body)
+    times.push((performance.now() - startedAt) * 1000)
+  }
+  const startedAt = performance.now()
+  const calls: Promise<void>[] = []
+  for (let call = 0; call < perSecond * seconds; call += 1) {
+    const waitMs = startedAt + (call * 1000) / perSecond - performance.now()
+    if (waitMs > 0) await sleep(waitMs)
+    calls.push(callOnce())
+  }
+  await Promise.all(calls)
+  await pool.close()
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN
 }
 
 /**
@@ -38,17 +68,19 @@ async function callMicros(server: Server, path: string, body: Buffer, count: num
   const before = cpuMicros(server.pid)
   let left = count
   const caller = async () => {
-    while (left-- > 0) {
-      const headers = headersOf(server, 'json')
-      const { statusCode, body: answer } = await pool.request({ method: 'POST', path, headers, body })
-      if (statusCode !== 200) throw new Error(`${server.name} answered ${statusCode}: ${await answer.text()}`)
-      await answer.dump({ limit: 1_000_000 })
-    }
+    while (left-- > 0) await callOrFail(pool, server, path, body)
   }
   await Promise.all(Array.from({ length: CALLERS }, caller))
   const used = cpuMicros(server.pid) - before
   await pool.close()
   return used / count
+}
+
+async function callOrFail(pool: Pool, server: Server, path: string, body: Buffer): Promise<void> {
+  const headers = headersOf(server, 'json')
+  const { statusCode, body: answer } = await pool.request({ method: 'POST', path, headers, body })
+  if (statusCode !== 200) throw new Error(`${server.name} answered ${statusCode}: ${await answer.text()}`)
+  await answer.dump({ limit: 1_000_000 })
 }
 
 /** CPU time per chunk of a stream in microseconds. */

@@ -15,7 +15,12 @@ export type Server = {
   readonly origin: string
   /** The headers of a call, with its credential. */
   readonly headers: Record<string, string>
+  /** Stops the server and starts it again. */
+  restart(): Promise<Start>
 }
+
+/** How a server has started: the time from its start to its first answer, and its memory two seconds later. */
+export type Start = { readonly ms: number; readonly residentMb: number }
 
 /**
  * The memory of a process after a garbage collection, in bytes. `external` includes `arrayBuffers` and the embedded
@@ -77,7 +82,7 @@ export function openProcesses(): Processes {
     start: (script, args = []) => run(process.execPath, [path.join(ROOT, script), ...args]),
     async startService(port, upstreamPort, tree) {
       const env = settings(port, upstreamPort, newFolder())
-      return signedIn('svc', port, run(process.execPath, ['src/main.ts', 'serve'], { env, tree }))
+      return signedIn('svc', port, () => run(process.execPath, ['src/main.ts', 'serve'], { env, tree }))
     },
     async startGateway(port, upstreamPort, service, tree) {
       const own = newFolder()
@@ -89,12 +94,14 @@ export function openProcesses(): Processes {
         SVC_CONTROL_PLANE_URL: service.origin,
         SVC_GATEWAY_KEYS_FILE: path.join(own, 'keys.json'),
       }
-      const child = run(process.execPath, ['src/main.ts', 'serve'], { env, tree })
-      return { ...(await upAt('svc, gateway without a database', port, child)), headers: service.headers }
+      const start = () => run(process.execPath, ['src/main.ts', 'serve'], { env, tree })
+      const server = await upAt('svc, gateway without a database', port, start)
+      return Object.assign(server, { headers: service.headers })
     },
     startReference: (name, script, port, upstreamPort) =>
-      upAt(name, port, processes.start(script, [String(port), String(upstreamPort)])),
-    startNginx: (port, upstreamPort) => upAt('nginx', port, run('nginx', nginxArguments(folder, port, upstreamPort))),
+      upAt(name, port, () => processes.start(script, [String(port), String(upstreamPort)])),
+    startNginx: (port, upstreamPort) =>
+      upAt('nginx', port, () => run('nginx', nginxArguments(folder, port, upstreamPort))),
     async startWatchedService(port, upstreamPort) {
       const log = path.join(folder, 'log')
       const probe = ['--expose-gc', '--import', path.join(ROOT, 'test/bench/memory-probe.ts')]
@@ -103,7 +110,7 @@ export function openProcesses(): Processes {
         stdio: ['ignore', openSync(log, 'w'), 'inherit', 'ipc'],
       })
       return {
-        ...(await signedIn('svc', port, child)),
+        ...(await signedIn('svc', port, () => child)),
         async memory() {
           child.send('memory')
           const [memory] = await once(child, 'message')
@@ -117,9 +124,9 @@ export function openProcesses(): Processes {
       }
     },
     async up(url) {
-      for (let tried = 0; tried < 300; tried += 1) {
+      for (let tried = 0; tried < 3_000; tried += 1) {
         if (await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => null)) return
-        await sleep(100)
+        await sleep(10)
       }
       throw new Error(`${url} does not answer.`)
     },
@@ -128,14 +135,32 @@ export function openProcesses(): Processes {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-  async function upAt(name: string, port: number, { pid = 0 }: ChildProcess): Promise<Server> {
+  async function upAt(name: string, port: number, start: () => ChildProcess): Promise<Server> {
     const origin = `http://127.0.0.1:${port}`
+    let child = start()
     await processes.up(`${origin}/healthz`)
-    return { name, pid, origin, headers: {} }
+    return {
+      name,
+      get pid() {
+        return child.pid ?? 0
+      },
+      origin,
+      headers: {},
+      async restart() {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+        const startedAt = performance.now()
+        child = start()
+        await processes.up(`${origin}/healthz`)
+        const ms = performance.now() - startedAt
+        await sleep(2_000)
+        return { ms, residentMb: rssKb(child.pid ?? 0) / 1024 }
+      },
+    }
   }
-  async function signedIn(name: string, port: number, child: ChildProcess): Promise<Server> {
-    const server = await upAt(name, port, child)
-    return { ...server, headers: { authorization: `Bearer ${await signIn(server.origin)}` } }
+  async function signedIn(name: string, port: number, start: () => ChildProcess): Promise<Server> {
+    const server = await upAt(name, port, start)
+    return Object.assign(server, { headers: { authorization: `Bearer ${await signIn(server.origin)}` } })
   }
   return processes
 }

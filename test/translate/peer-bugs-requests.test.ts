@@ -242,7 +242,11 @@ describe('limits and marks', () => {
     expect(estimateTokens({ messages: [{ role: 'user', content: 'abcdefghi' }] })).toEqual({ inputTokens: 4 })
   })
 
-  it('codex-lb#971, CLIProxyAPI#4848: a compaction is refused by name instead of answered without its item', () => {
-    expect(refusalOf('responses', 'messages', { input: [user('hi'), { type: 'compaction_trigger' }] })).toBe('input.1')
+  it('codex-lb#971, CLIProxyAPI#4848: a compaction is answered with its item, and nothing else', () => {
+    const { answer } = pair('responses', 'messages', { input: [user('hi'), { type: 'compaction_trigger' }] })
+    const content = [{ type: 'text', text: 'They said hi.' }]
+    const usage = { input_tokens: 3, output_tokens: 4 }
+    const whole = answer.whole({ id: 'msg_1', type: 'message', content, stop_reason: 'end_turn', usage })
+    expect(whole).toMatchObject({ answer: { output: [{ type: 'compaction' }] } })
   })
 })

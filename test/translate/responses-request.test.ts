@@ -195,7 +195,11 @@ describe('the other members', () => {
     ['no input', { input: undefined }, 'input'],
     ['an item by reference', { input: [{ type: 'item_reference', id: 'x' }] }, 'input.0'],
     ['a summary that only its author can read', { input: [{ type: 'compaction', encrypted_content: 'x' }] }, 'input.0'],
-    ['a summary on demand', { input: [{ type: 'compaction_trigger' }] }, 'input.0'],
+    [
+      'a summary on demand before the end',
+      { input: [{ type: 'compaction_trigger' }, { role: 'user', content: 'hi' }] },
+      'input.0',
+    ],
     ['a call of a hosted tool', { input: [{ type: 'mcp_call' }] }, 'input.0'],
     ['an item from the future', { input: [{ type: 'hologram' }] }, 'input.0'],
     ['an unknown role', { input: [message('robot', input('hi'))] }, 'input.0.role'],

@@ -1,9 +1,3 @@
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type {
   AuthenticationCredential,
@@ -25,6 +19,9 @@ export type Webauthn = { readonly rpId: string; readonly origin: string }
  */
 const ALGORITHMS = [-8, -7, -257]
 
+/** Loaded at the first use, because it has a sixth of all modules of the service, which would delay each start. */
+const loadLibrary = () => import('@simplewebauthn/server')
+
 const TIMEOUT_MS = CHALLENGE_SECONDS * 1000
 
 /** An account that registers a passkey, with the passkeys it has. */
@@ -39,6 +36,7 @@ export async function makeRegistrationOptions(
   rpId: string,
   { email, userHandle, passkeys }: Registrant,
 ): Promise<{ options: PasskeyCreationOptions; challenge: Secret }> {
+  const { generateRegistrationOptions } = await loadLibrary()
   const { rp, user, challenge, pubKeyCredParams, excludeCredentials } = await generateRegistrationOptions({
     rpName: 'svc',
     rpID: rpId,
@@ -72,6 +70,7 @@ export async function makeRegistrationOptions(
 
 /** Makes the options of a sign-in. They are the same for every caller but for the new challenge. */
 export async function makeLoginOptions(rpId: string): Promise<{ options: PasskeyRequestOptions; challenge: Secret }> {
+  const { generateAuthenticationOptions } = await loadLibrary()
   const { challenge } = await generateAuthenticationOptions({ rpID: rpId, allowCredentials: [] })
   const options: PasskeyRequestOptions = {
     challenge,
@@ -110,6 +109,7 @@ export async function verifyRegistration(
   credential: RegistrationCredential,
   challenge: Secret,
 ): Promise<MadePasskey | null> {
+  const { verifyRegistrationResponse } = await loadLibrary()
   const verified = await orNull(
     verifyRegistrationResponse({
       // The contract has checked the fields that the library reads, and leaves the others open.
@@ -143,6 +143,7 @@ export async function verifyLogin(
   challenge: Secret,
   passkey: { readonly credentialId: string; readonly publicKey: Uint8Array<ArrayBuffer> },
 ): Promise<{ counter: number; backedUp: boolean } | null> {
+  const { verifyAuthenticationResponse } = await loadLibrary()
   const verified = await orNull(
     verifyAuthenticationResponse({
       // As above.

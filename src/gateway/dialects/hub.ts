@@ -55,6 +55,8 @@ export type ClientCall = {
   readonly request: NeutralRequest
   /** The dialect writes the arguments of tool calls as objects, not as text. */
   readonly argumentsAreObjects: boolean
+  /** The answer is a summary of the conversation: a text and nothing else. */
+  readonly isSummary?: boolean
   /** Makes a writer for one answer. `withheld`: tools of the client that the backend was not offered. */
   readonly makeAnswerWriter: (withheld: readonly Tool[]) => AnswerWriter
 }

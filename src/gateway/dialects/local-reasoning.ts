@@ -1,5 +1,6 @@
 import { setMembers, scanTopLevel } from './json/edit-json.ts'
 import { isObject, type Json, readList, readObject } from './json/read-json.ts'
+import { readSummary } from './responses/compaction.ts'
 import { isSealed } from './seals.ts'
 
 /**
@@ -15,7 +16,7 @@ export const LOCAL_REASONING = 'svc-local-reasoning'
 export function hasLocalReasoning(body: Json): boolean {
   const blocks = (message: unknown): readonly unknown[] => (isObject(message) ? readList(message.content) : [])
   return (
-    readList(body.input).some(isLocalItem) ||
+    readList(body.input).some((item) => isLocalItem(item) || readSummary(item) !== null) ||
     readList(body.messages).some((one) => blocks(one).some(isLocal) || hasSealedMembers(one))
   )
 }
@@ -38,7 +39,7 @@ export function withoutLocalReasoning(bytes: Buffer): Buffer {
   if (!hasLocalReasoning(body)) return bytes
   const cleaned = setMembers(bytes, {
     messages: Array.isArray(body.messages) ? body.messages.flatMap(withoutThoughts) : undefined,
-    input: Array.isArray(body.input) ? body.input.filter((item) => !isLocalItem(item)) : undefined,
+    input: Array.isArray(body.input) ? body.input.flatMap(withoutLocalItems) : undefined,
   })
   return cleaned ?? bytes
 }
@@ -88,6 +89,13 @@ function withoutMarkedCitations(block: unknown): unknown {
   if (!isObject(block) || !hasMarkedCitations(block)) return block
   const { citations: _, ...rest } = block
   return rest
+}
+
+/** A summary that no vendor has encrypted becomes a text of the user. */
+function withoutLocalItems(item: unknown): unknown[] {
+  const summary = readSummary(item)
+  if (summary !== null) return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: summary }] }]
+  return isLocalItem(item) ? [] : [item]
 }
 
 /**

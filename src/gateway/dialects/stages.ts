@@ -36,6 +36,23 @@ export function requireObjects(): Stage {
 
 const CUT: ReadonlySet<string> = new Set(['length', 'context', 'filter'])
 
+/** Leaves only the text of an answer that is a summary, as one part. An answer without a text fails. */
+export function keepSummary(): Stage {
+  const part = { kind: 'text' } as const
+  let text = ''
+  return (event) => {
+    if ('part' in event) {
+      if (event.type === 'close' && event.part.kind === 'text') text += event.text
+      return []
+    }
+    if (event.type !== 'finish') return [event]
+    if (text === '') return [{ type: 'fail', failure: backendFailed(NO_SUMMARY), usage: event.usage }]
+    return [{ type: 'open', part }, { type: 'close', part, text, cut: false, seal: null }, event]
+  }
+}
+
+const NO_SUMMARY = 'The model wrote no summary of the conversation.'
+
 /**
  * Adds the id of the following call to the seal of a reasoning part. It holds the end of the part back until the next
  * event. The id is needed because a client may move its calls to the end of a turn before it sends the turn back.

@@ -12,7 +12,7 @@ import { orRefused, type Refusal, refuse } from './refusal.ts'
 import { readResponsesRequest } from './responses/read-request.ts'
 import { writeResponsesRequest } from './responses/write-request.ts'
 import type { SseEvent } from './sse/decode.ts'
-import { addFollowingCall, enforceStops, requireObjects, type Stage, unwrapCustomTools } from './stages.ts'
+import { addFollowingCall, enforceStops, keepSummary, requireObjects, type Stage, unwrapCustomTools } from './stages.ts'
 
 export type { TranslationContext } from './hub.ts'
 
@@ -75,6 +75,7 @@ export function translateCall(
         ...(call.argumentsAreObjects ? [requireObjects()] : []),
         ...(sent.stops.length > 0 ? [enforceStops(sent.stops)] : []),
         ...(hub.seals ? [addFollowingCall()] : []),
+        ...(call.isSummary ? [keepSummary()] : []),
       ],
       writer: call.makeAnswerWriter(sent.withheld),
     })

@@ -35,7 +35,7 @@ function checkTerminal(check: Check, response: Json): void {
 /** Checks one item of the output when it is added, or when it is done. */
 export function checkItem(check: Check, item: Json, when: 'in_progress' | 'done'): void {
   const statuses = when === 'done' ? ['completed', 'incomplete'] : ['in_progress']
-  if (item.type !== 'reasoning') check(statuses.includes(readText(item.status)), `an item is ${readText(item.status)}`)
+  if (hasStatus(item)) check(statuses.includes(readText(item.status)), `an item is ${readText(item.status)}`)
   if (item.type === 'message')
     check(item.role === 'assistant' && Array.isArray(item.content), 'a message has no role or content')
   else if (item.type === 'reasoning') check(Array.isArray(item.summary), 'reasoning has no summary')
@@ -46,7 +46,14 @@ export function checkItem(check: Check, item: Json, when: 'in_progress' | 'done'
     if (when === 'in_progress') check(input === '', 'a call does not start empty')
   } else if (item.type === 'web_search_call')
     check(readText(readObject(item.action).type) === 'search', 'a search has no action')
+  else if (item.type === 'compaction')
+    check(typeof item.encrypted_content === 'string', 'a compaction has no encrypted_content')
   else check(false, `unknown item type ${readText(item.type)}`)
+}
+
+/** Whether items of this type have a status. */
+export function hasStatus({ type }: Json): boolean {
+  return type !== 'reasoning' && type !== 'compaction'
 }
 
 /** All text of an item: arguments, input, content and summary. */

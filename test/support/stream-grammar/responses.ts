@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, readList, readObject, readText } from '../../../src/gateway/dialects/json/read-json.ts'
 import { newCheck } from './check.ts'
 import type { Check, Checker } from './check.ts'
-import { checkItem, checkResponse, contentOf } from './responses-objects.ts'
+import { checkItem, checkResponse, contentOf, hasStatus } from './responses-objects.ts'
 
 /**
  * The responses dialect: created, in_progress, items with all their parts, then completed, incomplete or failed with
@@ -124,7 +124,7 @@ class ResponsesGrammar {
     const id = readText(item.id)
     check(id !== '' && !this.#ids.has(id), `the id of an item is missing or not unique: ${id}`)
     check(event.output_index === this.#itemCount, `output_index ${String(event.output_index)}, not ${this.#itemCount}`)
-    check(item.type === 'reasoning' || item.status === 'in_progress', 'an item is added that is not in progress')
+    check(!hasStatus(item) || item.status === 'in_progress', 'an item is added that is not in progress')
     checkItem(check, item, 'in_progress')
     this.#ids.add(id)
     const index = this.#itemCount++
@@ -141,7 +141,7 @@ class ResponsesGrammar {
     check(known.part === null, `an item is done with an open ${String(known.part)}`)
     check(item.type !== 'message' || known.partCount > 0, 'a message without content')
     checkItem(check, item, 'done')
-    const hasText = known.type !== 'web_search_call'
+    const hasText = known.type !== 'web_search_call' && known.type !== 'compaction'
     check(
       !hasText || known.doneText === contentOf(item),
       `the item has ${contentOf(item)} after ${String(known.doneText)}`,

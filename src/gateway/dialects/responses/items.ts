@@ -4,6 +4,7 @@ import type { Json } from '../json/read-json.ts'
 import { LOCAL_REASONING } from '../local-reasoning.ts'
 import type { AnswerEvent, OpenPart, ToolRef } from '../neutral.ts'
 import { toCallId } from '../tool-names.ts'
+import { toCompactionItem } from './compaction.ts'
 
 /** An event of the responses dialect without its sequence number. */
 export type ResponsesEvent = Json & { readonly type: string }
@@ -24,13 +25,15 @@ type Needs = {
   readonly wantsSeals: boolean
   /** Whether the client shows a part of type `refusal`. Otherwise a refusal is a text. */
   readonly showsRefusals: boolean
+  /** A text is a summary of the conversation. */
+  readonly compacts: boolean
 }
 
 /** Opens the output item for a part of the answer. All its events have the same id and index. */
 export function openItem(part: OpenPart, needs: Needs): OpenItem {
   switch (part.kind) {
     case 'text':
-      return messageItem(TEXT_PART, needs)
+      return needs.compacts ? compactionItem(needs) : messageItem(TEXT_PART, needs)
     case 'refusal':
       return messageItem(needs.showsRefusals ? REFUSAL_PART : TEXT_PART, needs)
     case 'search':
@@ -135,6 +138,21 @@ function reasoningItem({ outputIndex, hub, wantsSeals }: Needs): OpenItem {
           itemEvent('done', outputIndex, item),
         ],
       }
+    },
+  }
+}
+
+// ---- summaries
+
+/** Writes a summary of the conversation, which its client sends back instead of it. */
+function compactionItem({ outputIndex, hub }: Needs): OpenItem {
+  const id = hub.newId('cmp_')
+  return {
+    open: () => [itemEvent('added', outputIndex, toCompactionItem(id, ''))],
+    delta: () => [],
+    close({ text }) {
+      const item = toCompactionItem(id, text)
+      return { item, events: [itemEvent('done', outputIndex, item)] }
     },
   }
 }

@@ -3,6 +3,7 @@ import type { Hub } from '../hub.ts'
 import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
+import { isCompaction, readSummary, SUMMARY_REQUEST } from './compaction.ts'
 
 /** Reads the instructions and the input items as turns, one for each item. */
 export function readInput(body: Json, hub: Hub): Turn[] {
@@ -11,11 +12,18 @@ export function readInput(body: Json, hub: Hub): Turn[] {
   if (instructions !== '') turns.push(toTurn('system', 'instructions', [{ type: 'text', text: instructions }]))
   if (typeof body.input === 'string') return [...turns, toTurn('user', 'input', [{ type: 'text', text: body.input }])]
   if (!Array.isArray(body.input)) refuse('input', 'input must be a text or a list of items.')
-  readList(body.input).forEach((item, at) => {
-    const turn = readItem(readObject(item), `input.${String(at)}`, hub)
+  const items = readList(body.input)
+  const lastAt = isCompaction(body) ? items.length - 1 : -1
+  items.forEach((item, at) => {
+    const path = `input.${String(at)}`
+    const turn = at === lastAt ? toText(path, SUMMARY_REQUEST) : readItem(readObject(item), path, hub)
     if (turn) turns.push(turn)
   })
   return turns
+}
+
+function toText(path: string, text: string): Turn {
+  return toTurn('user', path, [{ type: 'text', text }])
 }
 
 function toTurn(role: Turn['role'], path: string, parts: readonly PartContent[]): Turn {
@@ -43,17 +51,21 @@ function readItem(item: Json, path: string, hub: Hub): Turn | null {
       return readReference(item, path)
     case 'compaction':
     case 'compaction_summary':
+      return readCompaction(item, path)
     case 'compaction_trigger':
-      return refuse(
-        path,
-        `Only vendor C's own models read and write ${String(item.type)} items: send the conversation itself.`,
-      )
+      return refuse(path, 'Only the last item can ask for a compaction.')
     default:
       return refuse(
         path,
         `This model reads no items of type ${readName(item.type) ?? 'unknown'}: leave it out or send it as a message.`,
       )
   }
+}
+
+function readCompaction(item: Json, path: string): Turn {
+  const summary = readSummary(item)
+  if (summary !== null) return toText(path, summary)
+  return refuse(path, 'Only the vendor that wrote this summary can read it: send the conversation itself.')
 }
 
 /** A reference to reasoning is dropped, because the model can do without it. Any other reference is refused. */

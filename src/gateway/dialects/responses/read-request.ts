@@ -2,6 +2,7 @@ import type { ClientCall, Hub } from '../hub.ts'
 import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
+import { isCompaction } from './compaction.ts'
 import { readInput } from './read-input.ts'
 import { readTools } from './read-tools.ts'
 import { makeResponsesWriter } from './write-answer.ts'
@@ -16,11 +17,13 @@ export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
   refuseState(body)
   const { tools, choice, addedTools } = readTools(body)
   const reasoning = readObject(body.reasoning)
+  const compacts = isCompaction(body)
   const request: NeutralRequest = {
     stream: body.stream === true,
     turns: readInput(body, hub),
     tools: [...tools, ...addedTools],
-    choice,
+    // A summary calls no tools. They stay, because some backends refuse earlier calls without them.
+    choice: compacts ? { mode: 'none', only: null } : choice,
     parallel: typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : null,
     maxOutput: readLimit(body.max_output_tokens),
     stop: [],
@@ -35,7 +38,7 @@ export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
       effortIsHint: false,
       show: readName(reasoning.summary) === null ? null : true,
     },
-    format: readFormat(readObject(body.text).format),
+    format: compacts ? null : readFormat(readObject(body.text).format),
     hints: {
       user: readName(body.user) ?? readName(body.safety_identifier),
       cacheKey: readName(body.prompt_cache_key),
@@ -46,12 +49,14 @@ export function readResponsesRequest(body: Json, hub: Hub): ClientCall {
   return {
     request,
     argumentsAreObjects: false,
+    isSummary: compacts,
     makeAnswerWriter: (withheld) =>
       makeResponsesWriter({
         hub,
         echo: toEcho(body, withheld),
         wantsSeals,
         showsRefusals: !hub.isCodex,
+        compacts,
       }),
   }
 }

@@ -15,6 +15,8 @@ type Needs = {
   readonly wantsSeals: boolean
   /** Whether the client shows a part of type `refusal`. Otherwise a refusal is a text. */
   readonly showsRefusals: boolean
+  /** The text of the answer is a summary, which becomes an item `compaction`. */
+  readonly compacts: boolean
 }
 
 /**
@@ -37,7 +39,7 @@ export function makeResponsesWriter(needs: Needs): AnswerWriter {
 }
 
 /** Writes events without sequence numbers. */
-function makeEvents({ hub, echo, wantsSeals, showsRefusals }: Needs): (event: AnswerEvent) => ResponsesEvent[] {
+function makeEvents({ hub, echo, ...options }: Needs): (event: AnswerEvent) => ResponsesEvent[] {
   const id = hub.newId('resp_')
   const output: Json[] = []
   let item: OpenItem | null = null
@@ -58,7 +60,7 @@ function makeEvents({ hub, echo, wantsSeals, showsRefusals }: Needs): (event: An
       case 'start':
         return start()
       case 'open':
-        item = openItem(event.part, { outputIndex: output.length, hub, wantsSeals, showsRefusals })
+        item = openItem(event.part, { outputIndex: output.length, hub, ...options })
         return item.open()
       case 'delta':
         return item?.delta(event.text, event.logprobs ?? []) ?? []

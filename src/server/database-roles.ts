@@ -1,0 +1,54 @@
+import { openKeyring } from '../access/keyring.ts'
+import { accessStore } from '../access/store.ts'
+import type { Config } from '../config/values.ts'
+import { makeNotifier } from '../control/notify.ts'
+import type { Database } from '../database/client.ts'
+import { openDatabaseDeployment } from '../gateway/database-deployment.ts'
+import { startBackgroundWork } from './background.ts'
+import { openCallers } from './callers.ts'
+import { openConfiguredGateway } from './configured-gateway.ts'
+import type { Resources, RoleNeeds, Roles } from './roles.ts'
+
+/** Opens the roles of a process with a database. Of a gateway, the control plane is not even loaded. */
+export async function openDatabaseRoles(
+  config: Config,
+  resources: Resources & { readonly database: Database },
+  given: RoleNeeds,
+): Promise<Roles> {
+  const { database, mailer, clock, log } = resources
+  const access = accessStore(database.prisma)
+  const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
+  const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, clock })
+  const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
+  const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
+  const gateway = openConfiguredGateway(config, { ...given, deployment, clock, log })
+  const { auditDays } = config
+  const background = startBackgroundWork({ database, access, rotateKeys: keys.rotate, auditDays, clock, log })
+  const needs = {
+    settings: config,
+    ...resources,
+    ...given,
+    access,
+    keys,
+    notify,
+    explainToken: live.explainToken,
+    onSessionEnd: live.end,
+  }
+  const control = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane(needs)
+  return {
+    routes: [gateway, control].flatMap((role) => (role ? [{ ...role.routes, onCaller: background.onCaller }] : [])),
+    applyDirectory: deployment.applyDirectory,
+    endStreams: () => control?.endStreams(),
+    countDirectory: deployment.countDirectory,
+    endCalls: async () => gateway?.close(),
+    async close() {
+      // Ends all calls first, so that their events are recorded.
+      await gateway?.close()
+      control?.close()
+      live.close()
+      await background.stop()
+      await notify.settled()
+      await deployment.close()
+    },
+  }
+}
