@@ -13093,7 +13093,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -13101,8 +13102,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -13242,7 +13243,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -13250,8 +13252,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -13424,7 +13426,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -13432,8 +13435,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -13553,7 +13556,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -13561,8 +13565,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -13705,7 +13709,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -13713,8 +13718,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
@@ -15245,8 +15250,8 @@ export interface operations {
                     "request-id": string;
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     [name: string]: unknown;
                 };
                 content: {
@@ -19663,7 +19668,8 @@ export interface operations {
             };
             /**
              * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
-             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`.
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
              */
             401: {
                 headers: {
@@ -19671,8 +19677,8 @@ export interface operations {
                     "x-request-id": string;
                     /** @description The same id as `x-request-id`, under the name that some clients read. */
                     "request-id": string;
-                    /** @description Always `false`: the same request fails again. */
-                    "x-should-retry": "false";
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
                     /** @description The scheme to authenticate with (RFC 6750, section 3). */
                     "WWW-Authenticate": string;
                     [name: string]: unknown;
