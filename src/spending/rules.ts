@@ -90,8 +90,10 @@ const WHOSE: Readonly<Record<Subject, (limit: Named) => string>> = {
   service_account: ({ subjectName }) => `the service account ${subjectName}`,
 }
 
+type ResettingLimit = { readonly timeZone: string; readonly span: Pick<Span, 'resetsAt'> }
+
 /** When a period ends, for people: `2026-11-23 00:00 (Europe/Berlin)`. */
-export function writeReset({ timeZone, span: { resetsAt } }: Pick<CountedLimit, 'timeZone' | 'span'>): string {
+export function writeReset({ timeZone, span }: ResettingLimit): string {
   const time = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })
-  return `${time.format(resetsAt)} (${timeZone})`
+  return `${time.format(span.resetsAt)} (${timeZone})`
 }

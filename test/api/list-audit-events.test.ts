@@ -259,6 +259,10 @@ Object.assign(CHANGES, {
     make: () =>
       keys.service.fetch('/teams/acme/other/models', form({ action: 'set-default', model: '' }, keys.stranger)),
   },
+  changeTeamLimits: {
+    action: 'spending_limit.created',
+    make: () => sendForm('limits', { action: 'create', whose: 'members', period: 'day', amount: '2.50' }),
+  },
   changeTeamDevices: {
     action: 'device_session.revoked',
     make: async () => sendForm('devices', { action: 'sign-out', sessionId: await sessionOf('by-form') }),

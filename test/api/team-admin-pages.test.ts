@@ -266,6 +266,7 @@ describe.each(['/members', '/devices', '/keys', '/audit'])('the page %s of a tea
 describe.each([
   ['/members', { action: 'invite', email: 'evil@example.com' }],
   ['/models', { action: 'set-default', model: '' }],
+  ['/limits', { action: 'create', whose: 'team', period: 'day', amount: '1' }],
   ['/devices', { action: 'sign-out', sessionId: UNKNOWN }],
   ['/keys', { action: 'create-account', account: 'evil' }],
 ])('the forms of the page %s of a team', (page, fields) => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callEventStore } from '../../src/gateway/usage/store.ts'
 import { endedCall } from '../support/call-events.ts'
 import { signInBrowser } from '../support/people.ts'
-import { outcomeOf } from '../support/requests.ts'
+import { expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
 import { startTeam } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
 
@@ -107,6 +107,83 @@ describe('downloadTeamUsage', () => {
   })
 })
 
+describe('showTeamLimits and changeTeamLimits', () => {
+  const PAGE = `${HOME}/limits`
+  const change = (fields: Record<string, string>) => team.service.fetch(PAGE, form(fields, team.admin))
+  const create = (whose: string, amount: string, period = 'month') =>
+    textOf(change({ action: 'create', whose, period, amount }))
+  const idOf = async (subject: 'team' | 'member') =>
+    (await team.service.database.prisma.spendingLimit.findFirstOrThrow({ where: { subject } })).id
+
+  it('200: says that there is none, also on the overview', async () => {
+    expect(await textOf(team.asAdmin(PAGE))).toContain('Spending limits of the team None yet.')
+    expect(await textOf(team.asMember(PAGE))).toContain('No spending limit applies to your calls.')
+    expect(await textOf(team.asAdmin(HOME))).not.toContain('Spending limits')
+  })
+
+  it('200: sets limits of the team, of each member, of one member, of a service account and of a key', async () => {
+    const account = await expectJson<{ id: string }>(
+      'The service account',
+      team.asAdmin('/v1/teams/%40acme%2Fcore/service-accounts', json({ name: 'nightly' })),
+    )
+    const path = `/v1/teams/%40acme%2Fcore/service-accounts/${account.id}/keys`
+    await expectOk('The key', team.asAdmin(path, json({ name: '<job>' })))
+    const choices = [...(await (await team.asAdmin(PAGE)).text()).matchAll(/<option value="(\w+:[^"]+)"/g)]
+    const [, member, ...others] = choices.map(([, whose = '']) => whose)
+    expect(member).toBe('member:member@example.com')
+    expect(others).toEqual([`service_account:${account.id}`, expect.stringMatching(/^key:/)])
+    for (const whose of ['team', 'members', member ?? '', ...others])
+      expect(await create(whose, '20000', whose === 'members' ? 'day' : 'month')).toMatch(/^200 .* The limit is set\./)
+    const text = await textOf(team.asAdmin(PAGE))
+    expect(text).toMatch(/The whole team 12345\.68 of 20000\.00 USD this month Resets \d{4}-\d\d-01 00:00 \(UTC\)/)
+    expect(text).toContain('Each member 12345.68 of 20000.00 USD today by the member who spent the most')
+    expect(text).toContain('API key &lt;job&gt; 0.00 of 20000.00 USD this month')
+    expect(await (await team.asAdmin(PAGE)).text()).toMatch(/role="img"\s+aria-label="62% used"/)
+  })
+
+  it('200: shows a member the limits that apply to them, without forms', async () => {
+    const response = await team.asMember(PAGE)
+    expect(await response.clone().text()).not.toContain('<form method="post" action="/teams')
+    const text = await textOf(Promise.resolve(response))
+    expect(text).toContain('The whole team 12345.68 of 20000.00 USD this month')
+    expect(text).toContain('Each member 0.0042 of 20000.00 USD today')
+    expect(text).toContain('member@example.com 0.0042 of 20000.00 USD this month')
+    expect(text).not.toMatch(/nightly|spent the most|job/)
+  })
+
+  it('200: has the limits on the overview, the most used first', async () => {
+    expect(await textOf(asBrowser(HOME))).toContain(
+      'Spending limits The whole team 12345.68 of 20000.00 USD this month',
+    )
+    expect(await textOf(team.asMember(HOME))).toContain('Your spending limits The whole team 12345.68 of 20000.00 USD')
+  })
+
+  it('200 and 404: changes the amount, and removes the limit', async () => {
+    const limitId = await idOf('team')
+    const changed = await textOf(change({ action: 'change', limitId, amount: '100.000000001' }))
+    expect(changed).toMatch(/^200 .* The limit is changed\. .* The whole team Used up 12345\.68 of 100\.00 USD/)
+    expect(await (await team.asAdmin(PAGE)).text()).toContain('value="100.000000001"')
+    expect(await textOf(change({ action: 'remove', limitId }))).toMatch(/^200 .* The limit is removed\./)
+    for (const action of ['change', 'remove'])
+      expect(await textOf(change({ action, limitId, amount: '1' }))).toMatch(/^404 .* The team has no such limit/)
+  })
+
+  it('400 and 409: says what is wrong, and keeps the form filled in', async () => {
+    const refused = await change({ action: 'create', whose: 'members', period: 'week', amount: '1,5"' })
+    const markup = await refused.clone().text()
+    expect(markup).toContain('<option value="members" selected>')
+    expect(markup).toContain('<option value="week" selected>')
+    expect(markup).toContain('value="1,5&quot;"')
+    expect(await textOf(Promise.resolve(refused))).toMatch(/^400 .* Write the amount in USD as 50 or 2\.50/)
+    const edit = await (await change({ action: 'change', limitId: await idOf('member'), amount: '0' })).text()
+    expect(edit).toMatch(/<details class="fold" name="row" open>[^]*name="amount" value="0"/)
+    for (const whose of ['member:stranger@example.com', 'key:1', 'team:x', 'member', 'everybody'])
+      expect(await create(whose, '1')).toMatch(/^400 .* The team has no such member, API key or service account/)
+    expect(await create('members', '1', 'day')).toMatch(/^409 .* There is a limit for the same calls and period/)
+    expect((await change({ action: 'create', whose: 'team', amount: '1' })).status).toBe(400)
+  })
+})
+
 describe('showTeamModels', () => {
   it('200: says that there is none yet', async () => {
     expect(await textOf(team.asMember(`${HOME}/models`))).toContain('None yet.')
@@ -124,7 +201,7 @@ describe('showTeamSessions', () => {
   })
 })
 
-describe.each(['', '/usage', '/usage.csv', '/models', '/sessions'])('the page %s of a team', (page) => {
+describe.each(['', '/usage', '/usage.csv', '/limits', '/models', '/sessions'])('the page %s of a team', (page) => {
   it('401: shows how to sign in, and a passkey leads back', async () => {
     const response = await team.service.fetch(HOME + page, { headers: HTML })
     expect(response.status).toBe(401)

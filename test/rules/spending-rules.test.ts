@@ -4,7 +4,7 @@ import { estimateUsage, sizeOf } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
-import { writeUsd } from '../../src/kernel/usd.ts'
+import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/usd.ts'
 import { chooseLimits, counts, spenderOf } from '../../src/spending/rules.ts'
 import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'
@@ -119,4 +119,35 @@ it.each([
   [57_600, '0.000058'],
 ])('%i nano USD are %s USD', (nano, usd) => {
   expect(writeUsd(nano)).toBe(usd)
+})
+
+it.each([
+  ['50', 50e9, '50.00'],
+  ['2.5', 2.5e9, '2.50'],
+  ['0.000000001', 1, '0.000000001'],
+  ['0012.3400', 12.34e9, '12.34'],
+  ['1000000', 1e15, '1000000.00'],
+])('reads %s USD as %i nano USD, and writes it as %s without loss', (text, nano, written) => {
+  expect(readUsd(text)).toBe(nano)
+  expect(writeExactUsd(nano)).toBe(written)
+  expect(readUsd(written)).toBe(nano)
+})
+
+it.each([
+  '',
+  '0',
+  '0.00',
+  '-1',
+  '+1',
+  '1e3',
+  '1,5',
+  '.5',
+  '1.',
+  ' 1',
+  '0.0000000001',
+  '1000000.01',
+  '99999999',
+  '\u0661',
+])('reads %j as no amount', (text) => {
+  expect(readUsd(text)).toBeNull()
 })

@@ -4,6 +4,7 @@ import { teamDevicesPage } from '../../src/control/console/devices-page.ts'
 import type { FramedViewer } from '../../src/control/console/frame.ts'
 import { teamKeysPage } from '../../src/control/console/keys-page.ts'
 import type { TeamKeysPage } from '../../src/control/console/keys-page.ts'
+import { limitsPage } from '../../src/control/console/limits-page.ts'
 import { membersPage } from '../../src/control/console/members-page.ts'
 import { modelsPage } from '../../src/control/console/models-page.ts'
 import type { ModelsPage } from '../../src/control/console/models-page.ts'
@@ -14,6 +15,7 @@ import { usagePage } from '../../src/control/console/usage-page.ts'
 import type { UsageRow, UsageSums } from '../../src/control/usage/report.ts'
 import type { FoundSums } from '../../src/control/usage/store.ts'
 import { Secret } from '../../src/kernel/secret.ts'
+import { sampleLimits, sampleLimitsPage } from './sample-limits.ts'
 import type { Words } from './sample-pages.ts'
 
 type Sample = [name: string, page: Html]
@@ -35,11 +37,27 @@ export function sampleTeamPages(words: Words): Sample[] {
   ])
   const period = { period: MONTH, today: '2026-11-21' }
   const nothing = sumsOf([])
-  const none: Overview = { isOfTeam: false, period: MONTH, days: nothing, models: nothing, people: null, slowest: [] }
+  const none: Overview = {
+    isOfTeam: false,
+    period: MONTH,
+    days: nothing,
+    models: nothing,
+    people: null,
+    slowest: [],
+    limits: [],
+  }
   return [
     [
       'team-overview',
-      overviewPage(admin, { isOfTeam: true, period: MONTH, days: days(), models, people, slowest: slowest(words) }),
+      overviewPage(admin, {
+        isOfTeam: true,
+        period: MONTH,
+        days: days(),
+        models,
+        people,
+        slowest: slowest(words),
+        limits: sampleLimits(words),
+      }),
     ],
     ['team-overview-empty', overviewPage(member, none)],
     ['team-usage', usagePage(admin, { ...period, by: 'member', sums: people, days: days(), mistake: null })],
@@ -47,6 +65,12 @@ export function sampleTeamPages(words: Words): Sample[] {
       'team-usage-mistake',
       usagePage(member, { ...period, by: 'day', sums: nothing, days: nothing, mistake: 'from must not be after to.' }),
     ],
+    ['team-limits', limitsPage(admin, sampleLimitsPage(words))],
+    [
+      'team-limits-member',
+      limitsPage(member, { ...sampleLimitsPage(words), choices: null, notice: null, draft: null }),
+    ],
+    ['team-limits-empty', limitsPage(member, { limits: [], choices: null, notice: null, draft: null })],
     [
       'team-models',
       modelsPage(admin, {

@@ -6,7 +6,7 @@ import { CommandError } from '../failures.ts'
 import { toLocalTime } from '../local-time.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
-import { writeUsd } from '../../kernel/usd.ts'
+import { MAX_USD, readUsd, writeUsd } from '../../kernel/usd.ts'
 
 type Limit = components['schemas']['SpendingLimit']
 type Wanted = Pick<components['schemas']['CreateSpendingLimit'], 'subject' | 'of'>
@@ -53,12 +53,9 @@ export const makeLimits: MakeCommand = (cli) =>
         ),
     )
 
-const MAX_USD = 1_000_000
-
 function toNanoUsd(text: string): number {
-  const [, whole = '', fraction = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? []
-  const nano = Number(whole) * 1e9 + Number(fraction.padEnd(9, '0'))
-  if (whole === '' || nano === 0 || nano > MAX_USD * 1e9)
+  const nano = readUsd(text)
+  if (nano === null)
     throw new InvalidArgumentError(`Give an amount in USD above 0 and up to ${MAX_USD}, such as 50 or 2.50.`)
   return nano
 }

@@ -10,6 +10,7 @@ import { readPlace as readDevicePlace } from '../team-devices/rules.ts'
 import { auditPage } from './audit-page.ts'
 import type { DeviceForms } from './device-forms.ts'
 import type { KeyForms } from './key-forms.ts'
+import type { LimitForms } from './limit-forms.ts'
 import type { MemberForms } from './member-forms.ts'
 import type { ModelForms } from './model-forms.ts'
 import { statusOf } from './notices.ts'
@@ -21,6 +22,7 @@ type Needs = {
   readonly findAdmin: FindViewer
   readonly members: MemberForms
   readonly models: ModelForms
+  readonly limits: LimitForms
   readonly devices: DeviceForms
   readonly keys: KeyForms
   readonly audit: AuditStore
@@ -30,6 +32,7 @@ type Operations =
   | 'showTeamMembers'
   | 'changeTeamMembers'
   | 'changeTeamModels'
+  | 'changeTeamLimits'
   | 'showTeamDevices'
   | 'changeTeamDevices'
   | 'showTeamKeys'
@@ -43,6 +46,7 @@ export function makeAdminPageHandlers({
   findAdmin,
   members,
   models,
+  limits,
   devices,
   keys,
   audit,
@@ -63,6 +67,12 @@ export function makeAdminPageHandlers({
       const admin = await findAdmin(callerOf(req), req.params)
       const notice = await models.change(admin, req.body, ipOf(req))
       send(res, await models.render(admin, notice), notice)
+    },
+
+    async changeTeamLimits(req, res) {
+      const admin = await findAdmin(callerOf(req), req.params)
+      const outcome = await limits.change(admin, req.body, ipOf(req))
+      send(res, await limits.render(admin, outcome), outcome.notice)
     },
 
     async showTeamDevices(req, res) {

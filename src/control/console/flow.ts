@@ -8,6 +8,8 @@ import { makeUsageStore } from '../usage/store.ts'
 import { makeAdminPageHandlers } from './admin-routes.ts'
 import { makeDeviceForms } from './device-forms.ts'
 import { makeKeyForms } from './key-forms.ts'
+import { makeLimitForms } from './limit-forms.ts'
+import { makeFindLimitChoices, makeFindLimits } from './limits.ts'
 import { makeMemberForms } from './member-forms.ts'
 import { makeModelForms } from './model-forms.ts'
 import { makeFindOverview } from './overview.ts'
@@ -30,22 +32,27 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
   const usage = makeUsageStore(db)
   const store = makeConsoleStore(db)
   const findViewer = makeFindViewer({ members })
-  const { teamMembers, memberChanges, invite, teamDevices, teamModels, audit } = team
+  const { teamMembers, memberChanges, invite, teamDevices, teamModels, teamLimits, audit } = team
   const models = makeModelForms({ models: teamModels, clock })
+  const findLimits = makeFindLimits(teamLimits)
+  const findChoices = makeFindLimitChoices({ ...apiKeys, store, clock })
+  const limits = makeLimitForms({ limits: teamLimits, findLimits, findChoices })
   return {
     handlers: {
       ...makeTeamPageHandlers({
         findViewer,
-        findOverview: makeFindOverview({ usage, store, clock }),
+        findOverview: makeFindOverview({ usage, store, findLimits, clock }),
         findUsage: makeFindUsage({ usage, clock }),
         sessions: makeAgentSessionStore(db),
         models,
+        limits,
         clock,
       }),
       ...makeAdminPageHandlers({
         findAdmin: onlyAdmins(findViewer),
         members: makeMemberForms({ members: teamMembers, changes: memberChanges, invite, clock }),
         models,
+        limits,
         devices: makeDeviceForms({ devices: teamDevices }),
         keys: makeKeyForms({ ...apiKeys, clock }),
         audit,

@@ -3,7 +3,8 @@ import { page } from '../pages/document.ts'
 import { PATHS } from '../pages/forms.ts'
 import type { Viewer } from './viewer.ts'
 
-export type PageName = 'overview' | 'usage' | 'sessions' | 'models' | 'members' | 'devices' | 'keys' | 'audit'
+export type PageName =
+  'overview' | 'usage' | 'limits' | 'sessions' | 'models' | 'members' | 'devices' | 'keys' | 'audit'
 
 type Item = { readonly name: PageName; readonly label: string; readonly path: string; readonly forAdmins: boolean }
 
@@ -11,6 +12,7 @@ type Item = { readonly name: PageName; readonly label: string; readonly path: st
 const PAGES: readonly Item[] = [
   { name: 'overview', label: 'Overview', path: '', forAdmins: false },
   { name: 'usage', label: 'Usage', path: '/usage', forAdmins: false },
+  { name: 'limits', label: 'Limits', path: '/limits', forAdmins: false },
   { name: 'sessions', label: 'Sessions', path: '/sessions', forAdmins: false },
   { name: 'models', label: 'Models', path: '/models', forAdmins: false },
   { name: 'members', label: 'Members', path: '/members', forAdmins: true },

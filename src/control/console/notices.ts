@@ -1,5 +1,6 @@
 import type { Interpolation } from '../../http/page.ts'
 import { noticeBar } from '../pages/parts.ts'
+import { MAX_LIMITS } from '../spending-limits/store.ts'
 
 /** What a page of a team says after a form was sent. */
 const NOTICES = {
@@ -57,6 +58,32 @@ const NOTICES = {
   },
   too_many_keys: { status: 409, tone: 'bad', text: '50 keys work already, which is the limit. Revoke one first.' },
   invalid_name: { status: 400, tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
+  limit_created: { status: 200, tone: 'good', text: 'The limit is set. It holds within two seconds.' },
+  limit_changed: { status: 200, tone: 'good', text: 'The limit is changed. It holds within two seconds.' },
+  limit_removed: { status: 200, tone: 'good', text: 'The limit is removed.' },
+  unknown_limit: { status: 404, tone: 'bad', text: 'The team has no such limit any more. The list is up to date.' },
+  limit_exists: {
+    status: 409,
+    tone: 'bad',
+    text: 'There is a limit for the same calls and period already. Change its amount, or remove it first.',
+  },
+  too_many_limits: {
+    status: 409,
+    tone: 'bad',
+    text: `The team has ${MAX_LIMITS} limits, which is the most it can have. Remove one first.`,
+  },
+  unknown_subject: {
+    status: 400,
+    tone: 'bad',
+    text: 'The team has no such member, API key or service account. Choose again. No limit was set.',
+  },
+  invalid_amount: {
+    status: 400,
+    tone: 'bad',
+    text:
+      'Write the amount in USD as 50 or 2.50: above 0, at most 1,000,000, with at most 9 decimals. Nothing was ' +
+      'changed.',
+  },
   reauthenticate: {
     status: 403,
     tone: 'bad',

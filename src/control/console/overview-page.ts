@@ -1,9 +1,11 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
+import type { LimitAnswer } from '../../spending/answers.ts'
 import { PATHS } from '../pages/forms.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from '../usage/report.ts'
 import { toCompact, toCount, toDayText, toDuration, toPercent } from './format.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
+import { limitLines } from './limit-lines.ts'
 import type { Overview } from './overview.ts'
 import type { ModelSpeed } from './store.ts'
 import { table } from './table.ts'
@@ -12,7 +14,7 @@ import { costOf, inputOf, labelOf, usageChart, usageColumns } from './usage-tabl
 
 /** The first page of a team. */
 export function overviewPage(viewer: FramedViewer, overview: Overview): Html {
-  const { isOfTeam, period, days, models, people, slowest } = overview
+  const { isOfTeam, period, days, models, people, slowest, limits } = overview
   const { total } = days
   return teamPage(
     viewer,
@@ -22,6 +24,7 @@ export function overviewPage(viewer: FramedViewer, overview: Overview): Html {
         ${tiles(total)} ${total.calls === 0 ? NO_CALLS : spending(overview)}
         <p class="hint">From ${toDayText(period.from)}, in UTC. A call is counted about a second after its end.</p>
       </section>
+      ${limits.length > 0 && limitsPart(limits, viewer)}
       ${total.calls > 0 && topPart('Models by cost', 'model', models.rows, `${viewer.path}/usage?by=model`)}
       ${total.calls > 0 && people && topPart('People by cost', 'member', people.rows, `${viewer.path}/usage?by=member`)}
       ${slowest.length > 0 && slowestPart(slowest)}`,
@@ -74,6 +77,19 @@ function topPart(title: string, by: UsageGrouping, rows: readonly UsageRow[], hr
     <h2 id="by-${by}">${title}</h2>
     ${table(title, columns, shown)}
     <p class="next"><a href="${href}">All ${by === 'model' ? 'models' : 'people'}</a></p>
+  </section>`
+}
+
+/** The limits of which the most is used. */
+function limitsPart(limits: readonly LimitAnswer[], { role, path }: FramedViewer): Html {
+  const used = ({ spentNanoUsd, amountNanoUsd }: LimitAnswer) => spentNanoUsd / amountNanoUsd
+  const shown = limits.toSorted((a, b) => used(b) - used(a)).slice(0, MAX_TOP)
+  return html`<section class="part" aria-labelledby="limits">
+    <h2 id="limits">${role === 'admin' ? 'Spending limits' : 'Your spending limits'}</h2>
+    <ul class="rows">
+      ${shown.map((limit) => html`<li class="row plain">${limitLines(limit, role)}</li>`)}
+    </ul>
+    <p class="next"><a href="${path}/limits">All limits</a></p>
   </section>`
 }
 

@@ -1,7 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts'
+import type { LimitAnswer } from '../../spending/answers.ts'
 import { choosePeriod } from '../usage/rules.ts'
 import type { Period } from '../usage/rules.ts'
 import type { FoundSums, makeUsageStore } from '../usage/store.ts'
+import type { FindLimits } from './limits.ts'
 import type { ConsoleStore, ModelSpeed } from './store.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -15,11 +17,13 @@ export type Overview = {
   /** Null for a member. */
   readonly people: FoundSums | null
   readonly slowest: readonly ModelSpeed[]
+  readonly limits: readonly LimitAnswer[]
 }
 
 type Needs = {
   readonly usage: ReturnType<typeof makeUsageStore>
   readonly store: ConsoleStore
+  readonly findLimits: FindLimits
   readonly clock: Clock
 }
 
@@ -29,18 +33,19 @@ export function subjectOf({ team, role, caller }: Viewer) {
 }
 
 /** Finds what the overview of a viewer shows. */
-export function makeFindOverview({ usage, store, clock }: Needs) {
+export function makeFindOverview({ usage, store, findLimits, clock }: Needs) {
   return async (viewer: Viewer): Promise<Overview> => {
     const period = choosePeriod({}, clock.now())
     if ('mistake' in period) throw new Error(period.mistake)
     const subject = subjectOf(viewer)
     const isOfTeam = subject.accountId === null
-    const [days, models, people, slowest] = await Promise.all([
+    const [days, models, people, slowest, limits] = await Promise.all([
       usage.findSums(subject, period, 'day'),
       usage.findSums(subject, period, 'model'),
       isOfTeam ? usage.findSums(subject, period, 'member') : null,
       store.findSlowestModels(viewer.team, subject.accountId),
+      findLimits(viewer),
     ])
-    return { isOfTeam, period, days, models, people, slowest }
+    return { isOfTeam, period, days, models, people, slowest, limits }
   }
 }

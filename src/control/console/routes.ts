@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { readPlace, writePlace } from '../agent-sessions/rules.ts'
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
 import { toFileName, writeCsv } from '../usage/csv.ts'
+import type { LimitForms } from './limit-forms.ts'
 import type { ModelForms } from './model-forms.ts'
 import type { makeFindOverview } from './overview.ts'
 import { overviewPage } from './overview-page.ts'
@@ -22,17 +23,24 @@ type Needs = {
   readonly findUsage: ReturnType<typeof makeFindUsage>
   readonly sessions: Pick<ReturnType<typeof makeAgentSessionStore>, 'list'>
   readonly models: Pick<ModelForms, 'render'>
+  readonly limits: Pick<LimitForms, 'render'>
   readonly clock: Clock
 }
 
 type Operations =
-  'openOwnTeam' | 'showTeamOverview' | 'showTeamUsage' | 'downloadTeamUsage' | 'showTeamModels' | 'showTeamSessions'
+  | 'openOwnTeam'
+  | 'showTeamOverview'
+  | 'showTeamUsage'
+  | 'downloadTeamUsage'
+  | 'showTeamLimits'
+  | 'showTeamModels'
+  | 'showTeamSessions'
 
 const SESSIONS_OF_PAGE = 50
 
 /** The pages of a team that all its members see. */
 export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
-  const { findViewer, findOverview, findUsage, sessions, models, clock } = needs
+  const { findViewer, findOverview, findUsage, sessions, models, limits, clock } = needs
   return {
     async openOwnTeam(req, res) {
       const Location = pathOf(callerOf(req).team)
@@ -56,6 +64,11 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
       if ('mistake' in report) throw new ApiError('invalid_request', { message: report.mistake })
       const answer = asExpress(res).status(200).set('Cache-Control', 'no-store')
       answer.attachment(toFileName(report)).type('text/csv').end(writeCsv(report))
+    },
+
+    async showTeamLimits(req, res) {
+      const viewer = await findViewer(callerOf(req), req.params)
+      sendPage(asExpress(res), 200, await limits.render(viewer, { notice: null, draft: null }))
     },
 
     async showTeamModels(req, res) {

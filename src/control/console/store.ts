@@ -34,5 +34,16 @@ export function makeConsoleStore(db: PrismaClient) {
           AND first_byte_ms IS NOT NULL AND duration_ms IS NOT NULL
         GROUP BY model ORDER BY "durationMs" DESC, model LIMIT ${MAX_SPEEDS}::int`
     },
+
+    /** The addresses of the members of a team, in their order. */
+    async findAddresses(teamId: string, limit: number): Promise<string[]> {
+      const rows = await db.invitation.findMany({
+        where: { teamId, revokedAt: null },
+        select: { account: { select: { email: true } } },
+        orderBy: { account: { email: 'asc' } },
+        take: limit,
+      })
+      return rows.map(({ account }) => account.email)
+    },
   }
 }

@@ -116,8 +116,8 @@ export const DECISION = html`<div class="decision">
 </div>`
 
 /** A second step that works without JavaScript, because these actions cannot be undone. */
-export function fold(label: string, of: string, body: Interpolation): Html {
-  return html`<details class="fold" name="row">
+export function fold(label: string, of: string, body: Interpolation, isOpen = false): Html {
+  return html`<details class="fold" name="row" ${isOpen && html`open`}>
     <summary class="button quiet">${label}<span class="unseen"> ${of}</span></summary>
     <div class="fold-body">${body}</div>
   </details>`
