@@ -35,7 +35,8 @@ describe.each(names)('the page %s', (name) => {
 
   it('has no inline style, inline script or resource of another host', () => {
     const tags = markup.match(/<[a-z][^>]*>/g) ?? []
-    expect(tags.filter((tag) => /\s(style|on[a-z]+)=/.test(tag))).toEqual([])
+    const withoutValues = tags.map((tag) => tag.replaceAll(/"[^"]*"/g, '""'))
+    expect(withoutValues.filter((tag) => /\s(style|on[a-z]+)=/.test(tag))).toEqual([])
     expect(tags.filter((tag) => /\s(src|href|action)="(?!#|\/(?!\/))/.test(tag))).toEqual([])
     expect(markup).not.toMatch(/<style|<script(?! type="module" src="\/assets\/)/)
   })
