@@ -70,7 +70,7 @@ it('lets an invited person with a phone sign in by email, approve a device, make
   await page.getByRole('link', { name: 'Your team' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   expect(await page.content()).not.toContain(key)
-  for (const tab of ['Usage', 'Models', 'Members', 'Devices', 'Keys', 'Audit', 'Sessions']) {
+  for (const tab of ['Usage', 'Limits', 'Models', 'Members', 'Devices', 'Keys', 'Audit', 'Sessions']) {
     await page.getByRole('navigation').getByRole('link', { name: tab, exact: true }).click()
     await page.getByRole('heading', { name: tab, exact: true, level: 1 }).waitFor()
     expect(await findOverflow(page), tab).toBe(0)
