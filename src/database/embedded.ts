@@ -58,7 +58,7 @@ async function openThread(directory: string | null, onClosed: () => void): Promi
 }
 
 /** An open PGlite with a current schema. */
-export type Engine = Pick<Database, 'copyFiles'> & {
+export type OpenPGlite = Pick<Database, 'copyFiles'> & {
   readonly adapter: SqlDriverAdapterFactory
   readonly ping: () => Promise<unknown>
   /** Calls `onNotice` for each notification of a channel, until the returned function is called. */
@@ -68,7 +68,7 @@ export type Engine = Pick<Database, 'copyFiles'> & {
 }
 
 /** Connects Prisma to an open PGlite. */
-export function toDatabase({ adapter, ping, listen, copyFiles, close }: Engine): Database {
+export function toDatabase({ adapter, ping, listen, copyFiles, close }: OpenPGlite): Database {
   const prisma = new PrismaClient({
     adapter,
     errorFormat: 'minimal',
@@ -93,7 +93,7 @@ export function toDatabase({ adapter, ping, listen, copyFiles, close }: Engine):
   }
 }
 
-function startListening(listen: Engine['listen'], channel: string, onNotice: OnNotice): Listening {
+function startListening(listen: OpenPGlite['listen'], channel: string, onNotice: OnNotice): Listening {
   let isOpen = true
   const stop = listen(channel, (payload) => {
     if (isOpen) onNotice(payload)
