@@ -11,7 +11,7 @@ import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
 /** The number of requests for each operation, valid and invalid ones. */
-const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 40)
+const RUNS = Number(process.env.SVC_FUZZ_RUNS ?? 20)
 
 // The whole document. The service's own type declares only the parts that it reads.
 const document = readContract() as unknown as Document

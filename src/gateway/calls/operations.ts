@@ -71,6 +71,7 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     dialect: 'responses',
     reach: 'vendor_only',
     isAnswer: isResponse,
+    isCodex: true,
   },
   createMessage: {
     name: 'chat',
