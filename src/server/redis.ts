@@ -16,7 +16,6 @@ export function openRedis(url: Secret, log: Logger): Redis {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     connectTimeout: 2000,
-    commandTimeout: COMMAND_TIMEOUT_MS,
   })
   const state: { isAway: boolean; reason?: string } = { isAway: false }
   // Without a listener, the event would end the process.
@@ -33,14 +32,25 @@ export function openRedis(url: Secret, log: Logger): Redis {
   return redis
 }
 
-/** A client that gives its connection up when a command is not answered in time. ioredis would keep using it. */
+/**
+ * A client that gives its connection up when a command is not answered in time. The timeout of ioredis would keep using
+ * the connection, and counts the time in which this process was busy as silence of the server.
+ */
 class DisconnectingRedis extends Redis {
   override sendCommand(...given: Parameters<Redis['sendCommand']>): unknown {
     const [command]: [Command, ...unknown[]] = given
-    command.promise.catch((error: unknown) => {
-      const isTimeout = error instanceof Error && error.message === 'Command timed out'
-      if (isTimeout && this.status === 'ready') this.disconnect(true)
-    })
+    const giveUp = () => {
+      command.reject(new Error('Command timed out'))
+      if (this.status === 'ready') this.disconnect(true)
+    }
+    let immediate: NodeJS.Immediate | undefined
+    // An answer that came while this process was busy is read between the timer and the immediate.
+    const timer = setTimeout(() => (immediate = setImmediate(giveUp)), COMMAND_TIMEOUT_MS)
+    const settled = () => {
+      clearTimeout(timer)
+      clearImmediate(immediate)
+    }
+    command.promise.then(settled, settled)
     return super.sendCommand(...given)
   }
 }
