@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    // `npm run test:packages` runs them.
+    exclude: ['test/packages/**'],
     globalSetup: 'test/support/clear-seen.ts',
     pool: 'forks',
     // The files of a worker share its database, which is emptied between services.
