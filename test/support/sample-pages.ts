@@ -13,7 +13,7 @@ import { confirmPage } from '../../src/control/pages/confirm-page.ts'
 import { type DevicePage, devicePage } from '../../src/control/pages/device-page.ts'
 import { errorPage } from '../../src/control/pages/error-page.ts'
 import { homePage } from '../../src/control/pages/home-page.ts'
-import type { ShownKey } from '../../src/control/pages/key-parts.ts'
+import type { ListedKey } from '../../src/control/api-keys/store.ts'
 import { SESSION_SHELL } from '../../src/control/pages/session-shell.ts'
 import { linkSentPage, refusedSignInLinkPage, signInLinkPage } from '../../src/control/pages/sign-in-link-pages.ts'
 import { deviceSignInPage, signInPage, teamSignInPage } from '../../src/control/pages/sign-in-page.ts'
@@ -138,7 +138,7 @@ function pendingLogin(words: Words, sameIp: boolean) {
   }
 }
 
-function shownKey(words: Words): ShownKey {
+function shownKey(words: Words): ListedKey {
   return {
     id: 'k1',
     name: words.passkeyName,

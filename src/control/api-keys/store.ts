@@ -10,13 +10,16 @@ import type { RotationVerdict } from './rules.ts'
 export type ListedKey = {
   readonly id: string
   readonly name: string
+  /** `svck_` and the first four characters after it. */
   readonly prefix: string
+  /** `@organization/name` */
   readonly team: string
   /** Null: all models of the team. */
   readonly models: readonly string[] | null
   readonly createdAt: Date
   readonly expiresAt: Date
   readonly lastUsedAt: Date | null
+  /** Not null: the key was rotated, and works until `expiresAt`. */
   readonly replacedBy: string | null
 }
 

@@ -3,13 +3,13 @@ import type { Html } from '../../http/page.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
 import type { ApiKeyStore } from '../api-keys/store.ts'
+import { required, toNumber } from '../form-fields.ts'
 import { isFresh } from '../fresh.ts'
 import type { MadeKey } from '../pages/key-parts.ts'
 import type { ServiceAccountChanges } from '../service-accounts/changes.ts'
 import type { ServiceAccountStore } from '../service-accounts/store.ts'
 import { teamKeysPage } from './keys-page.ts'
 import type { TeamNotice } from './notices.ts'
-import { required } from './required.ts'
 import type { Viewer } from './viewer.ts'
 
 type Form = components['schemas']['TeamKeysForm']
@@ -85,11 +85,6 @@ export function makeKeyForms({ keys, changes, serviceAccounts, accountChanges, c
 
 function says(notice: TeamNotice): Outcome {
   return { notice, madeKey: null }
-}
-
-/** The number of a form's field; undefined where the form has none. */
-function toNumber(field: string | undefined): number | undefined {
-  return field === undefined ? undefined : Number(field)
 }
 
 const KEY_REFUSALS = {

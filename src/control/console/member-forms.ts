@@ -1,13 +1,13 @@
 import type { components } from '../../../generated/openapi.ts'
 import type { Html } from '../../http/page.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { required } from '../form-fields.ts'
 import { isFresh } from '../fresh.ts'
 import type { Invite } from '../invitations/invite.ts'
 import type { MemberChanges } from '../members/changes.ts'
 import type { ListedMember, MemberRefusal, TeamMemberStore } from '../members/store.ts'
 import { membersPage } from './members-page.ts'
 import type { TeamNotice } from './notices.ts'
-import { required } from './required.ts'
 import type { Viewer } from './viewer.ts'
 
 /** The members page and its forms. */

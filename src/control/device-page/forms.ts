@@ -1,12 +1,12 @@
 import type { Request, Response } from 'express'
 import type { DeviceForm } from '../../../generated/openapi.ts'
 import { clearCookies } from '../../http/cookies.ts'
-import { ApiError } from '../../http/errors.ts'
 import { sendPage } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { SignOutEverywhere } from '../devices/sign-out-everywhere.ts'
 import type { DeviceStore } from '../devices/store.ts'
+import { required } from '../form-fields.ts'
 import { signedOutPage } from '../pages/answer-pages.ts'
 import type { DeviceNotice } from '../pages/device-notices.ts'
 import type { PasskeyChanges } from '../passkeys/changes.ts'
@@ -43,39 +43,39 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     const caller = callerOf(req)
     switch (form.action) {
       case 'find':
-        return afterFind(await codes.find(caller, required(form, 'userCode'), ipOf(req)), form.userCode)
+        return afterFind(await codes.find(caller, required('userCode', form.userCode), ipOf(req)), form.userCode)
       case 'approve':
       case 'deny': {
         const wanted = form.action === 'deny' ? 'denied' : 'approved'
-        const decided = await codes.decide(caller, required(form, 'userCode'), wanted, ipOf(req))
+        const decided = await codes.decide(caller, required('userCode', form.userCode), wanted, ipOf(req))
         return afterDecision(decided, wanted, form.userCode)
       }
       case 'revoke-device':
-        return revokeDevice(req, required(form, 'sessionId'))
+        return revokeDevice(req, required('sessionId', form.sessionId))
       case 'rename-passkey': {
         const renamed = await passkeyChanges.rename(
           caller,
-          required(form, 'passkeyId'),
-          required(form, 'name'),
+          required('passkeyId', form.passkeyId),
+          required('name', form.name),
           ipOf(req),
         )
         return typeof renamed === 'string' ? REFUSALS[renamed] : { status: 200, notice: 'passkey_renamed' }
       }
       case 'delete-passkey': {
-        const deleted = await passkeyChanges.remove(caller, required(form, 'passkeyId'), ipOf(req))
+        const deleted = await passkeyChanges.remove(caller, required('passkeyId', form.passkeyId), ipOf(req))
         return deleted === 'deleted' ? { status: 200, notice: 'passkey_deleted' } : REFUSALS[deleted]
       }
       case 'create-key':
-        return keyForms.create(req, required(form, 'name'), form)
+        return keyForms.create(req, required('name', form.name), form)
       case 'rotate-key':
-        return keyForms.rotate(req, required(form, 'keyId'), form)
+        return keyForms.rotate(req, required('keyId', form.keyId), form)
       case 'revoke-key':
-        return keyForms.revoke(req, required(form, 'keyId'))
+        return keyForms.revoke(req, required('keyId', form.keyId))
       case 'sign-out-others':
         await signOutEverywhere(req, { scope: 'others' }, clock.now())
         return { status: 200, notice: 'signed_out_others' }
       case 'disown-device':
-        return disownDevice(req, required(form, 'sessionId'))
+        return disownDevice(req, required('sessionId', form.sessionId))
       default:
         throw new Error(`The form ${form.action} does not end on the device page.`)
     }
@@ -128,13 +128,6 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     if (status === 403) res.set('x-should-retry', 'false')
     sendPage(res, status, await renderDevicePage(req, content), { scripts: true })
   }
-}
-
-/** A field that this action cannot do without. The contract has one form for all actions, so it cannot require it. */
-function required(form: DeviceForm, name: 'userCode' | 'sessionId' | 'passkeyId' | 'name' | 'keyId'): string {
-  const value = form[name]
-  if (value === undefined) throw new ApiError('invalid_request', { message: `${name} is missing.` })
-  return value
 }
 
 function afterFind(found: Lookup, userCode: string | undefined): Outcome {

@@ -3,6 +3,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
 import { ApiError } from '../../http/errors.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
+import { toNumber } from '../form-fields.ts'
 import type { DeviceNotice } from '../pages/device-notices.ts'
 import type { PageContent } from './render.ts'
 
@@ -41,11 +42,6 @@ export function makeKeyForms({ changes }: { readonly changes: KeyChanges }): Key
       return revoked === 'revoked' ? { status: 200, notice: 'key_revoked' } : REFUSALS.not_found
     },
   }
-}
-
-/** The number of a form's field; undefined where the form has none. */
-function toNumber(field: string | undefined): number | undefined {
-  return field === undefined ? undefined : Number(field)
 }
 
 const REFUSALS = {

@@ -1,11 +1,12 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
+import type { ListedKey } from '../api-keys/store.ts'
 import { codeInput } from './confirm-page.ts'
 import { deviceList, passkeyList } from './device-lists.ts'
 import type { AcceptedPasskeys, LastingCredential, OwnPasskey, SignedInDevice } from './device-lists.ts'
 import { DEVICE_NOTICES, type DeviceNotice } from './device-notices.ts'
 import { page } from './document.ts'
 import { type DeviceAction, PATHS } from './forms.ts'
-import { createKeyForm, keyRows, type MadeKey, newKeyPart, type ShownKey } from './key-parts.ts'
+import { createKeyForm, keyRows, type MadeKey, newKeyPart } from './key-parts.ts'
 import { CONFIRM_FIRST, countOf, DECISION, loginFacts, noticeBar, type PendingLogin, warning } from './parts.ts'
 import { passkeyButton } from './passkey-parts.ts'
 
@@ -20,7 +21,7 @@ export type DevicePage = {
   readonly devices: readonly SignedInDevice[]
   readonly passkeys: readonly OwnPasskey[]
   readonly accepted: AcceptedPasskeys
-  readonly keys: readonly ShownKey[]
+  readonly keys: readonly ListedKey[]
   /** The models of the team, which a new key can be for. */
   readonly models: readonly string[]
   /** The key that the last form made; only this page shows its secret. */

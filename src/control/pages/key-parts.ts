@@ -1,25 +1,9 @@
 import type { components } from '../../../generated/openapi.ts'
 import { html, type Html, type Interpolation } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
+import type { ListedKey } from '../api-keys/store.ts'
 import { ICONS } from './icons.ts'
 import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
-
-/** An API key, as pages show it. */
-export type ShownKey = {
-  readonly id: string
-  readonly name: string
-  /** `svck_` and the first four characters after it. */
-  readonly prefix: string
-  /** `@organization/name` */
-  readonly team: string
-  /** Null: all models of the team. */
-  readonly models: readonly string[] | null
-  readonly createdAt: Date
-  readonly expiresAt: Date
-  readonly lastUsedAt: Date | null
-  /** Not null: the key was rotated, and works until `expiresAt`. */
-  readonly replacedBy: string | null
-}
 
 /** Where the forms of keys are sent, and whether the sign-in is fresh, which making a key needs. */
 export type KeyForms = {
@@ -32,7 +16,7 @@ export type KeyForms = {
 }
 
 /** A key that was just made, with its secret. */
-export type MadeKey = { readonly key: Secret; readonly info: ShownKey }
+export type MadeKey = { readonly key: Secret; readonly info: ListedKey }
 
 /** Shows the secret of a new key, which no other page does. */
 export function newKeyPart({ key, info }: MadeKey): Html {
@@ -48,7 +32,7 @@ export function newKeyPart({ key, info }: MadeKey): Html {
 }
 
 /** The keys that work, each with its forms to rotate and to revoke it. */
-export function keyRows(keys: readonly ShownKey[], forms: KeyForms): Html {
+export function keyRows(keys: readonly ListedKey[], forms: KeyForms): Html {
   return html`<ul class="rows">
     ${keys.map((key) => keyRow(key, forms))}
   </ul>`
@@ -82,7 +66,7 @@ export function createKeyForm(models: readonly string[], forms: KeyForms): Html 
   </form>`
 }
 
-function keyRow(key: ShownKey, forms: KeyForms): Html {
+function keyRow(key: ListedKey, forms: KeyForms): Html {
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">${quoted(key.name)} ${key.replacedBy && html`<span class="badge plain">Rotated</span>`}</p>
@@ -98,12 +82,12 @@ function keyRow(key: ShownKey, forms: KeyForms): Html {
   </li>`
 }
 
-function modelsOf({ models, team }: ShownKey): Interpolation {
+function modelsOf({ models, team }: ListedKey): Interpolation {
   if (models === null) return html`all models of <span class="name">${team}</span>`
   return html`only <span class="name">${models.join(', ')}</span>, of <span class="name">${team}</span>`
 }
 
-function rotatePart(key: ShownKey, forms: KeyForms): Html {
+function rotatePart(key: ListedKey, forms: KeyForms): Html {
   if (!forms.fresh) return html`<p>To rotate it, ${CONFIRM_FIRST}.</p>`
   return html`<form method="post" action="${forms.path}" class="fields">
     ${hiddenFields(forms)}
@@ -119,7 +103,7 @@ function rotatePart(key: ShownKey, forms: KeyForms): Html {
   </form>`
 }
 
-function revokeForm(key: ShownKey, forms: KeyForms): Html {
+function revokeForm(key: ListedKey, forms: KeyForms): Html {
   return html`<form method="post" action="${forms.path}">
     ${hiddenFields(forms)}
     <input type="hidden" name="keyId" value="${key.id}" />

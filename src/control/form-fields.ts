@@ -1,7 +1,12 @@
-import { ApiError } from '../../http/errors.ts'
+import { ApiError } from '../http/errors.ts'
 
 /** A field that an action cannot do without. The contract has one form for all actions, so it cannot require it. */
 export function required<Text extends string>(name: string, value: Text | undefined): Text {
   if (value === undefined) throw new ApiError('invalid_request', { message: `${name} is missing.` })
   return value
+}
+
+/** The number of a form's field; undefined where the form has none. */
+export function toNumber(field: string | undefined): number | undefined {
+  return field === undefined ? undefined : Number(field)
 }
