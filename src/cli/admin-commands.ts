@@ -6,5 +6,6 @@ export const adminCommands: CommandTable = {
   invite: async () => (await import('./commands/invite.ts')).makeInvite,
   uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,
   members: async () => (await import('./commands/members.ts')).makeMembers,
+  directory: async () => (await import('./commands/directory.ts')).makeDirectory,
   audit: async () => (await import('./commands/audit.ts')).makeAudit,
 }
