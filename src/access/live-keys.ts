@@ -37,7 +37,7 @@ type KnownKey = { readonly id: string; readonly expiresAt: Date }
  * Identifies the callers of the gateway by API keys. A key is looked up once by its hash, and then its state counts, as
  * that of a session does.
  */
-export function liveKeys({ findKey, states, unknownKeys, clock }: Needs): IdentifyKey {
+export function makeIdentifyKey({ findKey, states, unknownKeys, clock }: Needs): IdentifyKey {
   const known = new Map<SecretHash, KnownKey>()
   const lookups = new Map<SecretHash, Promise<Caller | null>>()
 

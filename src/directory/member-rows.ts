@@ -24,7 +24,7 @@ type InvitationRow = {
 
 type Member = { readonly email: string; readonly team: string; readonly role: Role }
 
-export type MemberChanges = {
+export type MemberRowChanges = {
   /** The members that the file listed before. */
   readonly before: number
   readonly invited: readonly Member[]
@@ -46,7 +46,7 @@ export async function findMemberChanges(
   db: Transaction,
   { organizations }: Directory,
   teamNames: ReadonlyMap<string, string>,
-): Promise<MemberChanges> {
+): Promise<MemberRowChanges> {
   const left = new Map(organizations.flatMap(toMembers).map((member) => [keyOf(member.team, member.email), member]))
   const changed: { row: InvitationRow; role: Role }[] = []
   const withdrawn: InvitationRow[] = []
@@ -97,7 +97,7 @@ async function* readInvitations(db: Transaction): AsyncGenerator<InvitationRow> 
 const DIRECTORY: Inviter = { by: 'directory' }
 
 /** Withdraws invitations, and ends everything that depends on them. */
-export async function withdrawMembers(tx: Transaction, { withdrawn }: MemberChanges, now: Date): Promise<void> {
+export async function withdrawMembers(tx: Transaction, { withdrawn }: MemberRowChanges, now: Date): Promise<void> {
   for (const batch of batchesOf(withdrawn)) await withdrawInvitations(tx, batch, DIRECTORY, now)
 }
 
@@ -107,7 +107,7 @@ export async function withdrawMembers(tx: Transaction, { withdrawn }: MemberChan
  */
 export async function saveMemberChanges(
   tx: Transaction,
-  { invited, changed }: MemberChanges,
+  { invited, changed }: MemberRowChanges,
   teamIds: ReadonlyMap<string, string>,
   now: Date,
 ): Promise<void> {

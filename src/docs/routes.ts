@@ -21,7 +21,7 @@ type Needs = DocumentValues & {
  * The handlers of the contract and of its page. Both are constant while the process runs, so each is made once, at the
  * first request.
  */
-export function docsRoutes({
+export function makeDocsHandlers({
   contract,
   limit,
   ...deployment

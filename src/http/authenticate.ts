@@ -38,7 +38,7 @@ type Needs = {
 }
 
 /** The security schemes of the contract, with the checks of one role. */
-export function securitySchemes({ identifyBearer, identifyBrowser, identifyKey }: Needs): Schemes {
+export function makeSecuritySchemes({ identifyBearer, identifyBrowser, identifyKey }: Needs): Schemes {
   const by =
     (credentialOf: (req: Request) => string | undefined, identify: Identify | null): Scheme =>
     (req) => {

@@ -30,7 +30,7 @@ export type OpenRateLimit = (name: string, rate: Rate) => RateLimit
  * Makes limits that count in Redis for all processes, or in this process when there is no Redis. While Redis is away
  * each process counts for itself.
  */
-export function rateLimits(redis: Redis | null): OpenRateLimit {
+export function openRateLimits(redis: Redis | null): OpenRateLimit {
   return (name, { points, seconds }) => {
     if (points === 0) return NO_LIMIT
     const options = { keyPrefix: `svc:limit:${name}`, points, duration: seconds }

@@ -1,7 +1,7 @@
 import type { Caller } from '../../kernel/caller.ts'
 
 /** Why a caller may follow a session of a team: its own sign-in, and its membership. */
-export type Access = Pick<Caller, 'accountId' | 'sessionId' | 'sessionKind'> & {
+export type FollowerAccess = Pick<Caller, 'accountId' | 'sessionId' | 'sessionKind'> & {
   /** `@organization/name`: of the session that is followed. */
   readonly team: string
 }
@@ -15,7 +15,7 @@ type Needs = {
 
 export type AccessWatch = {
   /** Calls `onEnd` once, within 5 s after the access has ended. Returns a function that stops watching. */
-  watch(access: Access, onEnd: () => void): () => void
+  watch(access: FollowerAccess, onEnd: () => void): () => void
   close(): void
 }
 
@@ -23,7 +23,7 @@ const INTERVAL_MS = 2000
 
 /** Asks every two seconds, for all followers at once. While the database is away, streams go on. */
 export function makeAccessWatch({ findAlive, findTeamsOf }: Needs): AccessWatch {
-  const watched = new Map<() => void, Access>()
+  const watched = new Map<() => void, FollowerAccess>()
   let isChecking = false
 
   async function endLost(): Promise<void> {

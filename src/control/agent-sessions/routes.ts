@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { formatTeamName, parseTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
-import { choosePosition, EVENT_STREAM, LINES, readPlace, writePlace } from './rules.ts'
+import { choosePosition, EVENT_STREAM, LINES, readSessionPlace, writeSessionPlace } from './rules.ts'
 import type { Form } from './rules.ts'
 import type { ListedSession, makeAgentSessionStore } from './store.ts'
 import type { SessionStreams } from './streams.ts'
@@ -50,7 +50,7 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
       const { account, limit = DEFAULT_LIMIT, before } = req.query
       const team = formatTeamName(await findTeamOf(callerOf(req).accountId, req.params.team))
       const ofAccount = account === undefined ? null : readAccount(account)
-      const place = before === undefined ? null : readPlace(before)
+      const place = before === undefined ? null : readSessionPlace(before)
       if (before !== undefined && !place) {
         throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
       }
@@ -59,7 +59,7 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
       const shown = found.slice(0, limit)
       const last = found.length > shown.length ? shown.at(-1) : undefined
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({ sessions: shown.map(toAgentSession), next: last ? writePlace(last) : null })
+      res.status(200).json({ sessions: shown.map(toAgentSession), next: last ? writeSessionPlace(last) : null })
     },
 
     async streamAgentSession(req, res) {

@@ -90,7 +90,7 @@ export function choosePosition(after: string | undefined, lastEventId: string | 
 export type ListPlace = { readonly lastActiveAt: Date; readonly accountId: string; readonly sessionId: string }
 
 /** Writes where a page ends, for `readPlace`. */
-export function writePlace({ lastActiveAt, accountId, sessionId }: ListPlace): string {
+export function writeSessionPlace({ lastActiveAt, accountId, sessionId }: ListPlace): string {
   return Buffer.from(JSON.stringify([lastActiveAt.getTime(), accountId, sessionId])).toString('base64url')
 }
 
@@ -98,7 +98,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 
 /** Reads where a page ends; null when the text is not what `writePlace` writes. */
-export function readPlace(text: string): ListPlace | null {
+export function readSessionPlace(text: string): ListPlace | null {
   const [time, accountId, sessionId] = parseList(Buffer.from(text, 'base64url').toString())
   const lastActiveAt = new Date(typeof time === 'number' ? time : NaN)
   if (Number.isNaN(lastActiveAt.getTime()) || lastActiveAt.getUTCFullYear() > 9999) return null

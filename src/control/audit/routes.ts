@@ -3,7 +3,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import { toEmail } from '../../kernel/email.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
-import { readPlace, toAuditEvent, writePlace } from './rules.ts'
+import { readAuditPlace, toAuditEvent, writeAuditPlace } from './rules.ts'
 import type { AuditStore } from './store.ts'
 
 type Needs = { readonly audit: AuditStore; readonly findAdminTeam: FindAdminTeam }
@@ -29,7 +29,7 @@ export function makeAuditHandlers({ audit, findAdminTeam }: Needs): Handlers<'li
       const shown = found.slice(0, limit)
       const last = found.length > shown.length ? shown.at(-1) : undefined
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({ events: shown.map(toAuditEvent), next: last ? writePlace(last) : null })
+      res.status(200).json({ events: shown.map(toAuditEvent), next: last ? writeAuditPlace(last) : null })
     },
   }
 }
@@ -49,7 +49,7 @@ function readTime(name: string, text: string | undefined): Date | null {
 }
 
 function readBefore(text: string | undefined) {
-  const place = text === undefined ? null : readPlace(text)
+  const place = text === undefined ? null : readAuditPlace(text)
   if (text !== undefined && !place) throw invalid('"before" is not the "next" of a page. Start without it.')
   return place
 }

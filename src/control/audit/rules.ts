@@ -40,12 +40,12 @@ function subjectOf({ personEmail, actorEmail, details }: AuditRow): string | nul
 }
 
 /** Writes where a page ends, for `readPlace`. */
-export function writePlace({ at, id }: AuditPlace): string {
+export function writeAuditPlace({ at, id }: AuditPlace): string {
   return `${at.getTime()}-${id}`
 }
 
 /** Reads where a page ends; null when the text is not what `writePlace` writes. */
-export function readPlace(text: string): AuditPlace | null {
+export function readAuditPlace(text: string): AuditPlace | null {
   const [, time, id] = /^(\d{1,14})-(\d{1,18})$/.exec(text) ?? []
   return time === undefined || id === undefined ? null : { at: new Date(Number(time)), id }
 }

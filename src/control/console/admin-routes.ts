@@ -4,16 +4,16 @@ import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
-import { readPlace as readAuditPlace, toAuditEvent, writePlace as writeAuditPlace } from '../audit/rules.ts'
+import { readAuditPlace as readAuditPlace, toAuditEvent, writeAuditPlace as writeAuditPlace } from '../audit/rules.ts'
 import type { AuditStore } from '../audit/store.ts'
-import { readPlace as readDevicePlace } from '../team-devices/rules.ts'
+import { readDevicePlace as readDevicePlace } from '../team-devices/rules.ts'
 import { auditPage } from './audit-page.ts'
 import type { DeviceForms } from './device-forms.ts'
-import type { KeyForms } from './key-forms.ts'
+import type { TeamKeyForms } from './key-forms.ts'
 import type { LimitForms } from './limit-forms.ts'
 import type { MemberForms } from './member-forms.ts'
 import type { ModelForms } from './model-forms.ts'
-import { statusOf } from './notices.ts'
+import { noticeStatusOf } from './notices.ts'
 import type { TeamNotice } from './notices.ts'
 import type { FindViewer } from './viewer.ts'
 
@@ -24,7 +24,7 @@ type Needs = {
   readonly models: ModelForms
   readonly limits: LimitForms
   readonly devices: DeviceForms
-  readonly keys: KeyForms
+  readonly keys: TeamKeyForms
   readonly audit: AuditStore
 }
 
@@ -121,7 +121,7 @@ function readEnd<Place>(text: string | undefined, read: (text: string) => Place 
 function send(response: unknown, page: Html, notice: TeamNotice | null = null): void {
   // These operations answer with pages, so they need Express's own type.
   const res = response as Response
-  const status = statusOf(notice)
+  const status = noticeStatusOf(notice)
   // The contract promises this header for every 403, whatever its body is.
   if (status === 403) res.set('x-should-retry', 'false')
   sendPage(res, status, page)

@@ -4,7 +4,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { readPlace, writePlace } from '../agent-sessions/rules.ts'
+import { readSessionPlace, writeSessionPlace } from '../agent-sessions/rules.ts'
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
 import { toFileName, writeCsv } from '../usage/csv.ts'
 import type { LimitForms } from './limit-forms.ts'
@@ -78,7 +78,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
 
     async showTeamSessions(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      const before = req.query.before === undefined ? null : readPlace(req.query.before)
+      const before = req.query.before === undefined ? null : readSessionPlace(req.query.before)
       if (req.query.before !== undefined && !before)
         throw new ApiError('invalid_request', { message: '"before" is not the end of a page. Start without it.' })
       // One more than shown, to see whether there is another page.
@@ -86,7 +86,11 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
       const found = await sessions.list(query, clock.now())
       const shown = found.slice(0, SESSIONS_OF_PAGE)
       const last = found.length > shown.length ? shown.at(-1) : undefined
-      sendPage(asExpress(res), 200, sessionsPage(viewer, { sessions: shown, next: last ? writePlace(last) : null }))
+      sendPage(
+        asExpress(res),
+        200,
+        sessionsPage(viewer, { sessions: shown, next: last ? writeSessionPlace(last) : null }),
+      )
     },
   }
 }

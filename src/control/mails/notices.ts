@@ -1,6 +1,6 @@
 import { toUtcText } from '../../kernel/utc-text.ts'
 import { composeMail, deviceFact, nameInSubject, quoteUnlinked } from './compose.ts'
-import type { ComposedMail, Heading, Part } from './compose.ts'
+import type { ComposedMail, Heading, EmailPart } from './compose.ts'
 
 /** When and where it happened, and the page on which the person can act. */
 type Occurrence = {
@@ -165,6 +165,6 @@ function placeAndTime({ at, ip }: Occurrence) {
   ]
 }
 
-function toDevices({ devicePage }: Occurrence): Part {
+function toDevices({ devicePage }: Occurrence): EmailPart {
   return { kind: 'link', label: 'Your devices and passkeys', address: devicePage }
 }

@@ -3,7 +3,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
 import type { TeamDevices } from './changes.ts'
-import { readPlace, writePlace } from './rules.ts'
+import { readDevicePlace, writeDevicePlace } from './rules.ts'
 
 type Needs = { readonly devices: TeamDevices; readonly findAdminTeam: FindAdminTeam }
 
@@ -18,7 +18,7 @@ export function makeTeamDeviceHandlers({
     async listTeamDevices(req, res) {
       const { limit = DEFAULT_LIMIT, before } = req.query
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
-      const place = before === undefined ? null : readPlace(before)
+      const place = before === undefined ? null : readDevicePlace(before)
       if (before !== undefined && !place)
         throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
       const { shown, next } = await devices.listPage(teamId, place, limit)
@@ -29,7 +29,7 @@ export function makeTeamDeviceHandlers({
           firstSeenAt: firstSeenAt.toISOString(),
           lastSeenAt: lastSeenAt.toISOString(),
         })),
-        next: next && writePlace(next),
+        next: next && writeDevicePlace(next),
       })
     },
 

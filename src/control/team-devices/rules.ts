@@ -7,12 +7,12 @@
 export type DevicePlace = { readonly lastSeenAt: Date; readonly id: string }
 
 /** Writes where a page ends, for `readPlace`. */
-export function writePlace({ lastSeenAt, id }: DevicePlace): string {
+export function writeDevicePlace({ lastSeenAt, id }: DevicePlace): string {
   return `${lastSeenAt.getTime()}_${id}`
 }
 
 /** Reads where a page ends; null when the text is not what `writePlace` writes. */
-export function readPlace(text: string): DevicePlace | null {
+export function readDevicePlace(text: string): DevicePlace | null {
   const [, time, id] = /^(\d{1,14})_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(text) ?? []
   return time === undefined || id === undefined ? null : { lastSeenAt: new Date(Number(time)), id }
 }

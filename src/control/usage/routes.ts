@@ -8,19 +8,19 @@ import { formatTeamName, parseTeamName } from '../../kernel/team-name.ts'
 import { toFileName, writeCsv } from './csv.ts'
 import type { UsageGrouping, UsageReport } from './report.ts'
 import { choosePeriod } from './rules.ts'
-import type { Period } from './rules.ts'
+import type { ReportPeriod } from './rules.ts'
 import { makeUsageStore } from './store.ts'
-import type { Subject } from './store.ts'
+import type { ReportSubject } from './store.ts'
 
 type Needs = { readonly db: PrismaClient; readonly findMembership: FindMembership; readonly clock: Clock }
 
-type Query = Partial<Period> & { readonly by?: UsageGrouping }
+type Query = Partial<ReportPeriod> & { readonly by?: UsageGrouping }
 
 /** Reports on what calls used: one's own, and those of a team for its admins. */
 export function makeUsageHandlers({ db, findMembership, clock }: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
   const usage = makeUsageStore(db)
 
-  async function report(subject: Subject, { by = 'day', ...given }: Query): Promise<UsageReport> {
+  async function report(subject: ReportSubject, { by = 'day', ...given }: Query): Promise<UsageReport> {
     const period = choosePeriod(given, clock.now())
     if ('mistake' in period) throw new ApiError('invalid_request', { message: period.mistake })
     const { rows, isTruncated, total } = await usage.findSums(subject, period, by)

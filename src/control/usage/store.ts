@@ -1,10 +1,10 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
-import type { Period } from './rules.ts'
+import type { ReportPeriod } from './rules.ts'
 
 /** Whose calls a report is about. */
-export type Subject = {
+export type ReportSubject = {
   /** `@organization/name`. */
   readonly team: string
   /** Null: everyone in the team. */
@@ -67,7 +67,11 @@ const TOTALS = Prisma.raw(NAMES.map((name) => `coalesce(sum(${name}), 0)::bigint
 export function makeUsageStore(db: PrismaClient) {
   return {
     /** The sums of a period by a grouping, in the order of a report, and the sum of all of them. */
-    async findSums({ team, accountId }: Subject, { from, to }: Period, by: UsageGrouping): Promise<FoundSums> {
+    async findSums(
+      { team, accountId }: ReportSubject,
+      { from, to }: ReportPeriod,
+      by: UsageGrouping,
+    ): Promise<FoundSums> {
       const column = Prisma.raw(GROUPINGS[by].column)
       const isWhose = accountId === null ? Prisma.sql`true` : Prisma.sql`account_id = ${accountId}::uuid`
       const order = by === 'day' ? Prisma.sql`id` : Prisma.sql`"costNanoUsd" DESC, calls DESC, id`
