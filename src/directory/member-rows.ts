@@ -113,7 +113,7 @@ export async function saveMemberChanges(
 ): Promise<void> {
   for (const batch of batchesOf(invited)) {
     await invite(tx, batch, teamIds, now)
-    // An embedded database does its work in this thread.
+    // Other work of this process runs between two batches.
     await setImmediate()
   }
   for (const role of ['member', 'admin'] as const) {

@@ -41,8 +41,8 @@ describe('toAuditEvent', () => {
   })
 })
 
-describe('readPlace', () => {
-  it('reads what writePlace writes, and nothing else', () => {
+describe('readAuditPlace', () => {
+  it('reads what writeAuditPlace writes, and nothing else', () => {
     expect(readAuditPlace(writeAuditPlace({ at, id: '41' }))).toEqual({ at, id: '41' })
     for (const text of ['', '-', '1', '1-', 'x-1', '1-1-1', '1-1 ', `${'9'.repeat(15)}-1`]) {
       expect([text, readAuditPlace(text)]).toEqual([text, null])

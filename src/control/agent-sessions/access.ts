@@ -2,7 +2,7 @@ import type { Caller } from '../../kernel/caller.ts'
 
 /** Why a caller may follow a session of a team: its own sign-in, and its membership. */
 export type FollowerAccess = Pick<Caller, 'accountId' | 'sessionId' | 'sessionKind'> & {
-  /** `@organization/name`: of the session that is followed. */
+  /** The team of the session that is followed: `@organization/name`. */
   readonly team: string
 }
 
@@ -21,12 +21,12 @@ export type AccessWatch = {
 
 const INTERVAL_MS = 2000
 
-/** Asks every two seconds, for all followers at once. While the database is away, streams go on. */
+/** Asks every two seconds, for all followers at once. While the database cannot be reached, no stream is ended. */
 export function makeAccessWatch({ findAlive, findTeamsOf }: Needs): AccessWatch {
   const watched = new Map<() => void, FollowerAccess>()
   let isChecking = false
 
-  async function endLost(): Promise<void> {
+  async function endStreamsWithoutAccess(): Promise<void> {
     const asked = [...watched]
     const ofKind = (kind: Caller['sessionKind']) =>
       unique(asked.filter(([, { sessionKind }]) => sessionKind === kind).map(([, { sessionId }]) => sessionId))
@@ -47,7 +47,7 @@ export function makeAccessWatch({ findAlive, findTeamsOf }: Needs): AccessWatch 
   async function check(): Promise<void> {
     if (isChecking || watched.size === 0) return
     isChecking = true
-    await endLost().catch(() => undefined)
+    await endStreamsWithoutAccess().catch(() => undefined)
     isChecking = false
   }
 

@@ -39,12 +39,12 @@ function subjectOf({ personEmail, actorEmail, details }: AuditRow): string | nul
   return typeof name === 'string' ? name : null
 }
 
-/** Writes where a page ends, for `readPlace`. */
+/** Writes where a page ends, for `readAuditPlace`. */
 export function writeAuditPlace({ at, id }: AuditPlace): string {
   return `${at.getTime()}-${id}`
 }
 
-/** Reads where a page ends; null when the text is not what `writePlace` writes. */
+/** Reads where a page ends; null when the text is not what `writeAuditPlace` writes. */
 export function readAuditPlace(text: string): AuditPlace | null {
   const [, time, id] = /^(\d{1,14})-(\d{1,18})$/.exec(text) ?? []
   return time === undefined || id === undefined ? null : { at: new Date(Number(time)), id }

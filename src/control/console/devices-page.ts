@@ -26,7 +26,7 @@ export function teamDevicesPage(viewer: FramedViewer, { devices, next, notice }:
         <h2 id="devices">Signed-in devices and browsers, the last seen first</h2>
         ${
           devices.length === 0
-            ? html`<p class="empty">There is none on this page.</p>`
+            ? html`<p class="empty">There are no devices on this page.</p>`
             : html`<ul class="rows">
                 ${devices.map((device) => deviceRow(device, path))}
               </ul>`

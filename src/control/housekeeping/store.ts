@@ -128,7 +128,7 @@ function oldest(table: string, column: string, before: Date, limit: number): Pri
     SELECT ctid FROM ${name} WHERE ${time} <= ${before} ORDER BY ${time} LIMIT ${limit}::int FOR UPDATE SKIP LOCKED)`
 }
 
-/** Deletes the rows whose time has passed for so many days. The column has an index. */
+/** Deletes the rows whose time in a column is older than a number of days. The column has an index. */
 function makeTimeSweeper(db: PrismaClient, table: string, column: string, days: number): Table {
   return {
     table,

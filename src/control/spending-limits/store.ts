@@ -120,7 +120,7 @@ export type ClaimedNotice = ReachedLimit & {
   readonly member: string | null
 }
 
-/** Limits that are not of each member have this id of a member. */
+/** The account of a notice whose limit is not one of each member. */
 const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000'
 
 export function makeNoticeStore(db: PrismaClient) {
@@ -143,7 +143,7 @@ export function makeNoticeStore(db: PrismaClient) {
       const ids = own.map(({ accountId }) => accountId).filter((id) => id !== null)
       const accounts = await db.account.findMany({ where: { id: { in: ids } }, select: { id: true, email: true } })
       const emails = new Map(accounts.map(({ id, email }) => [id, email]))
-      // A limit of each member is not of service accounts.
+      // A limit of each member counts service accounts too but does not apply to them, so they have no notice.
       return own
         .filter(({ accountId }) => accountId === null || emails.has(accountId))
         .map((one) => ({

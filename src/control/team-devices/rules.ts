@@ -6,12 +6,12 @@
 /** Where a page of the list ends: the last use and the id of its last device. */
 export type DevicePlace = { readonly lastSeenAt: Date; readonly id: string }
 
-/** Writes where a page ends, for `readPlace`. */
+/** Writes where a page ends, for `readDevicePlace`. */
 export function writeDevicePlace({ lastSeenAt, id }: DevicePlace): string {
   return `${lastSeenAt.getTime()}_${id}`
 }
 
-/** Reads where a page ends; null when the text is not what `writePlace` writes. */
+/** Reads where a page ends; null when the text is not what `writeDevicePlace` writes. */
 export function readDevicePlace(text: string): DevicePlace | null {
   const [, time, id] = /^(\d{1,14})_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(text) ?? []
   return time === undefined || id === undefined ? null : { lastSeenAt: new Date(Number(time)), id }

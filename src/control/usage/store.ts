@@ -101,7 +101,7 @@ export function makeUsageStore(db: PrismaClient) {
 
 export type FoundSums = { readonly rows: UsageRow[]; readonly isTruncated: boolean; readonly total: UsageSums }
 
-/** Sums stay far below 2^53: so many 10^-9 USD are 9 million USD. */
+/** Sums stay far below 2^53, which in 10^-9 USD is 9 million USD. */
 function toSums({ pricedCalls, costNanoUsd, ...counts }: Counts): UsageSums {
   const sums = {
     calls: Number(counts.calls),

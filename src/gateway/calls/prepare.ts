@@ -37,7 +37,7 @@ export type StepNeeds = {
   readonly model: SnapshotModel
   /** The name that answers give the model. */
   readonly calledAs: string
-  /** The caller's. */
+  /** The team of the caller: `@organization/name`. */
   readonly team: string
   readonly step: Step
   readonly backend: Backend
