@@ -53,7 +53,7 @@ describe('the place in the list of sessions', () => {
 
 describe('a stored event', () => {
   const ended: StoredEvent = {
-    ...{ id: 41n, kind: 'failed', at: new Date(0), requestId: 'req_1', style: 'chat', model: 'svc/fast' },
+    ...{ id: 41n, kind: 'failed', at: new Date(0), requestId: 'req_1', dialect: 'chat', model: 'svc/fast' },
     ...{ servedBy: 'vendora', outcome: 'unreachable', status: null, firstByteMs: null, durationMs: 9 },
     ...{ inputTokens: null, cachedTokens: null, outputTokens: 0, reasoningTokens: null, attempts: null },
     costNanoUsd: null,
