@@ -5,6 +5,7 @@ import type { Role } from '../kernel/caller.ts'
 import { newRowIds } from '../kernel/identifier.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import { newUserHandle } from '../kernel/user-handle.ts'
+import { NIL_UUID } from '../kernel/uuid.ts'
 import { batchesOf } from './compare.ts'
 import { invitationEvent, withdrawInvitations } from './invitations.ts'
 import type { Inviter } from './invitations.ts'
@@ -76,11 +77,9 @@ const keyOf = (team: string, email: string) => `${team} ${email}`
 
 const ROWS_A_PAGE = 1000
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-
 /** Reads all invitations, page by page: other work of this process runs between two pages. */
 async function* readInvitations(db: Transaction): AsyncGenerator<InvitationRow> {
-  let after = FIRST_ID
+  let after = NIL_UUID
   for (;;) {
     const page = await db.$queryRaw<InvitationRow[]>`
       SELECT i.id::text, i.account_id::text AS "accountId", i.team_id::text AS "teamId", i.role::text, a.email,

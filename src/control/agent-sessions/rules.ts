@@ -6,6 +6,7 @@
  * and gets nothing twice, whichever process it continues at.
  */
 import type { components } from '../../../generated/openapi.ts'
+import { isUuid } from '../../kernel/uuid.ts'
 
 export type SessionEvent = components['schemas']['SessionEvent']
 
@@ -94,7 +95,6 @@ export function writeSessionPlace({ lastActiveAt, accountId, sessionId }: ListPl
   return Buffer.from(JSON.stringify([lastActiveAt.getTime(), accountId, sessionId])).toString('base64url')
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 
 /** Reads where a page ends; null when the text is not what `writeSessionPlace` writes. */
@@ -102,7 +102,7 @@ export function readSessionPlace(text: string): ListPlace | null {
   const [time, accountId, sessionId] = parseList(Buffer.from(text, 'base64url').toString())
   const lastActiveAt = new Date(typeof time === 'number' ? time : NaN)
   if (Number.isNaN(lastActiveAt.getTime()) || lastActiveAt.getUTCFullYear() > 9999) return null
-  if (typeof accountId !== 'string' || !UUID.test(accountId)) return null
+  if (typeof accountId !== 'string' || !isUuid(accountId)) return null
   return typeof sessionId === 'string' && SESSION_ID.test(sessionId) ? { lastActiveAt, accountId, sessionId } : null
 }
 

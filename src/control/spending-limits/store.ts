@@ -1,5 +1,6 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { toEmail } from '../../kernel/email.ts'
+import { isUuid, NIL_UUID } from '../../kernel/uuid.ts'
 import type { Period } from '../../spending/periods.ts'
 import type { Subject } from '../../spending/rules.ts'
 import { TOLD_SHARES } from './rules.ts'
@@ -108,10 +109,6 @@ async function saveEvent(
   })
 }
 
-function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
-}
-
 /** A notice that this process has to send. */
 export type ClaimedNotice = ReachedLimit & {
   /** The addresses of the team's admins. */
@@ -121,7 +118,7 @@ export type ClaimedNotice = ReachedLimit & {
 }
 
 /** The account of a notice whose limit is not one of each member. */
-const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000'
+const NO_ACCOUNT = NIL_UUID
 
 export function makeNoticeStore(db: PrismaClient) {
   return {

@@ -4,7 +4,8 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { formatTeamName, parseTeamName } from '../../kernel/team-name.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
+import { findMemberTeam, requireAdmin } from '../team-access.ts'
 import { toFileName, writeCsv } from './csv.ts'
 import type { UsageGrouping, UsageReport } from './report.ts'
 import { choosePeriod } from './rules.ts'
@@ -34,11 +35,8 @@ export function makeUsageHandlers({ db, findMembership, clock }: Needs): Handler
     },
 
     async getTeamUsage(req, res) {
-      const team = parseTeamName(req.params.team)
-      const membership = team && (await findMembership(team, callerOf(req).accountId))
-      if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
-      if (membership.role !== 'admin')
-        throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
+      const { team, membership } = await findMemberTeam(findMembership, req.params.team, callerOf(req).accountId)
+      requireAdmin(membership.role)
       send(req, res, await report({ team: formatTeamName(team), accountId: null }, req.query))
     },
   }

@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { NIL_UUID } from '../../kernel/uuid.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
 import type { ReportPeriod } from './rules.ts'
 
@@ -30,7 +31,7 @@ const GROUPINGS: Readonly<Record<UsageGrouping, { readonly column: string; reado
 }
 
 /** Calls without an API key have this id of a key. */
-const NO_KEY = '00000000-0000-0000-0000-000000000000'
+const NO_KEY = NIL_UUID
 
 /** The counters of `usage_days` by the names of a report. */
 const COUNTERS = {
