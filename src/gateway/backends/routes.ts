@@ -9,7 +9,7 @@ import type { Backends } from './backends.ts'
  * The handler of the list of backends, which shows nothing of their addresses and credentials. The backends that admins
  * have added are shown to the admins of the same team.
  */
-export function backendHandlers({ backends }: { readonly backends: Backends }): Handlers<'listBackends'> {
+export function makeBackendHandlers({ backends }: { readonly backends: Backends }): Handlers<'listBackends'> {
   return {
     async listBackends(req, res) {
       const { role, team } = callerOf(req)
