@@ -9,6 +9,7 @@ import {
   findModelChanges,
   saveBackendChanges,
   saveModelChanges,
+  toAdminBackend,
   toAdminModel,
   toBackend,
   toModel,
@@ -23,7 +24,7 @@ import type { DirectoryState } from './state.ts'
 import { findTeamChanges, readTeams, removeTeams, saveTeamChanges } from './team-rows.ts'
 
 /** Reads and writes the directory: organizations, teams, members, models and backends. */
-export function directoryStore(db: PrismaClient) {
+export function makeDirectoryStore(db: PrismaClient) {
   let loaded: { readonly version: number; readonly snapshot: DirectorySnapshot } | null = null
   return {
     /**
@@ -85,7 +86,8 @@ export function directoryStore(db: PrismaClient) {
         return { organization, name, defaultModel, timeZone, models: own, adminModels: added }
       })
       const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
-      loaded = { version, snapshot: withTeams(teams, models, backends.map(toBackend)) }
+      const adminBackends = (await db.adminBackend.findMany({ orderBy: { name: 'asc' } })).map(toAdminBackend)
+      loaded = { version, snapshot: withTeams(teams, models, backends.map(toBackend), adminBackends) }
       return loaded.snapshot
     },
   }

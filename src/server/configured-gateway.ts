@@ -1,20 +1,21 @@
 import type { Config } from '../config/values.ts'
 import { openGateway } from '../gateway/app.ts'
 import type { Gateway, GatewayNeeds } from '../gateway/app.ts'
-import { rateLimits } from '../http/rate-limit.ts'
+import { openRateLimits } from '../http/rate-limit.ts'
 
 type Needs = Omit<GatewayNeeds, 'settings' | 'openRateLimit' | 'keepAliveMs'>
 
 /** Opens the gateway; null where this process does not serve that role. */
 export function openConfiguredGateway(config: Config, needs: Needs): Gateway | null {
   if (config.role === 'control-plane') return null
-  const { contract, deployment, costOf, redis, metrics, tracer, clock, log } = needs
+  const { contract, deployment, adminBackends, costOf, redis, metrics, tracer, clock, log } = needs
   return openGateway({
     settings: config,
     contract,
     deployment,
+    adminBackends,
     costOf,
-    openRateLimit: rateLimits(redis),
+    openRateLimit: openRateLimits(redis),
     redis,
     metrics,
     tracer,

@@ -7,9 +7,9 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
+import { toChangeError } from '../directory-change.ts'
 import { isFresh } from '../fresh.ts'
 import type { AnnounceInvitation } from '../invitations/announce.ts'
-import { toModelError } from '../team-models/answers.ts'
 import { fingerprintOfPlan } from './rules.ts'
 import type { PlannedChange, TeamPlan } from './rules.ts'
 import type { DirectoryPlanStore, WantedOfTeam } from './store.ts'
@@ -24,7 +24,7 @@ type Needs = {
   readonly log: Logger
 }
 
-/** Changing several things of teams at once, for their admins. */
+/** The operations with which admins change members and models of their teams by one directory text. */
 export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory' | 'applyDirectory'> {
   const { directory, findAdminTeam, announce, onSessionEnd, clock, log } = needs
 
@@ -40,7 +40,7 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
   return {
     async planDirectory(req, res) {
       const plans = await directory.plan(await readTeams(callerOf(req), req.body.directory))
-      if ('message' in plans) throw toModelError(plans)
+      if ('message' in plans) throw toChangeError(plans, 'model')
       res.set('Cache-Control', 'no-store')
       res.status(200).json(toAnswer(plans))
     },
@@ -52,9 +52,9 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
       const actor = { accountId: caller.accountId, ip: ipOf(req), isFresh: isFresh(caller, now) }
       const applied = await directory.apply(teams, req.body.fingerprint, actor, now)
       if (applied === 'reauthenticate') throw new ApiError('reauthenticate')
-      if (applied === 'moved') throw new ApiError('conflict', { message: MOVED })
-      if (applied === 'busy') throw toModelError({ kind: 'busy' })
-      if ('message' in applied) throw toModelError(applied)
+      if (applied === 'changed') throw new ApiError('conflict', { message: PLAN_CHANGED })
+      if (applied === 'busy') throw toChangeError({ kind: 'busy' }, 'model')
+      if ('message' in applied) throw toChangeError(applied, 'model')
       applied.ended.forEach(onSessionEnd)
       log.info({ teams: teams.map(({ teamId }) => teamId), by: caller.accountId }, 'team_directory.applied')
       for (const { team, invitation } of applied.invited) await announce(invitation, team, caller.accountId)
@@ -63,7 +63,8 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
   }
 }
 
-const MOVED = 'These are not the changes of the plan any more. Make a new plan, look at it, and apply that one.'
+const PLAN_CHANGED =
+  'The team or the directory has changed since this plan was made. Nothing was applied. Make a new plan and apply that.'
 
 function toAnswer(plans: readonly TeamPlan[]): components['schemas']['DirectoryPlan'] {
   return {
