@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import type { components } from '../sdk/index.ts'
 import { unwrap } from '../sdk/index.ts'
 import type { Cli } from './command-line.ts'
-import { openTeam } from './team-options.ts'
+import { openTeam, toNameInTeam } from './team-options.ts'
 import type { TeamOptions } from './team-options.ts'
 
 type ServeEntry = components['schemas']['ServeEntry']
@@ -22,10 +22,10 @@ export function toServeEntries(entry: string, before: readonly ServeEntry[] = []
   return [...before, { backend, model }]
 }
 
-/** Adds a model to the team, or replaces it, and says when its name is not what was typed. */
+/** Adds a model to the team, or replaces one that an admin has added. */
 export async function addModel(cli: Cli, name: string, options: AddOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
-  const id = toModelId(team, name)
+  const id = toNameInTeam(team, name)
   const { serve, offline = [], alias, contextWindow } = options
   const body = {
     displayName: options.name ?? name,
@@ -42,7 +42,7 @@ export async function addModel(cli: Cli, name: string, options: AddOptions): Pro
 /** Removes a model that an admin has added. */
 export async function removeModel(cli: Cli, name: string, options: TeamOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
-  const id = toModelId(team, name)
+  const id = toNameInTeam(team, name)
   const params = { path: { team, id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/models/{id}', { params }))
   if (options.json) return cli.output.json(done)
@@ -56,9 +56,4 @@ export async function setDefaultModel(cli: Cli, name: string | null, options: Te
   const done = await unwrap(control.PATCH('/v1/teams/{team}', { params, body: { defaultModel: name } }))
   if (options.json) return cli.output.json(done)
   cli.output.print(name === null ? `${team} has no default model now.` : `${name} is the default model of ${team} now.`)
-}
-
-/** The whole id of a model of a team: `writer` of `@acme/core` is `acme/core/writer`. */
-function toModelId(team: string, name: string): string {
-  return name.includes('/') ? name : `${team.slice(1)}/${name}`
 }

@@ -21,6 +21,11 @@ export function toTeam(text: string): string {
   return text
 }
 
+/** The whole name of what belongs to a team: `writer` of `@acme/core` is `acme/core/writer`. */
+export function toNameInTeam(team: string, name: string): string {
+  return name.includes('/') ? name : `${team.slice(1)}/${name}`
+}
+
 /** The deployment, and the team that the options name, or else the team of the sign-in. */
 export async function openTeam(
   { environment }: Cli,

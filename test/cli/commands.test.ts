@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
+import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
 import { endedCall } from '../support/call-events.ts'
 import { startEngine } from '../support/engine.ts'
@@ -18,7 +19,12 @@ let service: TestService
 let machine: Machine
 beforeAll(async () => {
   engine = await startEngine()
-  service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1', SVC_LOCAL_ENGINE_URL: engine.url.href })
+  service = await startAtOwnAddress({
+    SVC_POLL_INTERVAL_SECONDS: '1',
+    SVC_LOCAL_ENGINE_URL: engine.url.href,
+    SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
+    SVC_ENCRYPTION_KEY: newKeyMaterial().reveal(),
+  })
   machine = await newMachine()
   await machine.signIn(service)
 })
@@ -71,6 +77,9 @@ describe('the exit status', () => {
     [['models', 'add', 'writer'], 2],
     [['models', 'add', 'writer', '--serve', 'local-engine'], 2],
     [['models', 'remove', 'unknown'], 1],
+    [['backends', 'add', 'vendor'], 2],
+    [['backends', 'add', 'vendor', 'https://api.vendor.example', '--as', 'bearer'], 2],
+    [['backends', 'remove', 'unknown'], 1],
     [['directory', 'plan', '/no/such/file'], 2],
     [['directory', 'apply', '-'], 1],
   ])('of svc %j is %i', async (args, status) => {
@@ -307,6 +316,35 @@ models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b'
     expect((await machine.svc(['models', 'remove', 'writer'])).stdout).toBe(
       'acme/core/writer is removed from @acme/core.\n',
     )
+  })
+
+  it('adds a backend with a credential from standard input, lists it without the credential, and removes it', async () => {
+    await machine.signIn(service)
+    const add = [
+      'backends',
+      'add',
+      'vendor',
+      'https://api.vendor.example',
+      '--credential-file',
+      '-',
+      '--as',
+      'x-api-key',
+    ]
+    const added = await machine.svc(add, { input: 'sk-1\n' })
+    expect([added.status, added.stdout]).toEqual([
+      0,
+      expect.stringContaining('acme/core/vendor can serve models of @acme/core'),
+    ])
+    const { stdout, stderr } = await machine.svc(['backends'])
+    expect(stdout).toMatch(/acme\/core\/vendor +chat +https:\/\/api\.vendor\.example +set, sent as x-api-key/)
+    expect(stdout).not.toContain('sk-1')
+    expect(stderr).toBe('Admins may add backends at: *.vendor.example\n')
+    expect((await machine.svc(['backends', 'remove', 'vendor'])).stdout).toContain('acme/core/vendor is removed')
+    const refused = await machine.svc(['backends', 'add', 'vendor', 'https://evil.example', '--without-credential'])
+    expect([refused.status, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('the operator allows these hosts only'),
+    ])
   })
 
   const directory = `

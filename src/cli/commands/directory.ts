@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
 import { Command } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
@@ -7,6 +5,7 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
 import { CommandError, EXIT, wrongUsage } from '../failures.ts'
 import { printable } from '../output.ts'
+import { readInput } from '../read-input.ts'
 
 type Plan = components['schemas']['DirectoryPlan']
 type Options = GlobalOptions & { readonly json?: boolean; readonly yes?: boolean }
@@ -39,7 +38,7 @@ export const makeDirectory: MakeCommand = (cli) =>
 
 async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise<void> {
   const { control } = await openDeployment(cli.environment.folder, url)
-  const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory: await readText(cli, file) } }))
+  const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory: await readInput(cli, file) } }))
   if (json) return cli.output.json(plan)
   printPlan(cli, plan)
   if (plan.changes.length > 0) cli.output.print(`${countOf(plan)} to apply. Run: svc directory apply ${file}`)
@@ -49,7 +48,7 @@ async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise
 async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): Promise<void> {
   const { environment, output } = cli
   if (json && !yes) throw wrongUsage('With --json there is no question. Add --yes.')
-  const directory = await readText(cli, file)
+  const directory = await readInput(cli, file)
   const { control } = await openDeployment(environment.folder, url)
   const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory } }))
   if (!json) printPlan(cli, plan)
@@ -59,13 +58,6 @@ async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): P
   const applied = await unwrap(control.POST('/v1/directory/apply', { body }))
   if (json) return output.json(applied)
   output.print(`${countOf(applied)} applied.`)
-}
-
-async function readText({ input }: Cli, file: string): Promise<string> {
-  if (file === '-') return text(input)
-  return readFile(file, 'utf8').catch((error: unknown) => {
-    throw wrongUsage(`${file} cannot be read${error instanceof Error ? `: ${error.message}` : ''}`)
-  })
 }
 
 async function confirm({ output }: Cli, plan: Plan): Promise<void> {

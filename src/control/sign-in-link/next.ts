@@ -11,9 +11,9 @@ import { SIGN_IN_LINK_SECONDS } from './rules.ts'
 type Wanted = { readonly userCode?: string; readonly page?: string }
 
 /**
- * Keeps the page that follows the sign-in in a cookie of the browser that asked for the link. If the link itself had the
- * code of a device, an attacker could ask for a link that leads its reader to the attacker's device (RFC 8628, section
- * 5.4).
+ * Keeps the page that follows the sign-in in a cookie of the browser that asked for the link. If the link itself had
+ * the code of a device, an attacker could ask for a link that leads its reader to the attacker's device (RFC 8628,
+ * section 5.4).
  */
 export function keepNext(res: CookieReply, { userCode, page }: Wanted, secure: boolean): void {
   const next = readNext(toCodePath(userCode)) ?? readNext(page)
