@@ -11,8 +11,10 @@ type Prepared = {
   readonly columns: readonly Message[]
 }
 
+type Value = string | number | bigint | boolean | object | null | undefined
+
 /** Runs a statement with its values. Each row is an array. */
-export type RunStatement = <Row>(text: string, values?: readonly unknown[]) => Promise<Results<Row>>
+export type RunStatement = <Row>(text: string, values?: readonly Value[]) => Promise<Results<Row>>
 
 const MAX_PREPARED = 250
 /** Longer texts are inserts of many rows. Their number of rows varies, so they seldom come again. */
@@ -58,7 +60,7 @@ export function makePreparedStatements(pglite: PGlite): RunStatement {
     return found
   }
 
-  return async <Row>(text: string, values: readonly unknown[] = []) => {
+  return async <Row>(text: string, values: readonly Value[] = []) => {
     const { name, parameterTypes, columns } = await find(text)
     const written = values.map((value, index) => write(value, parameterTypes[index]))
     const { serialize } = protocol
@@ -69,9 +71,12 @@ export function makePreparedStatements(pglite: PGlite): RunStatement {
     return result as Results<Row>
   }
 
-  function write(value: unknown, type: number | undefined): string | null {
+  function write(value: Value, type: number | undefined): string | null {
     if (value === null || value === undefined) return null
     const serialize = type === undefined ? undefined : pglite.serializers[type]
-    return serialize ? serialize(value) : String(value)
+    if (serialize) return serialize(value)
+    // Only scalar types have no serializer of their own, such as uuid, numeric and enumerations.
+    if (typeof value === 'object') throw new TypeError(`A value of the type ${type} must be a text or a number.`)
+    return String(value)
   }
 }
