@@ -60,8 +60,8 @@ export function makePgliteAdapter(pglite: PGlite): SqlDriverAdapterFactory {
 }
 
 /**
- * What the adapter uses of PGlite, with prepared statements. The adapter's parsers are registered once: PGlite would copy
- * its 300 parsers for each query otherwise, which takes as long as the query itself.
+ * What the adapter uses of PGlite, with prepared statements. The adapter's parsers are registered once: PGlite would
+ * copy its 300 parsers for each query otherwise, which takes as long as the query itself.
  */
 function withPreparedStatements(pglite: PGlite): PGlite {
   const run = makePreparedStatements(pglite)
