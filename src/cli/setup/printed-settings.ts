@@ -17,8 +17,8 @@ export const PRINTED = {
   zed: ({ gatewayUrl, models }) => ({
     text: JSON.stringify({ language_models: { openai_compatible: { svc: toZed(gatewayUrl, models) } } }, null, 2),
     note:
-      'These are settings for ~/.config/zed/settings.json. Zed reads its key from SVC_API_KEY; when you do not start it ' +
-      `in a shell, give it the key with its command "agent: open settings". ${makeKey('zed')}`,
+      'These are settings for ~/.config/zed/settings.json. Zed reads its key from SVC_API_KEY. When you do not ' +
+      `start it in a shell, give it the key with its command "agent: open settings". ${makeKey('zed')}`,
   }),
   continue: ({ gatewayUrl, models }) => ({
     text: toContinue(gatewayUrl, models),
