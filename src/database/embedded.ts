@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Logger } from '../log.ts'
 import { makePrivateDirectory } from '../private-files.ts'
-import { DatabaseOpenError } from './client.ts'
+import { DatabaseCrashError, DatabaseOpenError } from './client.ts'
 import type { Database } from './client.ts'
 import { makeThreadAdapter, startDatabaseThread } from './database-thread-client.ts'
 import type { DatabaseThread } from './database-thread-client.ts'
@@ -54,8 +54,12 @@ function connectionTo(thread: DatabaseThread, directory: string | null, onClosed
     ping: () => thread.call('ping'),
     listen: thread.listen,
     copyFiles: directory === null ? null : () => thread.call('copyAside'),
+    crashed: thread.crashed,
     async close() {
-      await thread.call('close')
+      await thread.call('close').catch((error: unknown) => {
+        // A thread that has crashed has nothing to close.
+        if (!(error instanceof DatabaseCrashError)) throw error
+      })
       await thread.end()
       onClosed()
     },

@@ -4,7 +4,7 @@ import { makePing, once } from './client.ts'
 import type { Database, Listening, OnNotice } from './client.ts'
 
 /** An open PGlite with a current schema. */
-export type OpenPGlite = Pick<Database, 'copyFiles'> & {
+export type OpenPGlite = Pick<Database, 'copyFiles' | 'crashed'> & {
   readonly adapter: SqlDriverAdapterFactory
   readonly ping: () => Promise<unknown>
   /** Calls `onNotice` for each notification of a channel, until the returned function is called. */
@@ -14,7 +14,7 @@ export type OpenPGlite = Pick<Database, 'copyFiles'> & {
 }
 
 /** Connects Prisma to an open PGlite. */
-export function toDatabase({ adapter, ping, listen, copyFiles, close }: OpenPGlite): Database {
+export function toDatabase({ adapter, ping, listen, copyFiles, crashed, close }: OpenPGlite): Database {
   const prisma = new PrismaClient({
     adapter,
     errorFormat: 'minimal',
@@ -31,6 +31,7 @@ export function toDatabase({ adapter, ping, listen, copyFiles, close }: OpenPGli
       return listening
     },
     copyFiles,
+    crashed,
     close: once(async () => {
       for (const listening of listenings) listening.close()
       await prisma.$disconnect()
