@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { findReached } from '../../src/control/spending-limits/rules.ts'
-import { estimateUsage, sizeOf } from '../../src/gateway/spending/estimate.ts'
+import { estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -91,7 +91,7 @@ it.each<[string, Record<string, unknown>, number | undefined, number]>([
   ['4,096 tokens where it does not say', {}, undefined, 4096],
   ['the answer that it got, where that has ended', {}, 400, 100],
 ])('an estimate has a quarter of the bytes as input, and %s', (_, body, answerBytes, outputTokens) => {
-  expect(estimateUsage(sizeOf(4001, body), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+  expect(estimateUsage(toCallSize(4001, body), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
 })
 
 it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {
