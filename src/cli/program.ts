@@ -1,35 +1,35 @@
+/**
+ * The commands of operators. Each loads what it runs when it runs, because a start of the service would wait for the
+ * modules of all.
+ */
 import { Command } from 'commander'
 import { OperatorError } from '../kernel/operator-error.ts'
 import type { MakeCommand } from './command-line.ts'
-import { interrupted } from './interrupt.ts'
-
-// Each action loads what it needs. The whole service takes half a second, which only `serve` and `demo` need.
-
-type Force = { readonly force: boolean }
 
 export const makeServe: MakeCommand = () =>
   new Command('serve')
     .helpGroup('For operators:')
     .description('Serve the role or roles of SVC_ROLE until interrupted.')
     .option('--force', 'apply the directory file even when it withdraws most of the members', false)
-    .action(run(async (options: Force) => (await import('./serve.ts')).runService(options)))
+    .action((options: { force: boolean }) => run(async () => (await import('./serve.ts')).runService(options)))
 
 export const makeDemo: MakeCommand = () =>
   new Command('demo')
     .helpGroup('For operators:')
     .description('Start the service beside an echo engine, walk through a login and a call, and keep serving.')
     .option('--once', 'end after the walk', false)
-    .action(
-      run(async ({ once }: { once: boolean }) =>
-        (await import('./demo/demo.ts')).runDemo({ once, print, interrupted }),
-      ),
+    .action(({ once }: { once: boolean }) =>
+      run(async () => {
+        const [{ runDemo }, { interrupted }] = await Promise.all([import('./demo/demo.ts'), import('./interrupt.ts')])
+        await runDemo({ once, print, interrupted })
+      }),
     )
 
 export const makeMigrate: MakeCommand = () =>
   new Command('migrate')
     .helpGroup('For operators:')
     .description('Bring the database of SVC_DATABASE_URL up to this version, and end.')
-    .action(run(async () => (await import('./migrate.ts')).migrateDatabase()))
+    .action(() => run(async () => (await import('./migrate.ts')).migrateDatabase()))
 
 export const makePrices: MakeCommand = () =>
   new Command('prices')
@@ -39,7 +39,7 @@ export const makePrices: MakeCommand = () =>
       new Command('update')
         .description('Check a price list of models.dev or LiteLLM, and put it in the place of SVC_PRICES_FILE.')
         .argument('<file>', 'the downloaded list')
-        .action(run(async (file: string) => (await import('./prices.ts')).updatePrices(file))),
+        .action((file: string) => run(async () => (await import('./prices.ts')).updatePrices(file))),
     )
 
 export const makeReload: MakeCommand = () =>
@@ -49,34 +49,33 @@ export const makeReload: MakeCommand = () =>
       'Make the running service apply its directory file and its price file again, and say what has changed.',
     )
     .option('--force', 'apply the directory file even when it withdraws most of the members', false)
-    .action(run(async (options: Force) => (await import('./reload.ts')).reloadService(options)))
+    .action((options: { force: boolean }) => run(async () => (await import('./reload.ts')).reloadService(options)))
 
 export const makeBackup: MakeCommand = () =>
   new Command('backup')
     .helpGroup('For operators:')
     .description('Copy the embedded database into a new directory. The service may run meanwhile.')
     .argument('<dir>', 'the new directory')
-    .action(run(async (directory: string) => (await import('./backup.ts')).backUp(directory)))
+    .action((directory: string) => run(async () => (await import('./backup.ts')).backUp(directory)))
 
 export const makeRestore: MakeCommand = () =>
   new Command('restore')
     .helpGroup('For operators:')
     .description('Replace the embedded database by a backup. The service must be stopped.')
     .argument('<dir>', 'the directory of the backup')
-    .action(run(async (directory: string) => (await import('./backup.ts')).restore(directory)))
+    .action((directory: string) => run(async () => (await import('./backup.ts')).restore(directory)))
 
 function print(text: string): void {
   process.stdout.write(text)
 }
 
-/** Makes the action of a command. It ends the process when it fails. */
-function run<Given extends unknown[]>(command: (...given: Given) => Promise<void>): (...given: Given) => Promise<void> {
-  return (...given) => command(...given).catch(fail)
-}
-
 /** Prints the message of an error that the operator can resolve, and the stack of any other error. */
-function fail(error: unknown): void {
-  console.error(error instanceof OperatorError ? error.message : error)
-  // Open connections and timers would keep the process alive.
-  process.exit(1)
+async function run(command: () => Promise<void>): Promise<void> {
+  try {
+    await command()
+  } catch (error) {
+    console.error(error instanceof OperatorError ? error.message : error)
+    // Open connections and timers would keep the process alive.
+    process.exit(1)
+  }
 }

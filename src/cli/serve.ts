@@ -10,7 +10,7 @@ import { interrupted } from './interrupt.ts'
 /** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. */
 export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
-  const log = openLog(config.logLevel)
+  const log = await openLog(config.logLevel)
   // The service is loaded after the settings are read, so that a mistake in them shows at once.
   const serveHere = async () =>
     (await import('../server/serve.ts')).serve(config, { clock: systemClock, log, forceDirectory: force })

@@ -15,7 +15,7 @@ type Needs = {
 }
 
 /** A step of the tour failed; the message says which one and what came back. */
-export class TourError extends OperatorError {
+class TourError extends OperatorError {
   override readonly name = 'TourError'
 }
 
