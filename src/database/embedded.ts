@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
-import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils'
-import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Logger } from '../log.ts'
 import { makePrivateDirectory } from '../private-files.ts'
-import { DatabaseCrashError, DatabaseOpenError, makePing, once } from './client.ts'
-import type { Database, Listening, OnNotice } from './client.ts'
-import { startDatabaseThread, makeThreadAdapter } from './database-thread-client.ts'
+import { DatabaseCrashError, DatabaseOpenError } from './client.ts'
+import type { Database } from './client.ts'
+import { makeThreadAdapter, startDatabaseThread } from './database-thread-client.ts'
+import type { DatabaseThread } from './database-thread-client.ts'
 import { lockDataDirectory } from './lock.ts'
+import type { OpenPGlite } from './pglite-database.ts'
 
 /** Opens Postgres inside this process (PGlite), with its data in a directory that no other process uses meanwhile. */
 export async function openEmbedded(path: string, log: Logger | null): Promise<Database> {
@@ -39,12 +39,17 @@ async function prepareDirectory(directory: string, log: Logger | null): Promise<
 async function openThread(directory: string | null, onClosed: () => void): Promise<Database> {
   const thread = startDatabaseThread(directory)
   try {
-    await thread.call('open')
+    // Prisma is loaded while the thread opens the database.
+    const [{ toDatabase }] = await Promise.all([import('./pglite-database.ts'), thread.call('open')])
+    return toDatabase(connectionTo(thread, directory, onClosed))
   } catch (error) {
     await thread.end()
     throw error
   }
-  return toDatabase({
+}
+
+function connectionTo(thread: DatabaseThread, directory: string | null, onClosed: () => void): OpenPGlite {
+  return {
     adapter: makeThreadAdapter(thread),
     ping: () => thread.call('ping'),
     listen: thread.listen,
@@ -57,57 +62,6 @@ async function openThread(directory: string | null, onClosed: () => void): Promi
       })
       await thread.end()
       onClosed()
-    },
-  })
-}
-
-/** An open PGlite with a current schema. */
-export type OpenPGlite = Pick<Database, 'copyFiles' | 'crashed'> & {
-  readonly adapter: SqlDriverAdapterFactory
-  readonly ping: () => Promise<unknown>
-  /** Calls `onNotice` for each notification of a channel, until the returned function is called. */
-  readonly listen: (channel: string, onNotice: (payload: string) => void) => () => void
-  /** Waits for running statements. */
-  readonly close: () => Promise<void>
-}
-
-/** Connects Prisma to an open PGlite. */
-export function toDatabase({ adapter, ping, listen, copyFiles, crashed, close }: OpenPGlite): Database {
-  const prisma = new PrismaClient({
-    adapter,
-    errorFormat: 'minimal',
-    // All requests share one connection, so waiting for it does not mean that the database is in trouble.
-    transactionOptions: { maxWait: 10_000, timeout: 10_000 },
-  })
-  const listenings: Listening[] = []
-  return {
-    prisma,
-    ping: makePing(ping),
-    listen(channel, onNotice) {
-      const listening = startListening(listen, channel, onNotice)
-      listenings.push(listening)
-      return listening
-    },
-    copyFiles,
-    crashed,
-    close: once(async () => {
-      for (const listening of listenings) listening.close()
-      await prisma.$disconnect()
-      await close()
-    }),
-  }
-}
-
-function startListening(listen: OpenPGlite['listen'], channel: string, onNotice: OnNotice): Listening {
-  let isOpen = true
-  const stop = listen(channel, (payload) => {
-    if (isOpen) onNotice(payload)
-  })
-  return {
-    isConnected: () => isOpen,
-    close() {
-      if (isOpen) stop()
-      isOpen = false
     },
   }
 }

@@ -10,6 +10,12 @@ import type { MigrationConnection } from './migrations.ts'
 import { makePreparedStatements } from './prepared-statements.ts'
 
 /**
+ * Postgres fills its buffers with zeros when it starts. By default they have 128 MB, all of which then count as memory
+ * of this process. Pages that do not fit are read from files that the operating system caches.
+ */
+const START_PARAMETERS = [...PGlite.defaultStartParams, '-c', 'shared_buffers=32MB']
+
+/**
  * Opens the data directory, and creates it when there is none. A file beside it exists while it is being created. When
  * the process is killed meanwhile, the next start finds that file and creates the directory again.
  */
@@ -22,7 +28,7 @@ export async function openDataDirectory(data: string): Promise<PGlite> {
       writeEmptyDatabase(data)
       await rm(unfinished)
     }
-    return await PGlite.create(data)
+    return await PGlite.create(data, { startParams: START_PARAMETERS })
   } catch (error) {
     throw cannot(`open the embedded database in ${data}`, error)
   }
@@ -30,7 +36,7 @@ export async function openDataDirectory(data: string): Promise<PGlite> {
 
 /** Opens an empty database in memory. */
 export async function openMemory(): Promise<PGlite> {
-  return PGlite.create({ loadDataDir: new Blob([readEmptyDatabase()]) })
+  return PGlite.create({ loadDataDir: new Blob([readEmptyDatabase()]), startParams: START_PARAMETERS })
 }
 
 function cannot(what: string, cause: unknown): DatabaseOpenError {

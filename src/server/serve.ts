@@ -47,7 +47,11 @@ type Given = {
 
 /** Opens database and mailer, then listens. When a step fails, it closes everything again and rejects. */
 export async function serve(config: Config, { clock, log, forceDirectory = false }: Given): Promise<Running> {
-  const database = config.database && (await openDatabase(config.database, log))
+  // The modules of the roles are loaded while the database opens in its thread or on its server.
+  const [database] = await Promise.all([
+    config.database && openDatabase(config.database, log),
+    config.database && import('./database-roles.ts'),
+  ])
   const mailer = config.mail && (await import('../mail.ts')).openMailer(config.mail, log)
   try {
     return await listen(config, { database, mailer, clock, log }, SERVER_TIMEOUTS, forceDirectory)

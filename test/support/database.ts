@@ -6,7 +6,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Database, Listening } from '../../src/database/client.ts'
-import { toDatabase } from '../../src/database/embedded.ts'
+import { toDatabase } from '../../src/database/pglite-database.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
 import { openMemory, makePgliteAdapter, toMigrationConnection } from '../../src/database/pglite.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
