@@ -21,6 +21,7 @@ const BYTES_PER_TOKEN = 4
  */
 const MAX_RESERVED_OUTPUT_TOKENS = 4096
 
+/** The size of a call: the bytes of its body, and the smallest limit of output tokens that the body names. */
 export function toCallSize(bytes: number, body: Json): CallSize {
   const limits = TOKEN_LIMITS.map((name) => body[name]).filter((limit) => typeof limit === 'number' && limit > 0)
   return { bytes, maxOutputTokens: limits.length > 0 ? Math.min(...(limits as number[])) : null }
