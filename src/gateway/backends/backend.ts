@@ -45,6 +45,8 @@ export type DialectNeeds = {
   readonly model: string
   /** The request refers to state that only the server of an earlier answer has, such as `previous_response_id`. */
   readonly needsStoredState: boolean
+  /** The request has parts that the dialect's vendor alone understands. */
+  readonly needsVendor: boolean
 }
 
 /** Whether a backend can serve a model. `model` is the model's name at the backend. */
@@ -90,9 +92,9 @@ function makeConnectProbe({ hostname, host, protocol, port }: URL, timeoutMs: nu
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false })
   return () =>
     new Promise((resolve) => {
-      connect({ hostname, host, protocol, port }, (_error, socket) => {
+      connect({ hostname, host, protocol, port }, (error, socket) => {
         socket?.destroy()
-        resolve(socket !== null)
+        resolve(error === null)
       })
     })
 }

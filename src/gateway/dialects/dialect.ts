@@ -13,6 +13,8 @@ export type DialectTraits = {
   readonly path: string
   /** The members of a request that limit the tokens of its answer. */
   readonly tokenLimits: readonly string[]
+  /** The members of a request that ask for several answers at once. */
+  readonly answerCounts: readonly string[]
   /** Watches a stream that passes unchanged. `untilClosed`: the stream has no other end than its closed connection. */
   readonly monitorStream: (options: { readonly untilClosed: boolean }) => StreamMonitor
   /**
@@ -42,6 +44,8 @@ export type DialectTraits = {
   readonly nativeProbe: NativeProbe | null
   /** Whether a request refers to state that only the server of an earlier answer has. */
   readonly needsStoredState: (body: Json) => boolean
+  /** Whether a request has parts that the dialect's vendor alone understands. They can be translated. */
+  readonly needsVendor: (body: Json) => boolean
   /**
    * Whether a request contains reasoning that no vendor has signed: from a local model, or sealed by this service.
    * Vendors refuse it.

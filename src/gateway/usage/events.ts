@@ -71,8 +71,8 @@ export type SpentByCall = {
 
 /**
  * `finished`: the caller received a whole answer that is not an error. `failed`: every other end, for example a caller
- * that disconnected; `outcome` and `status` have the cause. `retried`: a backend counted tokens, but the call went on
- * to the next backend, whose event follows.
+ * that disconnected; `outcome` and `status` have the cause. `retried`: a backend counted tokens, or may have, but the
+ * caller gets the answer of another one, whose event follows.
  */
 export type CallEvent =
   | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }

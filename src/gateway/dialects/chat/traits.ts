@@ -12,6 +12,8 @@ export const CHAT: DialectTraits = {
   path: '/v1/chat/completions',
   // `n_predict` is llama.cpp's name for it.
   tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
+  // `best_of` is vLLM's: it generates so many answers and returns `n` of them.
+  answerCounts: ['n', 'best_of'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passChatStream,
   streamUsage: CHAT_STREAM_USAGE,
@@ -22,6 +24,7 @@ export const CHAT: DialectTraits = {
   readErrorEvent: makeErrorReader(),
   nativeProbe: null,
   needsStoredState: () => false,
+  needsVendor: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
   tokenCount: null,

@@ -31,6 +31,7 @@ const NATIVE_PROBE: NativeProbe = {
 export const MESSAGES: DialectTraits = {
   path: '/v1/messages',
   tokenLimits: ['max_tokens'],
+  answerCounts: [],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passMessagesStream,
   streamUsage: null,
@@ -42,6 +43,7 @@ export const MESSAGES: DialectTraits = {
   readErrorEvent: makeErrorReader(),
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
+  needsVendor: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
   tokenCount: null,

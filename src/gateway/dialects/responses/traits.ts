@@ -7,6 +7,7 @@ import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../op
 import { sseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
+import { hasCompaction } from './compaction.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
 import { RESPONSES_REASONING_RETRY } from './reasoning-retry.ts'
@@ -37,6 +38,7 @@ const TOKEN_COUNT: TokenCount = {
 export const RESPONSES: DialectTraits = {
   path: '/v1/responses',
   tokenLimits: ['max_output_tokens'],
+  answerCounts: [],
   monitorStream: (options) => makeStreamMonitor(monitorResponse(), options),
   passStream: passResponsesStream,
   streamUsage: null,
@@ -48,6 +50,7 @@ export const RESPONSES: DialectTraits = {
   nativeProbe: NATIVE_PROBE,
   needsStoredState: ({ previous_response_id: previous, conversation }) =>
     isPresent(previous) || isPresent(conversation),
+  needsVendor: hasCompaction,
   hasLocalReasoning,
   withoutLocalReasoning,
   tokenCount: TOKEN_COUNT,
