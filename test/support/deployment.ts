@@ -80,6 +80,8 @@ type Given = {
   readonly directory: string
   /** Settings of all processes, besides those that this function sets. */
   readonly env?: Environment
+  /** Settings of single gateways, in their order. */
+  readonly gatewayEnvs?: readonly Environment[]
 }
 
 /** Starts a deployment and waits until all its processes listen. Disposal kills all processes and removes all files. */
@@ -89,6 +91,7 @@ export async function startDeployment({
   redis: withRedis = false,
   directory,
   env = {},
+  gatewayEnvs = [],
 }: Given): Promise<Deployment> {
   await using started = new AsyncDisposableStack()
   const folder = started.use(await newFolder())
@@ -116,15 +119,17 @@ export async function startDeployment({
     ...(redis && { SVC_REDIS_URL: redis.url }),
     ...env,
   }
-  const startRole = async (role: string, ports: readonly number[], more: Environment = {}) => {
+  const startRole = async (role: string, ports: readonly number[], envOf: (at: number) => Environment) => {
     const instances: Instance[] = []
     // One after another, so that a start that fails leaves no process behind.
-    for (const port of ports)
-      instances.push(await startInstance({ ...settings, ...more, SVC_ROLE: role, SVC_PORT: String(port) }, started))
+    for (const [at, port] of ports.entries())
+      instances.push(
+        await startInstance({ ...settings, ...envOf(at), SVC_ROLE: role, SVC_PORT: String(port) }, started),
+      )
     return instances
   }
-  const controlPlanes = await startRole('control-plane', controlPorts, { SVC_DIRECTORY_FILE: directoryFile })
-  const gateways = await startRole('gateway', gatewayPorts)
+  const controlPlanes = await startRole('control-plane', controlPorts, () => ({ SVC_DIRECTORY_FILE: directoryFile }))
+  const gateways = await startRole('gateway', gatewayPorts, (at) => gatewayEnvs[at] ?? {})
 
   const post = (pathname: string, body: object) => fetch(controlProxy.origin + pathname, json(body))
   const owned = started.move()
