@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findReached } from '../../src/control/spending-limits/rules.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { estimateUsage, sizeOf } from '../../src/gateway/spending/estimate.ts'
+import { estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -96,7 +96,7 @@ it.each<[string, Dialect, Record<string, unknown>, number | undefined, number]>(
   ['4,096 tokens for each of them', 'chat', { n: 3, best_of: 5 }, undefined, 20_480],
   ['the answer that it got, where that has ended', 'chat', {}, 400, 100],
 ])('an estimate has a quarter of the bytes as input, and %s', (_, dialect, body, answerBytes, outputTokens) => {
-  expect(estimateUsage(sizeOf(4001, body, dialect), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+  expect(estimateUsage(toCallSize(4001, body, dialect), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
 })
 
 it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {
