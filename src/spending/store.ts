@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { spanAt } from './periods.ts'
-import type { Period, Span } from './periods.ts'
+import type { CalendarSpan, Period } from './periods.ts'
 import { addSpent, counterOf, findCounting, indexLimits } from './rules.ts'
 import type { CountedLimit, LimitIndex, SpendingLimit, Spent, Subject } from './rules.ts'
 
@@ -27,7 +27,7 @@ type SumRow = {
 }
 
 /** The limits of a team for one period. */
-type LimitGroup = { readonly team: string; readonly span: Span; readonly index: LimitIndex<FoundLimit> }
+type LimitGroup = { readonly team: string; readonly span: CalendarSpan; readonly index: LimitIndex<FoundLimit> }
 
 type FoundLimit = CountedLimit & { readonly spent: Map<string, Spent> }
 
@@ -106,8 +106,8 @@ export function makeSpendingStore(db: PrismaClient) {
 }
 
 /** Makes a function for the span of a limit. Limits of the same zone and period share one. */
-function makeSpans(now: Date): (limit: Pick<SpendingLimit, 'period' | 'timeZone'>) => Span {
-  const spans = new Map<string, Span>()
+function makeSpans(now: Date): (limit: Pick<SpendingLimit, 'period' | 'timeZone'>) => CalendarSpan {
+  const spans = new Map<string, CalendarSpan>()
   return ({ period, timeZone }) => {
     const id = `${period} ${timeZone}`
     const span = spans.get(id) ?? spanAt(period, timeZone, now)
