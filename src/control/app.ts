@@ -97,6 +97,7 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     notify,
     hasEmail,
     mails,
+    adminBackends: needs.adminBackends,
     gatewayUrl,
     onSessionEnd,
     onLimitsChanged: needs.onLimitsChanged,

@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { MemberStore } from '../directory/members.ts'
 import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -18,6 +19,8 @@ type Needs = {
   readonly hasEmail: boolean
   /** Emails to one address. */
   readonly mails: RateLimit
+  /** Null: the operator lets admins add no backends. */
+  readonly adminBackends: AdminBackendTrust | null
   readonly gatewayUrl: string
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
@@ -29,7 +32,8 @@ type Needs = {
 
 /** What a team shows to its members, and what its admins see and change. The API and the console use the same flows. */
 export function makeTeamFlows(needs: Needs) {
-  const { db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, onLimitsChanged, clock, log } = needs
+  const { db, members, notify, hasEmail, mails, adminBackends, gatewayUrl } = needs
+  const { onSessionEnd, onLimitsChanged, clock, log } = needs
   const { findMembership, findEmail } = members
   const findAdminTeam = makeFindAdminTeam(findMembership)
   const limits = makeSpendingLimitsFlow({ db, findAdminTeam, findMembership, onLimitsChanged, clock, log })
@@ -40,6 +44,7 @@ export function makeTeamFlows(needs: Needs) {
     notify,
     hasEmail,
     mails,
+    adminBackends,
     onSessionEnd,
     clock,
     log,
