@@ -205,7 +205,11 @@ describe('svc limits', () => {
     [['limits', 'set', '1'], 2, "required option '--per <period>' not specified"],
     [['limits', 'set', '1', '--per', 'year'], 2, 'Allowed choices are day, week, month'],
     [['limits', 'set', '1', '--per', 'day', '--members', '--service', 'ci'], 2, 'cannot be used with'],
-    [['limits', 'set', '1', '--per', 'day', '--member', 'nobody@example.com'], 1, 'must be the email address of a member'],
+    [
+      ['limits', 'set', '1', '--per', 'day', '--member', 'nobody@example.com'],
+      1,
+      'must be the email address of a member',
+    ],
     [['limits', 'set', '1', '--per', 'day', '--service', 'unknown'], 1, 'must be the email address of a member'],
     [['limits', 'remove', 'ffffffff'], 1, '@acme/core has no limit with the ID ffffffff. Run: svc limits --team'],
     [['limits', '--team', '@acme/unknown'], 1, 'team'],
