@@ -60,7 +60,7 @@ export function makeSpendingStore(db: PrismaClient) {
     return rows.map(({ amountNanoUsd, ...row }) => ({ ...row, amountNanoUsd: Number(amountNanoUsd) }))
   }
 
-  /** What was spent, by account and key, and the saved ones of these batches, in one statement: they belong together. */
+  /** What was spent by account and key, and the saved ones of these batches. One statement, so they belong together. */
   function findSums(groups: readonly LimitGroup[], batches: readonly string[]): Promise<SumRow[]> {
     const column = (of: (group: LimitGroup) => string) => groups.map(of)
     return db.$queryRaw<SumRow[]>`

@@ -27,6 +27,7 @@ const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
   sentAt: at(0),
   outcome,
   usage: NO_USAGE,
+  answerEnding: null,
   refusal: null,
   ...given,
 })

@@ -65,7 +65,7 @@ export const PRICE = {
 
 /** The session of a call, by which its events are found. */
 export const sessionOf = (number: number) => `scripted-${number}`
-export const backendOf = (dialect: Dialect) => `${dialect}-server`
+const backendOf = (dialect: Dialect) => `${dialect}-server`
 
 /** The part of a directory file that lists the backends and the models of scripted calls. */
 export function writeScriptedDirectory(urls: Readonly<Record<Dialect, URL>>): string {

@@ -23,7 +23,7 @@ export async function findSavedLines(databaseUrl: Secret): Promise<string[]> {
 }
 
 /** A line as `findSavedLines` writes its event. */
-export function writeLine({ call, backend, kind, tokens, isEstimated }: SheetLine): string {
+function writeLine({ call, backend, kind, tokens, isEstimated }: SheetLine): string {
   const { input, cacheRead, cacheWrite, cacheWriteLong, output, reasoning } = tokens ?? NO_TOKENS
   const outer = [sessionOf(call.number), kind, backend, call.dialect, call.model]
   const cost = tokens && [costOf(tokens), ...(isEstimated ? ['t'] : []), input]

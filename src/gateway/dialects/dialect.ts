@@ -57,6 +57,8 @@ export type DialectTraits = {
   readonly tokenCount: TokenCount | null
   /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */
   readonly reasoningRetry: ReasoningRetry | null
+  /** Reads the model, and why the answer ended, from a whole answer or one event of a stream. */
+  readonly readEnding: (answer: Json) => WrittenEnding
 }
 
 /** Counts the tokens of a request without answering it. */
@@ -68,6 +70,9 @@ export type TokenCount = {
   /** The tokens that an answer names; null: it is no count. */
   readonly read: (answer: Json) => number | null
 }
+
+/** The model and the reasons of an answer, not checked yet. */
+export type WrittenEnding = { readonly model: unknown; readonly reasons: readonly unknown[] }
 
 /** Repeats a request of a dialect without its reasoning, after the backend has refused that reasoning. */
 export type ReasoningRetry = {

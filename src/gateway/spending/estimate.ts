@@ -24,7 +24,7 @@ const BYTES_PER_TOKEN = 4
  */
 const MAX_RESERVED_OUTPUT_TOKENS = 4096
 
-/** The size of a request in a dialect. Of several limits the largest counts, because backends differ in which they obey. */
+/** The size of a request in a dialect. Of several limits the largest counts, because backends obey different ones. */
 export function toCallSize(bytes: number, body: Json, dialect: Dialect): CallSize {
   const { tokenLimits, answerCounts } = DIALECTS[dialect]
   const limits = readNumbers(body, tokenLimits)

@@ -7,6 +7,7 @@ import type { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import type { AnswerEnding } from '../dialects/ending-scanner.ts'
 import type { Usage } from '../dialects/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -33,6 +34,8 @@ export type Attempt = {
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage
+  /** What the answer says of itself; null where calls are not traced. */
+  readonly answerEnding: AnswerEnding | null
   readonly refusal: ApiError | null
 }
 

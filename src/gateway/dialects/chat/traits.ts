@@ -1,5 +1,6 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
 import { makeErrorReader } from '../error-event.ts'
+import { readList, readObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
@@ -29,6 +30,10 @@ export const CHAT: DialectTraits = {
   withoutLocalReasoning,
   tokenCount: null,
   reasoningRetry: null,
+  readEnding: ({ model, choices }) => ({
+    model,
+    reasons: readList(choices).map((choice) => readObject(choice).finish_reason),
+  }),
 }
 
 const ENDINGS = [Buffer.from('[DONE]')]

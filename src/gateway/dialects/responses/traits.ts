@@ -1,5 +1,5 @@
 import { isResponse } from '../answer-shapes.ts'
-import type { DialectTraits, NativeProbe, TokenCount } from '../dialect.ts'
+import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../dialect.ts'
 import { isObject, type Json, parseObject, readCount, readObject } from '../json/read-json.ts'
 import { makeErrorReader } from '../error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
@@ -55,7 +55,16 @@ export const RESPONSES: DialectTraits = {
   withoutLocalReasoning,
   tokenCount: TOKEN_COUNT,
   reasoningRetry: RESPONSES_REASONING_RETRY,
+  readEnding,
 }
+
+function readEnding(answer: Json): WrittenEnding {
+  const { model, status, incomplete_details: details } = isObject(answer.response) ? answer.response : answer
+  const isOver = typeof status === 'string' && FINAL_STATUSES.has(status)
+  return { model, reasons: isOver ? [readObject(details).reason ?? status] : [] }
+}
+
+const FINAL_STATUSES: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled'])
 
 function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
