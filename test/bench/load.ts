@@ -113,7 +113,7 @@ function judgeMemory(): void {
 
 async function whileOffline(service: Server): Promise<void> {
   const { first, longest } = await offlineCalls(service)
-  const found = `first token after ${first.toFixed(0)} ms at the first call, then after at most ${longest.toFixed(0)} ms`
+  const found = `first token after ${first.toFixed(0)} ms at the first call, then at most ${longest.toFixed(0)} ms`
   console.log(`Upstreams that cannot be reached\n  ${found}`)
   expect(longest <= MAX_OFFLINE_MS, `while offline, the local worker's first token took ${longest.toFixed(0)} ms`)
 }

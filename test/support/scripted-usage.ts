@@ -138,8 +138,8 @@ function toTokens(number: number, cache: (typeof CACHES)[number]): Tokens {
 }
 
 /**
- * Makes the script of the backend of each dialect. `onLine` is called before each answer with what it adds to the usage,
- * and `onSilence` with the number of a call that gets no answer.
+ * Makes the script of the backend of each dialect. `onLine` is called before each answer with what that adds to the
+ * usage, and `onSilence` with the number of a call that gets no answer.
  */
 export function makeScriptedBackends(
   onLine: (line: SheetLine) => void,
