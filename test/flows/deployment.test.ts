@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { UsageReport } from '../../src/control/usage/report.ts'
 import { readFollowed } from '../support/agent-sessions.ts'
 import type { Followed } from '../support/agent-sessions.ts'
 import { startDeployment } from '../support/deployment.ts'
@@ -9,12 +8,9 @@ import type { Deployment, Instance } from '../support/deployment.ts'
 import { hasRedis } from '../support/redis.ts'
 import { readToEnd, repeatCalls } from '../support/repeated-calls.ts'
 import { expectJson, json } from '../support/requests.ts'
-import { answersScripted, PRICE, SCRIPTED_CALLS } from '../support/scripted-usage.ts'
-import type { Counted } from '../support/scripted-usage.ts'
 import { answersJson } from '../support/upstream.ts'
 import { waitForValue, waitUntil } from '../support/wait.ts'
 
-/** Grace is the only one who calls in the team whose usage is added up. */
 const DIRECTORY = `
 organizations:
   - name: acme
@@ -22,16 +18,12 @@ organizations:
       - name: core
         models: [vendora/large]
         members: [{ email: ada@example.com }]
-      - name: counted
-        models: [vendora/large]
-        members: [{ email: grace@example.com, role: admin }]
 backends:
   - { name: vendora, dialects: [chat, responses, messages] }
 models:
   - id: vendora/large
     displayName: Large
     owner: vendora
-    price: ${JSON.stringify(PRICE)}
     serve: [{ backend: vendora, model: large-2026 }]
 `
 
@@ -51,12 +43,12 @@ beforeAll(async () => {
 beforeEach(() => deployment.upstream.restart(answersJson({ object: 'chat.completion', choices: [] })))
 afterAll(() => deployment[Symbol.asyncDispose]())
 
-/** The ids of the calls of a team whose events the database has. */
-async function findSaved(team: string): Promise<string[]> {
+/** The ids of the calls whose events the database has. */
+async function findSaved(): Promise<string[]> {
   const client = new pg.Client(deployment.databaseUrl.reveal())
   await client.connect()
   try {
-    const found = await client.query<{ id: string }>('SELECT request_id AS id FROM call_events WHERE team = $1', [team])
+    const found = await client.query<{ id: string }>('SELECT request_id AS id FROM call_events')
     return found.rows.map(({ id }) => id)
   } finally {
     await client.end()
@@ -113,57 +105,6 @@ describe('a deployment of two control planes and two gateways', () => {
   }
 })
 
-describe('the usage of a team', () => {
-  it('sums exactly the calls whose events are saved, when one of two gateways is killed in between', async () => {
-    deployment.upstream.restart(answersScripted)
-    const { accessToken: admin } = await deployment.signIn('grace@example.com')
-    const authorization = `Bearer ${admin}`
-    /** What each call must add to the sums, by its request id. */
-    const sheet = new Map<string, Counted>()
-    const find = () => findSaved('@acme/counted')
-
-    const before = (await Promise.all([makeCalls(first.origin), makeCalls(second.origin)])).flat()
-    await waitUntil('the events of both gateways', find, haveAll(before))
-
-    // The last calls of the first gateway may be lost, because their batch is not saved yet.
-    await makeCalls(first.origin)
-    await first.process.kill()
-    const meanwhile = await makeCalls(second.origin)
-    await first.start()
-    const after = await makeCalls(first.origin)
-    const saved = await waitUntil('the events after the kill', find, haveAll([...before, ...meanwhile, ...after]))
-
-    const url = `${deployment.controlPlanes[0]?.origin}/v1/teams/%40acme%2Fcounted/usage?by=dialect`
-    const { total, rows } = await expectJson<UsageReport>('The report', fetch(url, { headers: { authorization } }))
-    expect(total).toMatchObject({ calls: saved.length, ...addUp(saved) })
-    expect(new Set(saved).size).toBe(saved.length)
-    expect(rows.map(({ id }) => id).toSorted()).toEqual(['chat', 'messages', 'responses'])
-
-    /** Makes every scripted call once at a gateway; resolves with their request ids. */
-    async function makeCalls(origin: string): Promise<string[]> {
-      const made = SCRIPTED_CALLS.map(async ({ path, body, counted }) => {
-        const answer = await fetch(origin + path, json({ model: 'vendora/large', ...body }, { authorization }))
-        expect(answer.status).toBe(200)
-        await answer.text().catch(() => 'cut')
-        const id = answer.headers.get('x-request-id') ?? ''
-        sheet.set(id, counted)
-        return id
-      })
-      return Promise.all(made)
-    }
-
-    function addUp(ids: readonly string[]): Record<string, number> {
-      const sums = new Map<string, number>()
-      for (const id of ids) {
-        const counted = sheet.get(id)
-        if (!counted) throw new Error(`The call ${id} is not on the sheet.`)
-        for (const [name, count] of Object.entries(counted)) sums.set(name, (sums.get(name) ?? 0) + count)
-      }
-      return Object.fromEntries(sums)
-    }
-  }, 120_000)
-})
-
 describe('the events of calls', () => {
   /** Makes calls at the first gateway; resolves with their request ids. */
   async function makeCalls(): Promise<string[]> {
@@ -181,10 +122,9 @@ describe('the events of calls', () => {
   it.each(['stop', 'kill'] as const)(
     'are all saved, and once, after a %s of the gateway while Postgres is gone',
     async (end) => {
-      const find = () => findSaved('@acme/core')
       const findSpooled = () => readdir(deployment.spoolOf(0))
       const before = await makeCalls()
-      await waitUntil('the events', find, haveAll(before))
+      await waitUntil('the events', findSaved, haveAll(before))
       await deployment.postgres.kill()
       let meanwhile: string[]
       try {
@@ -198,7 +138,7 @@ describe('the events of calls', () => {
       expect((await find()).filter((id) => meanwhile.includes(id))).toEqual([])
       await first.start()
       const made = [...before, ...meanwhile]
-      const saved = await waitUntil('the events', find, haveAll(made))
+      const saved = await waitUntil('the events', findSaved, haveAll(made))
       expect(saved.filter((id) => made.includes(id)).toSorted()).toEqual(made.toSorted())
       await waitForValue('the spool', findSpooled, [])
     },

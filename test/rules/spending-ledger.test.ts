@@ -66,3 +66,17 @@ it('returns what a call has reserved, and asks for no estimate where no limit ap
   const estimate = () => expect.unreachable('No limit applies.')
   expect(await ledger.hold(other, estimate)).toBeNull()
 })
+
+it('knows a limit at the next call that was made while the sums were read', async () => {
+  const answers: ((found: FoundSpending) => void)[] = []
+  const load = () => new Promise<FoundSpending>((resolve) => void answers.push(resolve))
+  const ledger = openLedger({ load, clock: { now: () => NOW }, onFailure: () => undefined })
+  const first = ledger.findStates(caller)
+  ledger.expire()
+  answers[0]?.({ limits: [], savedBatches: new Set() })
+  expect(await first).toEqual([])
+
+  const second = ledger.findStates(caller)
+  answers[1]?.({ limits: [limitOf({})], savedBatches: new Set() })
+  expect(await second).toHaveLength(1)
+})

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { findReached } from '../../src/control/spending-limits/rules.ts'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/usd.ts'
-import { chooseLimits, counts, spenderOf } from '../../src/spending/rules.ts'
+import { chooseLimits, findCounting, indexLimits, spenderOf } from '../../src/spending/rules.ts'
 import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'
 
@@ -39,7 +40,7 @@ describe('the limits of a caller', () => {
       ['team', 'builds'],
     ],
   ])('%s', (_, caller, expected) => {
-    const counting = LIMITS.filter((limit) => counts(limit, spenderOf(caller)))
+    const counting = findCounting(indexLimits(LIMITS), spenderOf(caller))
     expect(chooseLimits(counting, caller).map(({ id }) => id)).toEqual(expected)
   })
 })
@@ -84,14 +85,18 @@ describe('a call', () => {
   })
 })
 
-it.each<[string, Record<string, unknown>, number | undefined, number]>([
-  ['the output that it allows', { max_tokens: 100 }, undefined, 100],
-  ['the smallest of its limits', { max_tokens: 100, max_completion_tokens: 50 }, undefined, 50],
-  ['4,096 tokens where it allows more', { max_output_tokens: 32_000 }, undefined, 4096],
-  ['4,096 tokens where it does not say', {}, undefined, 4096],
-  ['the answer that it got, where that has ended', {}, 400, 100],
-])('an estimate has a quarter of the bytes as input, and %s', (_, body, answerBytes, outputTokens) => {
-  expect(estimateUsage(toCallSize(4001, body), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+it.each<[string, Dialect, Record<string, unknown>, number | undefined, number]>([
+  ['the output that it allows', 'chat', { max_tokens: 100 }, undefined, 100],
+  ['the largest of its limits', 'chat', { max_tokens: 100, max_completion_tokens: 50 }, undefined, 100],
+  ['no limit of another dialect', 'chat', { max_tokens: 100, max_output_tokens: 1 }, undefined, 100],
+  ['4,096 tokens where it allows more', 'responses', { max_output_tokens: 32_000 }, undefined, 4096],
+  ['4,096 tokens where it does not say', 'messages', {}, undefined, 4096],
+  ['4,096 tokens where it has no limit', 'chat', { max_tokens: 100, n_predict: -1 }, undefined, 4096],
+  ['the output of all answers that it asks for', 'chat', { max_tokens: 100, n: 3 }, undefined, 300],
+  ['4,096 tokens for each of them', 'chat', { n: 3, best_of: 5 }, undefined, 20_480],
+  ['the answer that it got, where that has ended', 'chat', {}, 400, 100],
+])('an estimate has a quarter of the bytes as input, and %s', (_, dialect, body, answerBytes, outputTokens) => {
+  expect(estimateUsage(toCallSize(4001, body, dialect), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
 })
 
 it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {

@@ -69,6 +69,8 @@ type Given = {
   readonly directory: string
   /** Settings of all processes, besides those that this function sets. */
   readonly env?: Environment
+  /** Settings of the single gateways, in their order; each has a spool directory unless this is given. */
+  readonly gatewayEnvs?: readonly Environment[]
 }
 
 /** Starts a deployment and waits until all its processes listen. Disposal kills all processes and removes all files. */
@@ -78,6 +80,7 @@ export async function startDeployment({
   redis: withRedis = false,
   directory,
   env = {},
+  gatewayEnvs,
 }: Given): Promise<Deployment> {
   await using started = new AsyncDisposableStack()
   const folder = started.use(await newFolder())
@@ -116,7 +119,11 @@ export async function startDeployment({
   }
   const spoolOf = (gateway: number) => path.join(folder.path, `spool-${gateway}`)
   const controlPlanes = await startRole('control-plane', controlPorts, () => ({ SVC_DIRECTORY_FILE: directoryFile }))
-  const gateways = await startRole('gateway', gatewayPorts, (index) => ({ SVC_SPOOL_DIR: spoolOf(index) }))
+  const gateways = await startRole(
+    'gateway',
+    gatewayPorts,
+    (index) => gatewayEnvs?.[index] ?? { SVC_SPOOL_DIR: spoolOf(index) },
+  )
 
   const post = (pathname: string, body: object) => fetch(controlProxy.origin + pathname, json(body))
   const owned = started.move()

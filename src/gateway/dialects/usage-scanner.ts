@@ -222,8 +222,8 @@ class ByteScanner implements UsageScanner {
 const DATA = Buffer.from('data:')
 const MARK = Buffer.from('\ufeff')
 
-/** Whether the answer starts as JSON. Null when there were only spaces and a byte order mark so far. */
-function startsJson(chunk: Buffer): boolean | null {
+/** Whether an answer starts as JSON, and is no stream. Null: only spaces and a byte order mark have come so far. */
+export function startsJson(chunk: Buffer): boolean | null {
   const first = chunk.find(
     (byte) => byte !== SPACE && byte !== LF && byte !== CR && byte !== TAB && !MARK.includes(byte),
   )
