@@ -212,8 +212,9 @@ export interface paths {
         put?: never;
         /**
          * Consume a sign-in link
-         * @description Consumes a sign-in link: signs the browser that sends the form in with a session cookie, and leads to `/device`. It
-         *     does not sign in the browser that asked for the link, unless that is the same.
+         * @description Consumes a sign-in link: signs the browser that sends the form in with a session cookie. It does not sign in the
+         *     browser that asked for the link, unless that is the same. Leads to the page that this browser asked for before the
+         *     sign-in, or else to `/device`.
          */
         post: operations["consumeSignInLink"];
         delete?: never;
@@ -4442,6 +4443,8 @@ export interface components {
              *     part of the link, so that a link cannot lead its reader to the device of somebody else.
              */
             userCode?: string;
+            /** @description The page of a team that the person came for, such as `/teams/acme/core`. The browser keeps it like `userCode`. */
+            page?: string;
         };
         /** @description The form of the page behind the link in the email. */
         SignInLinkForm: {

@@ -6,5 +6,7 @@ export const adminCommands: CommandTable = {
   invite: async () => (await import('./commands/invite.ts')).makeInvite,
   uninvite: async () => (await import('./commands/uninvite.ts')).makeUninvite,
   members: async () => (await import('./commands/members.ts')).makeMembers,
+  backends: async () => (await import('./commands/backends.ts')).makeBackends,
+  directory: async () => (await import('./commands/directory.ts')).makeDirectory,
   audit: async () => (await import('./commands/audit.ts')).makeAudit,
 }

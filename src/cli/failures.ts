@@ -31,11 +31,16 @@ export function sessionEnded(url: string): CommandError {
   return new CommandError(`Your session at ${url} has ended. ${why} Run: svc login ${url}`, EXIT.notSignedIn)
 }
 
+const SIGN_IN_AGAIN =
+  'This needs a sign-in that is at most 15 minutes old. Run svc login, approve it with the link in the email, and ' +
+  'repeat the command.'
+
 /** What an error means to the person at the terminal; null for a bug. */
 export function toCommandError(error: unknown): CommandError | null {
   if (error instanceof CommandError) return error
   if (error instanceof Error && error.name === 'AbortError') return new CommandError('Interrupted.', EXIT.interrupted)
   if (!(error instanceof SvcError)) return null
+  if (error.code === 'reauthenticate') return new CommandError(SIGN_IN_AGAIN)
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   if (error.status !== 401) return new CommandError(`${error.message}${request}`)
   return new CommandError(`${error.message} Run: svc login`, EXIT.notSignedIn)

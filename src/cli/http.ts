@@ -33,19 +33,22 @@ function explainAnswer({ origin }: URL, status: number): string {
 const TLS_HELP =
   'If your company signs its own certificates, set NODE_EXTRA_CA_CERTS to the file of its root certificate.'
 
+/** `svc doctor` also says when a proxy of the environment is not used. */
+const CHECK_NETWORK = 'Check the URL and your network or VPN, or run: svc doctor'
+
 /** Why there was no answer, and what to do, by the error code of Node.js. */
 const CONNECTION_PROBLEMS: Readonly<Record<string, (url: URL) => string>> = {
   ECONNREFUSED: ({ host }) => `Nothing listens at ${host}. Check the URL, or start the service.`,
-  ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. Check the URL and your network.`,
-  EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. Check your network.`,
-  ENETUNREACH: ({ host }) => `There is no way to ${host} from this network. Check your network or VPN.`,
-  EHOSTUNREACH: ({ host }) => `There is no way to ${host} from this network. Check your network or VPN.`,
+  ENOTFOUND: ({ hostname }) => `There is no host named ${hostname}. ${CHECK_NETWORK}`,
+  EAI_AGAIN: ({ hostname }) => `The name ${hostname} cannot be looked up now. ${CHECK_NETWORK}`,
+  ENETUNREACH: ({ host }) => `There is no way to ${host} from this network. ${CHECK_NETWORK}`,
+  EHOSTUNREACH: ({ host }) => `There is no way to ${host} from this network. ${CHECK_NETWORK}`,
   ECONNRESET: ({ host }) =>
     `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
   UND_ERR_SOCKET: ({ host }) =>
     `${host} closed the connection. If its URL starts with https, try http, and the other way round.`,
-  UND_ERR_CONNECT_TIMEOUT: ({ host }) => `${host} does not answer. Check the URL and your network or VPN.`,
-  ETIMEDOUT: ({ host }) => `${host} does not answer. Check the URL and your network or VPN.`,
+  UND_ERR_CONNECT_TIMEOUT: ({ host }) => `${host} does not answer. ${CHECK_NETWORK}`,
+  ETIMEDOUT: ({ host }) => `${host} does not answer. ${CHECK_NETWORK}`,
   CERT_HAS_EXPIRED: ({ host }) => `The TLS certificate of ${host} has expired, or the clock of this machine is wrong.`,
   CERT_NOT_YET_VALID: ({ host }) =>
     `The TLS certificate of ${host} is not valid yet: the clock of this machine is wrong.`,
@@ -77,7 +80,7 @@ export function explainConnection(url: URL, error: unknown): string {
   if (known) return CONNECTION_PROBLEMS[known]?.(url) ?? ''
   const code = codes.find((found) => found !== null)
   const reason = code ? ` (${code})` : ''
-  return `${url.origin} cannot be reached${reason}. Check the URL and your network, or run: svc doctor`
+  return `${url.origin} cannot be reached${reason}. ${CHECK_NETWORK}`
 }
 
 /** An error, what caused it, and so on; of several attempts at once (IPv4 and IPv6) each. */

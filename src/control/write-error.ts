@@ -46,10 +46,15 @@ export function makeWriteControlError({ hasEmail }: Given): WriteErrorPage {
 /** A longer user code in the address is not repeated on the page. */
 const MAX_SHOWN_CODE = 32
 
-/** The page of a person who is not signed in: a passkey leads back to the page that was asked for. */
+/** No page of a team has a longer path, and the sign-in form takes no longer one. */
+const MAX_TEAM_PATH = 256
+
+/** The page of a person who is not signed in: signing in leads back to the page that was asked for. */
 function sendSignIn(req: Request, res: Response, hasEmail: boolean): void {
-  if (req.path.startsWith(PATHS.team))
-    return sendPage(res, 401, teamSignInPage({ path: req.path, hasEmail }), { scripts: true })
+  if (req.path.startsWith(PATHS.team)) {
+    const path = req.path.length <= MAX_TEAM_PATH ? req.path : PATHS.team
+    return sendPage(res, 401, teamSignInPage({ path, hasEmail }), { scripts: true })
+  }
   const { userCode } = req.query
   const shown = typeof userCode === 'string' && userCode.length <= MAX_SHOWN_CODE ? userCode : null
   sendPage(res, 401, deviceSignInPage({ userCode: shown, hasEmail }), { scripts: true })

@@ -10,13 +10,13 @@ const COOKIES = {
   svc_session: { path: '/', sameSite: 'lax', hostPrefix: true },
   svc_access: { path: '/', sameSite: 'strict', hostPrefix: true },
   svc_refresh: { path: '/v1/auth', sameSite: 'strict', hostPrefix: false },
-  /** The code that a person came to approve, while they sign in by email. Lax, for the same reason as the first. */
-  svc_user_code: { path: '/sign-in', sameSite: 'lax', hostPrefix: false },
+  /** The page that follows, while a person signs in by email. Lax, for the same reason as the first. */
+  svc_next: { path: '/sign-in', sameSite: 'lax', hostPrefix: false },
 } as const
 
 export type CookieName = keyof typeof COOKIES
 const CREDENTIALS: readonly CookieName[] = ['svc_session', 'svc_access', 'svc_refresh']
-const NAMES: readonly CookieName[] = [...CREDENTIALS, 'svc_user_code']
+const NAMES: readonly CookieName[] = [...CREDENTIALS, 'svc_next']
 
 /**
  * Reads the cookies of this service from a `Cookie` header, by name without prefix. A cookie that occurs twice is
@@ -41,7 +41,7 @@ export function cookieOf(req: Pick<Request, 'cookies'>, name: CookieName): strin
   return (req.cookies as Partial<Record<CookieName, string>> | undefined)?.[name]
 }
 
-/** Sets a cookie that expires after `maxAgeSeconds`. */
+/** Sets a cookie that expires after `maxAgeSeconds`. Its value is sent as it is: only `cookie-octet`s (RFC 6265). */
 export function setCookie(
   res: CookieReply,
   name: CookieName,
@@ -49,7 +49,11 @@ export function setCookie(
   maxAgeSeconds: number,
   secure: boolean,
 ): void {
-  res.cookie(sentName(name, secure), value.reveal(), { ...attributes(name, secure), maxAge: maxAgeSeconds * 1000 })
+  res.cookie(sentName(name, secure), value.reveal(), {
+    ...attributes(name, secure),
+    encode: String,
+    maxAge: maxAgeSeconds * 1000,
+  })
 }
 
 /** Clears every cookie that signs a browser in. */

@@ -65,7 +65,7 @@ export const ERRORS: Readonly<Record<ErrorCode, Row>> = {
   not_invited: {
     status: 403,
     type: 'permission_error',
-    message: 'This address has no active invitation.',
+    message: 'This address has no active invitation. Ask an admin of your team to invite it.',
     permanent: true,
   },
   model_not_allowed: {

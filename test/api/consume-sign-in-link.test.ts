@@ -41,12 +41,37 @@ describe('consumeSignInLink', () => {
       const email = persons.next()
       const asked = await service.fetch('/sign-in', form({ email, userCode: 'bcdfghjk' }))
       const kept = asked.headers.getSetCookie()
-      expect(kept).toEqual([expect.stringMatching(/^svc_user_code=BCDF-GHJK; Max-Age=600; Path=\/sign-in;/)])
+      expect(kept).toEqual([
+        expect.stringMatching(/^svc_next=\/device\?userCode=BCDF-GHJK; Max-Age=600; Path=\/sign-in;/),
+      ])
       const token = await requestSignInLink(service, email)
       const consumed = await consumeSignInLink(service, token, { cookie: cookiesOf(asked) })
       expect(consumed.headers.get('location')).toBe('/device?userCode=BCDF-GHJK')
-      expect(consumed.headers.getSetCookie().join()).toContain('svc_user_code=;')
+      expect(consumed.headers.getSetCookie().join()).toContain('svc_next=;')
     })
+
+    it('leads back to the page of a team that the same browser asked for', async () => {
+      const path = '/teams/acme/core/usage'
+      const signedOut = await (await service.fetch(path, { headers: { accept: 'text/html' } })).text()
+      expect(signedOut).toContain(`name="page" value="${path}"`)
+      const email = persons.next()
+      const asked = await service.fetch('/sign-in', form({ email, page: path }))
+      const token = await requestSignInLink(service, email)
+      const consumed = await consumeSignInLink(service, token, { cookie: cookiesOf(asked) })
+      expect(consumed.headers.get('location')).toBe(path)
+    })
+
+    it.each(['https://evil.example/teams', '/teams//evil.example', '/teams/../docs'])(
+      'leads to the device page when the page is %j',
+      async (page) => {
+        const email = persons.next()
+        const asked = await service.fetch('/sign-in', form({ email, page }))
+        expect(asked.headers.getSetCookie()).toEqual([])
+        const token = await requestSignInLink(service, email)
+        const consumed = await consumeSignInLink(service, token, { cookie: `svc_next=${page}` })
+        expect(consumed.headers.get('location')).toBe('/device')
+      },
+    )
 
     it('does not lead another browser to the code of whoever asked for the link', async () => {
       const email = persons.next()

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
+import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
 import { endedCall } from '../support/call-events.ts'
 import { startEngine } from '../support/engine.ts'
@@ -18,7 +19,12 @@ let service: TestService
 let machine: Machine
 beforeAll(async () => {
   engine = await startEngine()
-  service = await startAtOwnAddress({ SVC_POLL_INTERVAL_SECONDS: '1', SVC_LOCAL_ENGINE_URL: engine.url.href })
+  service = await startAtOwnAddress({
+    SVC_POLL_INTERVAL_SECONDS: '1',
+    SVC_LOCAL_ENGINE_URL: engine.url.href,
+    SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
+    SVC_ENCRYPTION_KEY: newKeyMaterial().reveal(),
+  })
   machine = await newMachine()
   await machine.signIn(service)
 })
@@ -54,7 +60,7 @@ describe('the exit status', () => {
     [['chat', 'one', 'two', 'three'], 2],
     [['usage', '--by', 'color'], 2],
     [['usage', '--csv', '--json'], 2],
-    [['usage', '--from', 'yesterday'], 1],
+    [['usage', '--from', 'yesterday'], 2],
     [['devices', 'revoke', 'ffffffff'], 1],
     [['keys', 'revoke', 'ffffffff'], 1],
     [['keys', 'create', 'x', '--days', 'many'], 2],
@@ -64,7 +70,18 @@ describe('the exit status', () => {
     [['members', 'remove', 'nobody@example.com'], 1],
     [['members', 'role', 'nobody@example.com', 'owner'], 2],
     [['audit', '--from', 'yesterday'], 2],
-    [['audit', '--action', 'A B'], 1],
+    [['audit', '--action', 'A B'], 2],
+    [['members', '--team', 'acme'], 2],
+    [['keys', 'create', 'x', '--days', '0'], 2],
+    [['service-accounts', 'create', 'A B'], 2],
+    [['models', 'add', 'writer'], 2],
+    [['models', 'add', 'writer', '--serve', 'local-engine'], 2],
+    [['models', 'remove', 'unknown'], 1],
+    [['backends', 'add', 'vendor'], 2],
+    [['backends', 'add', 'vendor', 'https://api.vendor.example', '--as', 'bearer'], 2],
+    [['backends', 'remove', 'unknown'], 1],
+    [['directory', 'plan', '/no/such/file'], 2],
+    [['directory', 'apply', '-'], 1],
   ])('of svc %j is %i', async (args, status) => {
     expect((await machine.svc(args)).status).toBe(status)
   })
@@ -323,6 +340,100 @@ describe('svc invite, members, audit and uninvite', () => {
     expect((await machine.svc(['audit', '--count', '1'])).stdout).toContain('invitation.changed')
     expect((await machine.svc(['uninvite', 'Grace@example.com'])).status).toBe(0)
     expect((await hers.svc(['models'])).status).toBe(3)
+  })
+})
+
+describe('svc models add, default and remove, and svc directory', () => {
+  // The file sets no default model, so that an admin may.
+  const withoutDefault = `
+organizations: [{ name: acme, teams: [{ name: core, models: [svc/fast], members: [{ email: ada@example.com, role: admin }] }] }]
+models: [{ id: svc/fast, displayName: Fast, owner: svc, backendModel: 'qwen3:8b' }]
+`
+  beforeAll(() => service.applyDirectory(withoutDefault))
+
+  it('adds a model, makes it the default one, and removes it', async () => {
+    const serve = ['--serve', 'local-engine=qwen3:8b', '--alias', 'draft', '--name', 'Our writer']
+    const added = await machine.svc(['models', 'add', 'writer', ...serve])
+    expect(added.stdout).toBe(
+      'acme/core/writer can be called by the members of @acme/core, in a few seconds at the latest.\n',
+    )
+    const chosen = await machine.svc(['models', 'default', 'acme/core/writer'])
+    expect(chosen.stdout).toBe('acme/core/writer is the default model of @acme/core now.\n')
+    const refused = await machine.svc(['models', 'remove', 'writer'])
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('default model')])
+    expect(await machine.svc(['models', 'default', 'none'])).toMatchObject({ status: 0 })
+    expect((await machine.svc(['models', 'remove', 'writer'])).stdout).toBe(
+      'acme/core/writer is removed from @acme/core.\n',
+    )
+  })
+
+  it('adds a backend with a credential from standard input, lists it without the credential, and removes it', async () => {
+    await machine.signIn(service)
+    const add = [
+      'backends',
+      'add',
+      'vendor',
+      'https://api.vendor.example',
+      '--credential-file',
+      '-',
+      '--as',
+      'x-api-key',
+    ]
+    const added = await machine.svc(add, { input: 'sk-1\n' })
+    expect([added.status, added.stdout]).toEqual([
+      0,
+      expect.stringContaining('acme/core/vendor can serve models of @acme/core'),
+    ])
+    const { stdout, stderr } = await machine.svc(['backends'])
+    expect(stdout).toMatch(/acme\/core\/vendor +chat +https:\/\/api\.vendor\.example +set, sent as x-api-key/)
+    expect(stdout).not.toContain('sk-1')
+    expect(stderr).toBe('Admins may add backends at: *.vendor.example\n')
+    expect((await machine.svc(['backends', 'remove', 'vendor'])).stdout).toContain('acme/core/vendor is removed')
+    const refused = await machine.svc(['backends', 'add', 'vendor', 'https://evil.example', '--without-credential'])
+    expect([refused.status, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('the operator allows these hosts only'),
+    ])
+  })
+
+  const directory = `
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        defaultModel: svc/fast
+        members: [{ email: lin@example.com }, { email: ada@example.com }]
+models:
+  - { id: acme/core/writer, displayName: Writer, serve: [{ backend: local-engine, model: 'qwen3:8b' }] }
+`
+  const LINES = [
+    '@acme/core',
+    '  + member lin@example.com (member)',
+    '  + model acme/core/writer',
+    '  + default model none -> svc/fast',
+    '  = member ada@example.com stays admin: the directory file of the operator says so',
+  ]
+
+  it('plans without changing anything, and applies with --yes', async () => {
+    const planned = await machine.svc(['directory', 'plan', '-'], { input: directory })
+    expect(planned.stderr).toBe('')
+    expect(planned.stdout.trim().split('\n').sort()).toEqual(
+      [...LINES, '3 changes to apply. Run: svc directory apply -'].sort(),
+    )
+    const asked = await machine.svc(['directory', 'apply', '-'], { input: directory })
+    expect([asked.status, asked.stderr]).toEqual([2, expect.stringContaining('Add --yes')])
+    expect((await jsonOf<object[]>(['members'])).length).toBe(1)
+
+    const applied = await machine.svc(['directory', 'apply', '-', '--yes'], { input: directory })
+    expect([applied.status, applied.stdout.split('\n').at(-2)]).toEqual([0, '3 changes applied.'])
+    expect(await jsonOf(['members'])).toMatchObject([{ email: 'ada@example.com' }, { email: 'lin@example.com' }])
+    const again = await machine.svc(['directory', 'apply', '-', '--yes', '--json'], { input: directory })
+    expect(JSON.parse(again.stdout)).toMatchObject({ changes: [], readOnly: [{ name: 'ada@example.com' }] })
+  })
+
+  it('names the mistakes of a file', async () => {
+    const ran = await machine.svc(['directory', 'plan', '-'], { input: 'organizations: [{ name: acme }]' })
+    expect([ran.status, ran.stderr]).toEqual([1, expect.stringMatching(/line 1, organizations\[0\]\.teams/)])
   })
 })
 

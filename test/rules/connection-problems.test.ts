@@ -3,6 +3,8 @@ import { explainConnection } from '../../src/cli/http.ts'
 
 const url = new URL('https://svc.example.com/v1/models')
 
+const CHECK = 'Check the URL and your network or VPN, or run: svc doctor'
+
 /** What `fetch` throws: the reason is the cause, or one of several for the addresses of a name. */
 const thrown = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) })
 const thrownForEach = (code: string) => {
@@ -13,10 +15,10 @@ const thrownForEach = (code: string) => {
 describe('a request without an answer is explained', () => {
   it.each([
     ['ECONNREFUSED', 'Nothing listens at svc.example.com. Check the URL, or start the service.'],
-    ['ENOTFOUND', 'There is no host named svc.example.com. Check the URL and your network.'],
-    ['EAI_AGAIN', 'The name svc.example.com cannot be looked up now. Check your network.'],
-    ['ENETUNREACH', 'There is no way to svc.example.com from this network. Check your network or VPN.'],
-    ['UND_ERR_CONNECT_TIMEOUT', 'svc.example.com does not answer. Check the URL and your network or VPN.'],
+    ['ENOTFOUND', `There is no host named svc.example.com. ${CHECK}`],
+    ['EAI_AGAIN', `The name svc.example.com cannot be looked up now. ${CHECK}`],
+    ['ENETUNREACH', `There is no way to svc.example.com from this network. ${CHECK}`],
+    ['UND_ERR_CONNECT_TIMEOUT', `svc.example.com does not answer. ${CHECK}`],
     ['CERT_HAS_EXPIRED', 'The TLS certificate of svc.example.com has expired, or the clock of this machine is wrong.'],
     [
       'CERT_NOT_YET_VALID',
@@ -32,10 +34,7 @@ describe('a request without an answer is explained', () => {
       'ERR_SSL_WRONG_VERSION_NUMBER',
       'svc.example.com does not speak TLS. Try the URL with http:// instead of https://.',
     ],
-    [
-      'ESOMETHING',
-      'https://svc.example.com cannot be reached (ESOMETHING). Check the URL and your network, or run: svc doctor',
-    ],
+    ['ESOMETHING', `https://svc.example.com cannot be reached (ESOMETHING). ${CHECK}`],
   ])('%s', (code, sentence) => {
     expect(explainConnection(url, thrown(code))).toBe(sentence)
     expect(explainConnection(url, thrownForEach(code))).toBe(sentence)

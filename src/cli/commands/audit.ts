@@ -1,36 +1,37 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
+import type { Cli, MakeCommand } from '../command-line.ts'
 import { toLocalTime } from '../local-time.ts'
+import { openTeam, withTeamOptions } from '../team-options.ts'
+import type { TeamOptions } from '../team-options.ts'
 
 type AuditEvent = components['schemas']['AuditEvent']
 
-type Options = GlobalOptions & {
-  readonly team?: string
+type Options = TeamOptions & {
   readonly by?: string
   readonly action?: string
   readonly from?: string
   readonly to?: string
   readonly count: number
-  readonly json?: boolean
 }
 
 /** The largest page of the API. */
 const MAX_PAGE = 500
 
 export const makeAudit: MakeCommand = (cli) =>
-  new Command('audit')
+  withTeamOptions(new Command('audit'))
     .description('Show who changed what in a team, the newest first.')
     .helpGroup('For admins of a team:')
-    .option('--team <team>', '@organization/name; your own team unless given')
     .option('--by <who>', 'only changes by this address, or by the directory file: file')
-    .option('--action <action>', 'only this action, such as invitation.created, or a kind of actions: invitation')
+    .option(
+      '--action <action>',
+      'only this action, such as invitation.created, or a kind of actions: invitation',
+      toAction,
+    )
     .option('--from <time>', 'only from this day or time on, such as 2026-11-21', toTime)
     .option('--to <time>', 'only before this day or time', toTime)
     .option('--count <number>', 'how many at most', toCount, 100)
-    .option('--json', 'print JSON')
     .action((_options: object, command: Command) => showAudit(cli, command.optsWithGlobals<Options>()))
 
 /** A day begins at midnight of this machine's time zone. */
@@ -40,13 +41,19 @@ function toTime(text: string): string {
   return time.toISOString()
 }
 
+function toAction(text: string): string {
+  if (/^[a-z_]+(\.[a-z_]+)?$/.test(text)) return text
+  throw new InvalidArgumentError('Give an action such as invitation.created, or a kind of actions such as invitation.')
+}
+
 function toCount(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1 to 999999.')
   return Number(text)
 }
 
-async function showAudit({ environment, output }: Cli, options: Options): Promise<void> {
-  const events = await findEvents(environment.folder, options)
+async function showAudit(cli: Cli, options: Options): Promise<void> {
+  const { output } = cli
+  const events = await findEvents(cli, options)
   if (options.json) return output.json(events)
   if (events.length === 0) return output.print('No changes were found.')
   output.table(
@@ -61,15 +68,15 @@ async function showAudit({ environment, output }: Cli, options: Options): Promis
   )
 }
 
-async function findEvents(folder: string, options: Options): Promise<AuditEvent[]> {
-  const { url, team, by: actor, action, from, to, count } = options
-  const { control, profile } = await openDeployment(folder, url)
+async function findEvents(cli: Cli, options: Options): Promise<AuditEvent[]> {
+  const { by: actor, action, from, to, count } = options
+  const { control, team } = await openTeam(cli, options)
   const filters = { ...(actor && { actor }), ...(action && { action }), ...(from && { from }), ...(to && { to }) }
   const events: AuditEvent[] = []
   for (let before: string | null = ''; before !== null && events.length < count;) {
     const limit = Math.min(MAX_PAGE, count - events.length)
     const query = { ...filters, limit, ...(before && { before }) }
-    const params = { path: { team: team ?? profile.team }, query }
+    const params = { path: { team }, query }
     const page: components['schemas']['AuditEventList'] = await unwrap(
       control.GET('/v1/teams/{team}/audit', { params }),
     )

@@ -5,7 +5,8 @@ import { CommandError } from '../failures.ts'
 import { findKeyOwner } from '../key-owner.ts'
 import type { KeyOwner } from '../key-owner.ts'
 import { toLocalTime } from '../local-time.ts'
-import { toWholeNumber } from '../whole-number.ts'
+import { toTeam } from '../team-options.ts'
+import { toDays, toWholeNumber } from '../whole-number.ts'
 import type { NewApiKey } from '../../sdk/index.ts'
 
 type Options = GlobalOptions & { readonly service?: string; readonly team?: string; readonly json?: boolean }
@@ -17,7 +18,11 @@ export const makeKeys: MakeCommand = (cli) =>
   new Command('keys')
     .description('List your API keys, for programs that cannot run svc token.')
     .option('--service <name>', 'keys of a service account instead of your own; for admins of its team')
-    .option('--team <team>', '@organization/name of a new key or of the service account; your own team unless given')
+    .option(
+      '--team <team>',
+      '@organization/name of a new key or of the service account; your own team unless given',
+      toTeam,
+    )
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => listKeys(cli, command.optsWithGlobals<Options>()))
     .addCommand(
@@ -25,7 +30,7 @@ export const makeKeys: MakeCommand = (cli) =>
         .description('Create an API key. It is shown once.')
         .argument('<name>', 'what the key is for, such as the name of a program')
         .option('--model <models...>', 'the only models that the key may call')
-        .option('--days <days>', 'after how many days it stops working; 90 unless given', toWholeNumber)
+        .option('--days <days>', 'after how many days it stops working; 90 unless given', toDays)
         .option('--print', 'print only the key')
         .action((name: string, _options: object, command: Command) =>
           createKey(cli, name, command.optsWithGlobals<CreateOptions>()),
@@ -36,7 +41,7 @@ export const makeKeys: MakeCommand = (cli) =>
         .description('Replace an API key by a new one. The old one works for a day more.')
         .argument('<id>', 'the ID of the list, or the start of it')
         .option('--overlap <seconds>', 'how long the old key still works; one day unless given', toWholeNumber)
-        .option('--days <days>', 'after how many days the new key stops working; 90 unless given', toWholeNumber)
+        .option('--days <days>', 'after how many days the new key stops working; 90 unless given', toDays)
         .option('--print', 'print only the key')
         .action((id: string, _options: object, command: Command) =>
           rotateKey(cli, id, command.optsWithGlobals<RotateOptions>()),

@@ -4,6 +4,7 @@ import { openDeployment } from '../deployment.ts'
 import type { Deployment } from '../deployment.ts'
 import { CommandError } from '../failures.ts'
 import { toLocalTime } from '../local-time.ts'
+import { toTeam } from '../team-options.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
 import { MAX_USD, readUsd, writeUsd } from '../../kernel/usd.ts'
@@ -28,7 +29,7 @@ const TEAM = 'of a team, for its admins: @organization/name, or your own team'
 export const makeLimits: MakeCommand = (cli) =>
   new Command('limits')
     .description('Show your spending limits, and what is left of them.')
-    .option('--team [team]', `all limits ${TEAM}`)
+    .option('--team [team]', `all limits ${TEAM}`, toTeam)
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => listLimits(cli, command.optsWithGlobals<Options>()))
     .addCommand(

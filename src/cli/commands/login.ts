@@ -6,6 +6,7 @@ import { CommandError, wrongUsage } from '../failures.ts'
 import { sendRequest } from '../http.ts'
 import { openProfiles, toDeploymentUrl } from '../profiles.ts'
 import type { Profile, Profiles } from '../profiles.ts'
+import { toTeam } from '../team-options.ts'
 import { createClient, deviceLogin, SvcError, unwrap } from '../../sdk/index.ts'
 import type { DeviceLoginOptions, TokenSet } from '../../sdk/index.ts'
 
@@ -19,7 +20,7 @@ export const makeLogin: MakeCommand = (cli) =>
     .description('Sign this machine in to a deployment, which is used from then on.')
     .argument('[url]', `address of the deployment; the one of the last login, or ${DEFAULT_URL}, unless given`)
     .option('--email <address>', 'the invited address; the approval link is emailed to it')
-    .option('--team <team>', '@organization/name, for an address that several teams have invited')
+    .option('--team <team>', '@organization/name, for an address that several teams have invited', toTeam)
     .option('--no-browser', 'do not open a browser')
     .action((url: string | undefined, _options: object, command: Command) =>
       login(cli, url, command.optsWithGlobals<Options>()),

@@ -1,6 +1,11 @@
 import { Command } from 'commander'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
+import { addModel, removeModel, setDefaultModel, toServeEntries } from '../team-models.ts'
+import type { AddOptions } from '../team-models.ts'
+import { withTeamOptions } from '../team-options.ts'
+import type { TeamOptions } from '../team-options.ts'
+import { toWholeNumber } from '../whole-number.ts'
 import { unwrap } from '../../sdk/index.ts'
 
 type Options = GlobalOptions & { readonly json?: boolean }
@@ -10,6 +15,39 @@ export const makeModels: MakeCommand = (cli) =>
     .description('List the models that your team may use.')
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => listModels(cli, command.optsWithGlobals<Options>()))
+    .addCommand(makeAdd(cli))
+    .addCommand(
+      withTeamOptions(new Command('remove'))
+        .description('Remove a model that an admin has added. For admins of the team.')
+        .argument('<name>', NAME)
+        .action((name: string, _options: object, command: Command) =>
+          removeModel(cli, name, command.optsWithGlobals<TeamOptions>()),
+        ),
+    )
+    .addCommand(
+      withTeamOptions(new Command('default'))
+        .description('Set the model of calls that name none. For admins of the team.')
+        .argument('<id>', 'the whole ID of a model that the team may use; none: such calls are refused')
+        .action((id: string, _options: object, command: Command) =>
+          setDefaultModel(cli, id === 'none' ? null : id, command.optsWithGlobals<TeamOptions>()),
+        ),
+    )
+
+const NAME = 'the name of the model in the team, such as writer, or its whole ID, such as acme/core/writer'
+const SERVE = 'a backend, and the name there of a model that the team may use; several in the order to try them'
+
+const makeAdd: MakeCommand = (cli) =>
+  withTeamOptions(new Command('add'))
+    .description('Add a model to a team, or replace one that an admin has added. For admins of the team.')
+    .argument('<name>', NAME)
+    .requiredOption('--serve <backend=model>', SERVE, toServeEntries)
+    .option('--offline <backend=model>', 'the same, only while none of --serve can be reached', toServeEntries)
+    .option('--name <text>', 'what lists show; its name unless given')
+    .option('--alias <names...>', 'further names, and beginnings of names that end in *')
+    .option('--context-window <tokens>', 'in tokens; that of the first model unless given', toWholeNumber)
+    .action((name: string, _options: object, command: Command) =>
+      addModel(cli, name, command.optsWithGlobals<AddOptions>()),
+    )
 
 async function listModels({ environment, output }: Cli, { url, json }: Options): Promise<void> {
   const { control, gateway, profile } = await openDeployment(environment.folder, url)

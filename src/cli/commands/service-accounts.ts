@@ -1,25 +1,25 @@
-import { Command } from 'commander'
-import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
-import { openDeployment } from '../deployment.ts'
+import { Command, InvalidArgumentError } from 'commander'
+import type { Cli, MakeCommand } from '../command-line.ts'
 import { findServiceAccount } from '../key-owner.ts'
 import { toLocalTime } from '../local-time.ts'
+import { openTeam, withTeamOptions } from '../team-options.ts'
+import type { TeamOptions } from '../team-options.ts'
 import { unwrap } from '../../sdk/index.ts'
 
-type Options = GlobalOptions & { readonly team?: string; readonly json?: boolean }
+/** What a name of a service account is in the contract. */
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 
 export const makeServiceAccounts: MakeCommand = (cli) =>
-  new Command('service-accounts')
+  withTeamOptions(new Command('service-accounts'))
     .description('List the service accounts of a team: accounts for programs that belong to no person.')
     .helpGroup('For admins of a team:')
-    .option('--team <team>', '@organization/name; your own team unless given')
-    .option('--json', 'print JSON')
-    .action((_options: object, command: Command) => listAccounts(cli, command.optsWithGlobals<Options>()))
+    .action((_options: object, command: Command) => listAccounts(cli, command.optsWithGlobals<TeamOptions>()))
     .addCommand(
       new Command('create')
         .description('Create a service account. Its keys: svc keys create KEY --service NAME.')
-        .argument('<name>', 'small letters, digits, dots, dashes and underscores, such as build-server')
+        .argument('<name>', 'small letters, digits, dots, dashes and underscores, such as build-server', toName)
         .action((name: string, _options: object, command: Command) =>
-          createAccount(cli, name, command.optsWithGlobals<Options>()),
+          createAccount(cli, name, command.optsWithGlobals<TeamOptions>()),
         ),
     )
     .addCommand(
@@ -27,16 +27,21 @@ export const makeServiceAccounts: MakeCommand = (cli) =>
         .description('Delete a service account and revoke its keys.')
         .argument('<name>', 'its name')
         .action((name: string, _options: object, command: Command) =>
-          removeAccount(cli, name, command.optsWithGlobals<Options>()),
+          removeAccount(cli, name, command.optsWithGlobals<TeamOptions>()),
         ),
     )
 
-async function listAccounts({ environment, output }: Cli, { url, team: given, json }: Options): Promise<void> {
-  const { control, profile } = await openDeployment(environment.folder, url)
-  const team = given ?? profile.team
+function toName(text: string): string {
+  if (NAME.test(text)) return text
+  throw new InvalidArgumentError('Use up to 64 small letters, digits, dots, dashes and underscores.')
+}
+
+async function listAccounts(cli: Cli, options: TeamOptions): Promise<void> {
+  const { output } = cli
+  const { control, team } = await openTeam(cli, options)
   const listed = control.GET('/v1/teams/{team}/service-accounts', { params: { path: { team } } })
   const { serviceAccounts } = await unwrap(listed)
-  if (json) return output.json(serviceAccounts)
+  if (options.json) return output.json(serviceAccounts)
   if (serviceAccounts.length === 0) {
     return output.print(`${team} has no service accounts. Create one: svc service-accounts create NAME`)
   }
@@ -52,20 +57,21 @@ async function listAccounts({ environment, output }: Cli, { url, team: given, js
   )
 }
 
-async function createAccount({ environment, output }: Cli, name: string, { url, team: given, json }: Options) {
-  const { control, profile } = await openDeployment(environment.folder, url)
-  const team = given ?? profile.team
+async function createAccount(cli: Cli, name: string, options: TeamOptions): Promise<void> {
+  const { output } = cli
+  const { control, team } = await openTeam(cli, options)
   const created = control.POST('/v1/teams/{team}/service-accounts', { params: { path: { team } }, body: { name } })
   const account = await unwrap(created)
-  if (json) return output.json(account)
+  if (options.json) return output.json(account)
   output.print(`Created ${account.name} in ${team}. Make a key for it: svc keys create KEY --service ${account.name}`)
 }
 
-async function removeAccount({ environment, output }: Cli, name: string, { url, team: given, json }: Options) {
-  const deployment = await openDeployment(environment.folder, url)
-  const { id, team, activeKeys } = await findServiceAccount(deployment, name, given)
+async function removeAccount(cli: Cli, name: string, options: TeamOptions): Promise<void> {
+  const { output } = cli
+  const { deployment } = await openTeam(cli, options)
+  const { id, team, activeKeys } = await findServiceAccount(deployment, name, options.team)
   const params = { path: { team, id } }
   const done = await unwrap(deployment.control.DELETE('/v1/teams/{team}/service-accounts/{id}', { params }))
-  if (json) return output.json(done)
+  if (options.json) return output.json(done)
   output.print(`Deleted ${name} of ${team}, and revoked ${activeKeys} ${activeKeys === 1 ? 'key' : 'keys'} of it.`)
 }

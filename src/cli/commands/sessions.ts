@@ -52,9 +52,11 @@ async function listSessions({ environment, output }: Cli, { url, json, account }
 
 async function watchSession({ environment, output }: Cli, start: string, options: Options): Promise<void> {
   const deployment = await openDeployment(environment.folder, options.url)
-  const session = await findSession(deployment, start, options.account)
+  const { isListed, ...session } = await findSession(deployment, start, options.account)
   const { team } = deployment.profile
-  if (!options.json) output.note(`Following ${printable(session.sessionId)} in ${team}. Press Ctrl-C to stop.`)
+  const run = printable(session.sessionId)
+  const what = isListed ? `Following ${run} in ${team}.` : `${team} has no run ${run} yet. Waiting for its first call.`
+  if (!options.json) output.note(`${what} Press Ctrl-C to stop.`)
   for await (const event of followAgentSession(deployment.streaming, { ...session, team })) {
     output.print(options.json ? JSON.stringify(event) : toLine(event, output))
   }
@@ -71,8 +73,8 @@ async function findSession(deployment: Deployment, start: string, account: strin
   const listed = await findSessions(deployment, account, MAX_LISTED)
   const exact = listed.filter(({ id }) => id === start)
   const [found, another] = exact.length > 0 ? exact : listed.filter(({ id }) => id.startsWith(start))
-  if (!found) return { sessionId: start, account }
-  if (!another) return { sessionId: found.id, account: found.account }
+  if (!found) return { sessionId: start, account, isListed: false }
+  if (!another) return { sessionId: found.id, account: found.account, isListed: true }
   throw new CommandError(
     `Several sessions have an ID that starts with ${start}: ${found.id} of ${found.account}, ${another.id} of ` +
       `${another.account}. Give more of the ID, or --account.`,

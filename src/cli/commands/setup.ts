@@ -8,7 +8,7 @@ import { openDeployment } from '../deployment.ts'
 import type { Deployment } from '../deployment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
 import { toLocalTime } from '../local-time.ts'
-import { toWholeNumber } from '../whole-number.ts'
+import { toDays } from '../whole-number.ts'
 import { JsonTextError } from '../setup/json-object.ts'
 import { PRINTED_NAMES, printSettings } from '../setup/printed-settings.ts'
 import type { PrintedName } from '../setup/printed-settings.ts'
@@ -42,7 +42,7 @@ export const makeSetup: MakeCommand = (cli) =>
     .option(
       '--days <days>',
       'for opencode, which gets an API key: after how many days it stops working; 90 unless given',
-      toWholeNumber,
+      toDays,
     )
     .option('--print', 'print them (what happens without an option)')
     .action((tool: AgentName | PrintedName, _options: object, command: Command) =>

@@ -1,9 +1,10 @@
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { unwrap } from '../../sdk/index.ts'
 import type { components, SvcClient } from '../../sdk/index.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
 import type { Output } from '../output.ts'
+import { toTeam } from '../team-options.ts'
 import { toUsd } from '../usd.ts'
 
 type Report = components['schemas']['UsageReport']
@@ -25,12 +26,21 @@ export const makeUsage: MakeCommand = (cli) =>
   new Command('usage')
     .description('Show what your model calls used and cost, this month unless given.')
     .addOption(new Option('--by <what>', 'what each row is about').choices(GROUPINGS).default('day'))
-    .option('--from <day>', 'the first day (UTC), such as 2026-11-01')
-    .option('--to <day>', 'the last day (UTC)')
-    .option('--team [team]', 'the calls of the whole team, for its admins: @organization/name, or your own team')
+    .option('--from <day>', 'the first day (UTC), such as 2026-11-01', toDay)
+    .option('--to <day>', 'the last day (UTC)', toDay)
+    .option(
+      '--team [team]',
+      'the calls of the whole team, for its admins: @organization/name, or your own team',
+      toTeam,
+    )
     .addOption(new Option('--csv', 'print a table for spreadsheets').conflicts('json'))
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => showUsage(cli, command.optsWithGlobals<Options>()))
+
+function toDay(text: string): string {
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) return text
+  throw new InvalidArgumentError('Give a day, such as 2026-11-01.')
+}
 
 async function showUsage({ environment, output }: Cli, options: Options): Promise<void> {
   const { control, profile } = await openDeployment(environment.folder, options.url)

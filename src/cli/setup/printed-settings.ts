@@ -16,7 +16,9 @@ export const PRINTED = {
   }),
   zed: ({ gatewayUrl, models }) => ({
     text: JSON.stringify({ language_models: { openai_compatible: { svc: toZed(gatewayUrl, models) } } }, null, 2),
-    note: `These are settings for ~/.config/zed/settings.json. Zed reads its key from SVC_API_KEY. ${makeKey('zed')}`,
+    note:
+      'These are settings for ~/.config/zed/settings.json. Zed reads its key from SVC_API_KEY. When you do not ' +
+      `start it in a shell, give it the key with its command "agent: open settings". ${makeKey('zed')}`,
   }),
   continue: ({ gatewayUrl, models }) => ({
     text: toContinue(gatewayUrl, models),
@@ -28,7 +30,8 @@ export const PRINTED = {
     text: `Base URL: ${gatewayUrl}/v1\nModels: ${models.map(({ id }) => id).join(', ')}`,
     note:
       'In Cursor, open Settings > Models: set "Override OpenAI Base URL", add the models, and put a key into ' +
-      '"OpenAI API Key". Cursor calls models from its own servers, so the gateway must be on the internet. ' +
+      '"OpenAI API Key". Cursor calls models from its own servers, so the gateway must be on the internet. While the ' +
+      'base URL is set, it sends calls of its own OpenAI models there too. ' +
       makeKey('cursor'),
   }),
 } as const satisfies Readonly<Record<string, Print>>

@@ -12,6 +12,7 @@ import type { DeviceForm } from '../../../generated/openapi.ts'
  * POST `PATHS.signIn`
  *   email      where the link goes
  *   userCode   the code that the person came to approve; the browser keeps it in a cookie
+ *   page       or the page of a team that the person came for
  *
  * POST `PATHS.signInLink`
  *   token      the token of the page

@@ -20,7 +20,7 @@ export function signInPage(data: SignInPage): Html {
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in</h1>
       <p class="lead">There is no password.</p>
-      ${ways(data)}`,
+      ${waysToDevice(data)}`,
   )
 }
 
@@ -36,34 +36,41 @@ export function deviceSignInPage(data: SignInPage): Html {
             : 'Then you can approve a new device, sign out old ones and manage your passkeys.'
         }
       </p>
-      ${ways(data)}`,
+      ${waysToDevice(data)}`,
   )
 }
 
-/** A page of a team without a session. `path`: where a passkey leads. Needs `scripts: true`. */
+/** A page of a team without a session. `path`: the page, which the sign-in leads back to. Needs `scripts: true`. */
 export function teamSignInPage({ path, hasEmail }: { readonly path: string; readonly hasEmail: boolean }): Html {
   return page(
     { title: 'Sign in', scripts: true },
     html`<h1>Sign in to see your team</h1>
       <p class="lead">Then you can see what your team uses, and admins can manage it.</p>
-      ${ways({ userCode: null, hasEmail }, path)}`,
+      ${ways({ next: path, wanted: { name: 'page', value: path }, hasEmail })}`,
   )
 }
 
-function ways({ userCode, hasEmail }: SignInPage, then = toDevice(userCode)): Interpolation {
-  return html`${hasEmail && [emailForm(userCode), html`<div class="or"><span>or</span></div>`]}
-    ${passkeyButton({ then, look: hasEmail ? '' : 'primary' })}
+type Ways = {
+  /** The path of the page that follows. */
+  readonly next: string
+  /** The field of the email form that says so; null for a sign-in that leads to the device page. */
+  readonly wanted: { readonly name: 'userCode' | 'page'; readonly value: string } | null
+  readonly hasEmail: boolean
+}
+
+/** The ways of a person who may have come to approve a code. */
+function waysToDevice({ userCode, hasEmail }: SignInPage): Interpolation {
+  return ways({ next: toDevice(userCode), wanted: userCode ? { name: 'userCode', value: userCode } : null, hasEmail })
+}
+
+function ways({ next, wanted, hasEmail }: Ways): Interpolation {
+  return html`${hasEmail && [emailForm(next, wanted), html`<div class="or"><span>or</span></div>`]}
+    ${passkeyButton({ then: next, look: hasEmail ? '' : 'primary' })}
     <p class="hint">Only people who are invited can sign in. To be invited, ask an admin of your team.</p>`
 }
 
-function emailForm(userCode: string | null): Html {
-  return html`<form
-    method="post"
-    action="${PATHS.signIn}"
-    class="stack"
-    data-passkey="offer"
-    data-then="${toDevice(userCode)}"
-  >
+function emailForm(next: string, wanted: Ways['wanted']): Html {
+  return html`<form method="post" action="${PATHS.signIn}" class="stack" data-passkey="offer" data-then="${next}">
     <label for="email">Email address</label>
     <input
       id="email"
@@ -76,7 +83,7 @@ function emailForm(userCode: string | null): Html {
       autocapitalize="none"
       spellcheck="false"
     />
-    ${userCode && html`<input type="hidden" name="userCode" value="${userCode}" />`}
+    ${wanted && html`<input type="hidden" name="${wanted.name}" value="${wanted.value}" />`}
     <button class="button primary">${ICONS.mail} Email me a sign-in link</button>
     <p class="status" role="status" data-passkey-status></p>
   </form>`

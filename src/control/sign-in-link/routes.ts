@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express'
-import { clearCookie, cookieOf, setCookie } from '../../http/cookies.ts'
+import { setCookie } from '../../http/cookies.ts'
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
@@ -7,15 +7,16 @@ import { ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { hashSecret, Secret } from '../../kernel/secret.ts'
-import { plainUserCode, showUserCode } from '../../kernel/user-code.ts'
 import type { Logger } from '../../log.ts'
 import { beginBrowserSession } from '../browser-session/begin.ts'
 import { COOKIE_SECONDS } from '../browser-session/rules.ts'
 import { linkSentPage, signInLinkPage } from '../pages/sign-in-link-pages.ts'
-import { signInPage, toDevice } from '../pages/sign-in-page.ts'
+import { PATHS } from '../pages/forms.ts'
+import { signInPage } from '../pages/sign-in-page.ts'
+import { keepNext, takeNext } from './next.ts'
 import { refuseSignInLink } from './refuse.ts'
 import type { SignInLinks } from './request.ts'
-import { judgeSignInLink, SIGN_IN_LINK_SECONDS } from './rules.ts'
+import { judgeSignInLink } from './rules.ts'
 import type { SignInLink, SignInLinkStore } from './store.ts'
 
 type Needs = {
@@ -68,7 +69,7 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       const email = toEmail(req.body.email)
       if (!email) throw new ApiError('invalid_request', { message: 'email must be one email address.' })
       await signInLinks.request(email, ipOf(req))
-      keepUserCode(res, req.body.userCode, secure)
+      keepNext(res, req.body, secure)
       sendPage(res, 200, linkSentPage({ email, isKnown: false }))
     },
 
@@ -91,26 +92,10 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
       if (!(await links.consume(link, browser, now, ipOf(req)))) return refuseSignInLink(req, res, 'used')
       log.info({ accountId: link.accountId }, 'sign_in_link.used')
       setCookie(res, 'svc_session', cookie, COOKIE_SECONDS, secure)
-      clearCookie(res, 'svc_user_code', secure)
-      const Location = toDevice(readUserCode(cookieOf(req, 'svc_user_code')))
+      const Location = takeNext(req, res, secure) ?? PATHS.device
       res.set({ 'Cache-Control': 'no-store', Location }).status(303).end()
     },
   }
-}
-
-/**
- * Keeps the user code of a device in a cookie of the browser that asked for the link. If the link itself had the code,
- * an attacker could ask for a link that leads its reader to the attacker's device (RFC 8628, section 5.4).
- */
-function keepUserCode(res: Response, typed: string | undefined, secure: boolean): void {
-  const userCode = readUserCode(typed)
-  if (userCode) setCookie(res, 'svc_user_code', new Secret(userCode), SIGN_IN_LINK_SECONDS, secure)
-}
-
-/** The displayed form of a user code; null for any other text. */
-function readUserCode(text: string | undefined): string | null {
-  const plain = plainUserCode(text ?? '')
-  return plain.length === 8 ? showUserCode(plain) : null
 }
 
 /** Request and answer as Express types them: these operations answer with pages and redirects. */

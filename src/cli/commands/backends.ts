@@ -1,0 +1,108 @@
+import { Command, Option } from 'commander'
+import { unwrap } from '../../sdk/index.ts'
+import type { components } from '../../sdk/index.ts'
+import type { Cli, MakeCommand } from '../command-line.ts'
+import { wrongUsage } from '../failures.ts'
+import { readInput } from '../read-input.ts'
+import { openTeam, toNameInTeam, withTeamOptions } from '../team-options.ts'
+import type { TeamOptions } from '../team-options.ts'
+
+type PutBackend = components['schemas']['PutTeamBackend']
+type Backend = components['schemas']['TeamBackend']
+
+type AddOptions = TeamOptions & {
+  readonly dialect: PutBackend['dialects']
+  readonly credentialFile?: string
+  readonly withoutCredential?: boolean
+  readonly as?: 'bearer' | 'x-api-key'
+}
+
+const NAME = 'the name of the backend in the team, such as vendor, or its whole name, such as acme/core/vendor'
+
+export const makeBackends: MakeCommand = (cli) =>
+  withTeamOptions(new Command('backends'))
+    .description('List the servers that serve the models of a team.')
+    .helpGroup('For admins of a team:')
+    .action((_options: object, command: Command) => listBackends(cli, command.optsWithGlobals<TeamOptions>()))
+    .addCommand(
+      new Command('add')
+        .description('Add a server for models that you add, or change one that an admin has added.')
+        .argument('<name>', NAME)
+        .argument('<address>', 'what precedes /v1 in its URLs, such as https://api.vendor.example')
+        .addOption(
+          new Option('--dialect <names...>', 'what it understands')
+            .choices(['chat', 'responses', 'messages'])
+            .default(['chat']),
+        )
+        .option('--credential-file <file>', 'the file that holds its credential; - reads standard input')
+        .addOption(new Option('--as <header>', 'how the credential is sent').choices(['bearer', 'x-api-key']))
+        .addOption(new Option('--without-credential', 'it wants no credential').conflicts(['credentialFile', 'as']))
+        .action((name: string, address: string, _options: object, command: Command) =>
+          addBackend(cli, name, address, command.optsWithGlobals<AddOptions>()),
+        ),
+    )
+    .addCommand(
+      new Command('remove')
+        .description('Remove a backend that an admin has added, with its credential.')
+        .argument('<name>', NAME)
+        .action((name: string, _options: object, command: Command) =>
+          removeBackend(cli, name, command.optsWithGlobals<TeamOptions>()),
+        ),
+    )
+
+async function listBackends(cli: Cli, options: TeamOptions): Promise<void> {
+  const { output } = cli
+  const { control, team } = await openTeam(cli, options)
+  const listed = await unwrap(control.GET('/v1/teams/{team}/backends', { params: { path: { team } } }))
+  if (options.json) return output.json(listed)
+  if (listed.backends.length === 0) output.print(`${team} has no backends.`)
+  else {
+    output.table(
+      ['NAME', 'DIALECTS', 'ADDRESS', 'CREDENTIAL', ''],
+      listed.backends.map((backend) => [
+        backend.name,
+        backend.dialects.join(' '),
+        backend.url ?? 'directory file',
+        credentialOf(backend),
+        problemOf(backend),
+      ]),
+    )
+  }
+  const hosts = listed.allowedHosts.join(', ')
+  output.note(hosts ? `Admins may add backends at: ${hosts}` : 'The operator lets admins add no backends.')
+}
+
+function credentialOf({ source, credential }: Backend): string {
+  if (source === 'file') return ''
+  return credential ? `set, sent as ${credential.as}` : 'none'
+}
+
+/** Why a backend cannot be called, in words. */
+function problemOf({ problem }: Backend): string {
+  if (problem === 'host_not_allowed') return 'not called: the operator does not allow its host any more'
+  return problem === 'credential_unreadable' ? 'not called: set its credential again' : ''
+}
+
+/** Without an option about the credential, the one that is stored stays. */
+async function addBackend(cli: Cli, name: string, url: string, options: AddOptions): Promise<void> {
+  const { control, team } = await openTeam(cli, options)
+  const { dialect: dialects, credentialFile, withoutCredential, as } = options
+  if (as && credentialFile === undefined) throw wrongUsage('--as is about the credential. Add --credential-file.')
+  const value = credentialFile === undefined ? null : (await readInput(cli, credentialFile)).trim()
+  const credential = value === null ? null : { value, ...(as && { as }) }
+  const params = { path: { team, name: toNameInTeam(team, name) } }
+  const body = { dialects, url, ...((credential ?? withoutCredential) && { credential }) }
+  const backend = await unwrap(control.PUT('/v1/teams/{team}/backends/{name}', { params, body }))
+  if (options.json) return cli.output.json(backend)
+  cli.output.print(`${backend.name} can serve models of ${team} in a few seconds.`)
+  cli.output.print(`Add one: svc models add NAME --serve ${backend.name}=MODEL`)
+}
+
+async function removeBackend(cli: Cli, given: string, options: TeamOptions): Promise<void> {
+  const { control, team } = await openTeam(cli, options)
+  const name = toNameInTeam(team, given)
+  const params = { path: { team, name } }
+  const done = await unwrap(control.DELETE('/v1/teams/{team}/backends/{name}', { params }))
+  if (options.json) return cli.output.json(done)
+  cli.output.print(`${name} is removed from ${team}, with its credential.`)
+}

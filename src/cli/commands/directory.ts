@@ -1,0 +1,97 @@
+import { Command } from 'commander'
+import { unwrap } from '../../sdk/index.ts'
+import type { components } from '../../sdk/index.ts'
+import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
+import { openDeployment } from '../deployment.ts'
+import { CommandError, EXIT, wrongUsage } from '../failures.ts'
+import { printable } from '../output.ts'
+import { readInput } from '../read-input.ts'
+
+type Plan = components['schemas']['DirectoryPlan']
+type Options = GlobalOptions & { readonly json?: boolean; readonly yes?: boolean }
+
+const FILE = 'the file, in YAML or JSON; - reads standard input'
+
+export const makeDirectory: MakeCommand = (cli) =>
+  new Command('directory')
+    .description('Change members, models and default models of teams by a file, as a whole.')
+    .helpGroup('For admins of a team:')
+    .addCommand(
+      new Command('plan')
+        .description('Show what applying a file would change. Changes nothing.')
+        .argument('<file>', FILE)
+        .option('--json', 'print JSON')
+        .action((file: string, _options: object, command: Command) =>
+          showPlan(cli, file, command.optsWithGlobals<Options>()),
+        ),
+    )
+    .addCommand(
+      new Command('apply')
+        .description('Show what applying a file changes, ask, and apply it.')
+        .argument('<file>', FILE)
+        .option('--yes', 'apply it without a question')
+        .option('--json', 'print what was changed as JSON; needs --yes')
+        .action((file: string, _options: object, command: Command) =>
+          applyFile(cli, file, command.optsWithGlobals<Options>()),
+        ),
+    )
+
+async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise<void> {
+  const { control } = await openDeployment(cli.environment.folder, url)
+  const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory: await readInput(cli, file) } }))
+  if (json) return cli.output.json(plan)
+  printPlan(cli, plan)
+  if (plan.changes.length > 0) cli.output.print(`${countOf(plan)} to apply. Run: svc directory apply ${file}`)
+}
+
+/** Applies exactly what was shown: the service refuses when the teams have changed meanwhile. */
+async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): Promise<void> {
+  const { environment, output } = cli
+  if (json && !yes) throw wrongUsage('With --json there is no question. Add --yes.')
+  const directory = await readInput(cli, file)
+  const { control } = await openDeployment(environment.folder, url)
+  const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory } }))
+  if (!json) printPlan(cli, plan)
+  if (plan.changes.length === 0) return json ? output.json(plan) : undefined
+  if (!yes) await confirm(cli, plan)
+  const body = { directory, fingerprint: plan.fingerprint }
+  const applied = await unwrap(control.POST('/v1/directory/apply', { body }))
+  if (json) return output.json(applied)
+  output.print(`${countOf(applied)} applied.`)
+}
+
+async function confirm({ output }: Cli, plan: Plan): Promise<void> {
+  if (!output.isInteractive) throw wrongUsage('Nothing was changed. Add --yes to apply it without a question.')
+  const { confirm: ask } = await import('@clack/prompts')
+  const answer = await ask({ message: `Apply ${countOf(plan)}?`, initialValue: false, output: process.stderr })
+  if (answer !== true) throw new CommandError('Nothing was changed.', EXIT.interrupted)
+}
+
+function countOf({ changes }: Plan): string {
+  return changes.length === 1 ? '1 change' : `${changes.length} changes`
+}
+
+const SIGNS = { added: ['+', 'green'], changed: ['~', 'yellow'], removed: ['-', 'red'] } as const
+
+/** The changes by team, a line each, and then what the directory file of the operator decides. */
+function printPlan({ output }: Cli, { changes, readOnly }: Plan): void {
+  if (changes.length === 0) output.print('Nothing to change.')
+  for (const team of new Set([...changes, ...readOnly].map((entry) => entry.team))) {
+    output.print(output.style('bold', printable(team)))
+    for (const entry of changes.filter((change) => change.team === team)) {
+      const [sign, color] = SIGNS[entry.change]
+      output.print(`  ${output.style(color, sign)} ${printable(toWords(entry))}`)
+    }
+    for (const { kind, name, listed } of readOnly.filter((entry) => entry.team === team)) {
+      const what = kind === 'member' ? `member ${name} stays ${listed}` : `default model stays ${listed}`
+      output.print(`  = ${printable(what)}: the directory file of the operator says so`)
+    }
+  }
+}
+
+function toWords({ kind, change, name, before, after }: Plan['changes'][number]): string {
+  if (kind === 'model') return `model ${name ?? ''}`
+  if (kind === 'default_model') return `default model ${[before, after].map((model) => model ?? 'none').join(' -> ')}`
+  const roles = change === 'changed' ? `${before} -> ${after}` : (before ?? after ?? '')
+  return `member ${name ?? ''} (${roles})`
+}
