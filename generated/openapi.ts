@@ -1498,8 +1498,8 @@ export interface paths {
         put?: never;
         /**
          * Change models by a form
-         * @description Receives the forms of the models page: the choice of the default model, and the deletion of a model that an admin has
-         *     added. The answer is the page, which says what was done, or why it was not. Only for admins.
+         * @description Receives the forms of the models page: the choice of the default model, and the models and backends that admins add.
+         *     The answer is the page, which says what was done, or why it was not. Only for admins.
          */
         post: operations["changeTeamModels"];
         delete?: never;
@@ -4778,9 +4778,40 @@ export interface components {
         /** @description A form of the models page. */
         TeamModelsForm: {
             /** @enum {string} */
-            action: "set-default" | "delete";
-            /** @description The id of the model. Empty, for `set-default`: the team has no default model. */
-            model: string;
+            action: "set-default" | "delete" | "add-model" | "change-model" | "add-backend" | "change-backend" | "delete-backend";
+            /**
+             * @description The id of the model; for `add-model` without the name of the team. Empty, for `set-default`: the team has no default
+             *     model.
+             */
+            model?: string;
+            displayName?: string;
+            /** @description Further names of the model, separated by commas. */
+            aliases?: string;
+            /** @description In tokens. Empty: not given. */
+            contextWindow?: string;
+            /** @description The name of the model at its backend. */
+            backendModel?: string;
+            /** @description A backend that serves the model, or the backend to change; for `add-backend` without the name of the team. */
+            backend?: string;
+            url?: string;
+            /**
+             * @description Whether the backend supports the dialect; absent: it does not.
+             * @enum {string}
+             */
+            chat?: "1";
+            /** @enum {string} */
+            responses?: "1";
+            /** @enum {string} */
+            messages?: "1";
+            /** @description A new credential of the backend. Empty: it stays as it is. */
+            credential?: string;
+            /** @enum {string} */
+            credentialAs?: "bearer" | "x-api-key";
+            /**
+             * @description The backend wants no credential any more.
+             * @enum {string}
+             */
+            removeCredential?: "1";
         };
         /** @description The name of a team: `@organization/name`. */
         TeamName: string;

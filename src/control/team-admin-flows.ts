@@ -55,5 +55,14 @@ export function makeTeamAdminFlows(needs: Needs) {
     ...backends.handlers,
     ...makeDirectoryPlanHandlers({ directory, findAdminTeam, announce, onSessionEnd, clock, log }),
   }
-  return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels }
+  return {
+    handlers,
+    teamMembers,
+    memberChanges,
+    invite,
+    teamDevices,
+    audit,
+    teamModels,
+    teamBackends: backends.teamBackends,
+  }
 }

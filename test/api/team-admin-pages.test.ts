@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
+import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { startKeyService } from '../support/keys.ts'
 import type { KeyService } from '../support/keys.ts'
 import { expectJson, form, outcomeOf } from '../support/requests.ts'
@@ -12,7 +13,10 @@ const UNKNOWN = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
 let keys: KeyService
 
 beforeAll(async () => {
-  keys = await startKeyService()
+  keys = await startKeyService({
+    SVC_ADMIN_BACKEND_HOSTS: '*.vendor.example',
+    SVC_ENCRYPTION_KEY: newKeyMaterial().reveal(),
+  })
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 
@@ -222,6 +226,91 @@ describe('changeTeamModels', () => {
     const fields = { action: 'set-default', model: 'svc/deep' }
     expect(await noticeOf(post(`${HOME}/models`, fields))).toMatch(/^409 The directory file sets the default/)
     expect(await (await open(`${HOME}/models`)).text()).not.toContain('value="set-default"')
+  })
+})
+
+describe('changeTeamModels with what admins add', () => {
+  const path = `${HOME}/models`
+  const change = (action: string, fields: Record<string, string>, by = keys.ada) =>
+    noticeOf(post(path, { action, ...fields }, by))
+  const BACKEND = 'acme/core/vendor'
+  const MODEL = 'acme/core/writer'
+  const backend = { url: 'https://api.vendor.example', chat: '1', responses: '1' }
+  const model = { displayName: 'Writer', backend: 'vendora', backendModel: 'fast-1' }
+  const rows = () => keys.service.database.prisma
+
+  it('200: adds, changes and deletes a backend, and never shows its credential', async () => {
+    const credential = 'sk-typed-in-the-page'
+    expect(await change('add-backend', { ...backend, backend: 'vendor', credential })).toMatch(
+      /^200 The backend is saved/,
+    )
+    const kept = await change('change-backend', { url: backend.url, messages: '1', backend: BACKEND, credential: '' })
+    expect(kept).toMatch(/^200 The backend is saved/)
+    const row = () => rows().adminBackend.findUniqueOrThrow({ where: { name: BACKEND } })
+    expect(await row()).toMatchObject({ dialects: ['messages'], credentialAs: 'bearer' })
+    const page = await (await open(path)).text()
+    expect(page).toContain(BACKEND)
+    expect(page).toMatch(/type="password"[^>]*autocomplete="off"/)
+    expect(page).not.toContain(credential)
+    await change('change-backend', { ...backend, backend: BACKEND, removeCredential: '1' })
+    expect(await row()).toMatchObject({ encryptedCredential: null })
+  })
+
+  it('200: adds and changes a model, and keeps what it has no field for', async () => {
+    expect(await change('add-model', { ...model, model: 'writer', aliases: 'pen, quill' })).toMatch(/^200 The model is/)
+    const caps = { images: true }
+    await rows().adminModel.update({ where: { id: MODEL }, data: { caps, published: false } })
+    const changed = { ...model, model: MODEL, displayName: 'Author', backend: BACKEND, contextWindow: '1000' }
+    expect(await change('change-model', changed)).toMatch(/^200 The model is saved/)
+    const row = () => rows().adminModel.findUniqueOrThrow({ where: { id: MODEL } })
+    expect(await row()).toMatchObject({
+      displayName: 'Author',
+      contextWindow: 1000,
+      caps,
+      published: false,
+      aliases: [],
+    })
+    const serve = [
+      { backend: BACKEND, model: 'a', when: 'always', rank: 0, weight: 2 },
+      { backend: 'vendora', model: 'fast-1', when: 'offline', rank: 1, weight: 1 },
+    ]
+    await rows().adminModel.update({ where: { id: MODEL }, data: { serve } })
+    expect(await change('change-model', { model: MODEL, displayName: 'Planned' })).toMatch(/^200 The model is saved/)
+    expect(await row()).toMatchObject({ displayName: 'Planned', serve })
+  })
+
+  it('400, 403, 404 and 409: says why nothing was saved, and keeps what was typed but the credential', async () => {
+    const wrong = { ...backend, url: 'https://evil.example', backend: 'wrong', credential: 'sk-typed' }
+    const refused = await post(path, { action: 'add-backend', ...wrong })
+    const text = await refused.clone().text()
+    expect(await noticeOf(Promise.resolve(refused))).toMatch(/^400 The backend was not saved. url: the operator allows/)
+    expect(text).toContain('value="https://evil.example"')
+    expect(text).not.toContain('sk-typed')
+    expect(await change('add-backend', { ...backend, backend: 'vendor' })).toMatch(/^409 The team has a backend with/)
+    expect(await change('change-backend', { ...backend, backend: 'gone' })).toMatch(/^404 The admins of the team have/)
+    expect(await change('delete-backend', { backend: 'gone' })).toMatch(
+      /^404 The admins of the team have added no such/,
+    )
+    expect(await change('delete-backend', { backend: BACKEND })).toMatch(/^409 Nothing was changed. Models of the team/)
+    expect(await change('add-backend', { ...backend, backend: 'x' }, keys.adaStale)).toMatch(
+      /^403 This needs a sign-in/,
+    )
+    expect(await (await open(path, keys.adaStale)).text()).not.toContain('value="add-backend"')
+    expect(await change('add-model', { ...model, model: 'writer' })).toMatch(/^409 The team has a model with this id/)
+    expect(await change('add-model', { ...model, model: 'x', aliases: 'quick' })).toMatch(
+      /^409 The model was not saved/,
+    )
+    expect(await change('add-model', { ...model, model: 'x', backendModel: 'unknown' })).toMatch(
+      /^400 The model was not/,
+    )
+    expect(await change('add-model', { ...model, model: 'x', contextWindow: 'much' })).toMatch(/^400 The model was not/)
+    expect(await change('change-model', { ...model, model: 'gone' })).toMatch(/^404 The admins of the team have added/)
+    expect((await post(path, { action: 'delete' })).status).toBe(400)
+  })
+
+  it('200: deletes the model, and then its backend', async () => {
+    expect(await change('delete', { model: MODEL })).toMatch(/^200 The model is deleted/)
+    expect(await change('delete-backend', { backend: BACKEND })).toMatch(/^200 The backend is deleted/)
   })
 })
 

@@ -1,3 +1,4 @@
+import type { components } from '../../generated/openapi.ts'
 import type { Html } from '../../src/http/page.ts'
 import { auditPage } from '../../src/control/console/audit-page.ts'
 import { teamDevicesPage } from '../../src/control/console/devices-page.ts'
@@ -6,6 +7,7 @@ import { teamKeysPage } from '../../src/control/console/keys-page.ts'
 import type { TeamKeysPage } from '../../src/control/console/keys-page.ts'
 import { limitsPage } from '../../src/control/console/limits-page.ts'
 import { membersPage } from '../../src/control/console/members-page.ts'
+import { NO_OUTCOME } from '../../src/control/console/models-outcome.ts'
 import { modelsPage } from '../../src/control/console/models-page.ts'
 import type { ModelsPage } from '../../src/control/console/models-page.ts'
 import type { Overview } from '../../src/control/console/overview.ts'
@@ -17,6 +19,8 @@ import type { FoundSums } from '../../src/control/usage/store.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { sampleLimits, sampleLimitsPage } from './sample-limits.ts'
 import type { Words } from './sample-pages.ts'
+
+type TeamBackendList = components['schemas']['TeamBackendList']
 
 type Sample = [name: string, page: Html]
 
@@ -77,7 +81,20 @@ export function sampleTeamPages(words: Words): Sample[] {
         models: teamModels(words),
         defaultModel: 'svc/fast',
         defaultModelSource: 'admin',
-        notice: null,
+        admin: { ...teamBackends(words), fresh: true },
+        notice: 'backend_invalid',
+        detail: 'url: must be an https:// URL.',
+        draft: { action: 'add-backend', backend: words.deviceName, url: 'http://vendor.example', messages: '1' },
+      }),
+    ],
+    [
+      'team-models-member',
+      modelsPage(member, {
+        models: teamModels(words),
+        defaultModel: null,
+        defaultModelSource: null,
+        admin: null,
+        ...NO_OUTCOME,
       }),
     ],
     ['team-sessions', sessionsPage(admin, { sessions: sessions(words), next: 'WzFd' })],
@@ -173,6 +190,25 @@ function teamModels(words: Words): ModelsPage['models'] {
       usable: false,
     },
   ]
+}
+
+function teamBackends({ deviceName, passkeyName }: Words): TeamBackendList {
+  const setAt = '2026-11-22T09:00:00.000Z'
+  const none = { url: null, credential: null, problem: null }
+  return {
+    allowedHosts: ['api.vendor.example', '*.models.example'],
+    backends: [
+      { ...none, name: 'vendorb-eu', source: 'file', dialects: ['messages'] },
+      {
+        name: `acme/core/${deviceName}`,
+        source: 'admin',
+        dialects: ['chat', 'responses'],
+        url: `https://api.vendor.example/${passkeyName}`,
+        credential: { as: 'x-api-key', setAt },
+        problem: 'credential_unreadable',
+      },
+    ],
+  }
 }
 
 function sessions(words: Words) {

@@ -65,8 +65,8 @@ export function makeAdminPageHandlers({
 
     async changeTeamModels(req, res) {
       const admin = await findAdmin(callerOf(req), req.params)
-      const notice = await models.change(admin, req.body, ipOf(req))
-      send(res, await models.render(admin, notice), notice)
+      const outcome = await models.change(admin, req.body, ipOf(req))
+      send(res, await models.render(admin, outcome), outcome.notice)
     },
 
     async changeTeamLimits(req, res) {

@@ -32,8 +32,8 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
   const usage = makeUsageStore(db)
   const store = makeConsoleStore(db)
   const findViewer = makeFindViewer({ members })
-  const { teamMembers, memberChanges, invite, teamDevices, teamModels, teamLimits, audit } = team
-  const models = makeModelForms({ models: teamModels, clock })
+  const { teamMembers, memberChanges, invite, teamDevices, teamModels, teamBackends, teamLimits, audit } = team
+  const models = makeModelForms({ models: teamModels, teamBackends, clock })
   const findLimits = makeFindLimits(teamLimits)
   const findChoices = makeFindLimitChoices({ ...apiKeys, store, clock })
   const limits = makeLimitForms({ limits: teamLimits, findLimits, findChoices })

@@ -1,40 +1,106 @@
-import type { components } from '../../../generated/openapi.ts'
+import { readAdminModel } from '../../directory/admin-models.ts'
 import type { Html } from '../../http/page.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
+import { required } from '../form-fields.ts'
+import { isFresh } from '../fresh.ts'
+import { toTeamBackends } from '../team-backends/answers.ts'
+import type { TeamBackends } from '../team-backends/flow.ts'
 import { toTeamModels } from '../team-models/answers.ts'
 import type { TeamModelStore } from '../team-models/store.ts'
+import { makeBackendForms } from './backend-forms.ts'
+import { refuse, says } from './models-outcome.ts'
+import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
 import { modelsPage } from './models-page.ts'
 import type { TeamNotice } from './notices.ts'
 import type { Viewer } from './viewer.ts'
 
 /** The models page, and its forms for admins. */
 export type ModelForms = {
-  render(viewer: Viewer, notice: TeamNotice | null): Promise<Html>
-  change(admin: Viewer, form: components['schemas']['TeamModelsForm'], ip: string): Promise<TeamNotice>
+  render(viewer: Viewer, outcome: ModelsOutcome): Promise<Html>
+  change(admin: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome>
 }
 
-type Needs = { readonly models: TeamModelStore; readonly clock: Clock }
+type Needs = { readonly models: TeamModelStore; readonly teamBackends: TeamBackends; readonly clock: Clock }
 
-export function makeModelForms({ models, clock }: Needs): ModelForms {
+export function makeModelForms({ models, teamBackends, clock }: Needs): ModelForms {
+  const { backends, trust } = teamBackends
+  const changeBackend = makeBackendForms(teamBackends)
+
+  async function save({ caller, team, teamId }: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> {
+    const prefix = `${team.slice(1)}/`
+    const given = required('model', form.model)
+    const id = form.action === 'add-model' ? prefix + given : given
+    const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
+    if (form.action === 'add-model' && existing) return refuse(form, 'model_exists')
+    if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
+    const [only, ...others] = existing?.serve ?? []
+    const hasPlan = others.length > 0
+    const read = readAdminModel({
+      displayName: required('displayName', form.displayName),
+      aliases: (form.aliases ?? '').split(/[\s,]+/).filter((alias) => alias !== ''),
+      serve: [hasPlan ? toPlace(only) : { backend: form.backend, model: form.backendModel }],
+      contextWindow: form.contextWindow ? Number(form.contextWindow) : null,
+      caps: existing?.caps ?? {},
+      published: existing?.published ?? true,
+    })
+    if ('mistakes' in read) return refuse(form, 'model_invalid', `${read.mistakes.join('; ')}.`)
+    // A plan of several backends has no form, so it stays.
+    const settings = existing && hasPlan ? { ...read.settings, serve: existing.serve } : read.settings
+    const actor = { accountId: caller.accountId, ip }
+    const refusal = await models.put({ id: teamId, prefix }, id, settings, actor, clock.now())
+    if (!refusal) return says('model_saved')
+    return refuse(form, SAVE_REFUSALS[refusal.kind], 'message' in refusal ? refusal.message : null)
+  }
+
   return {
-    async render(viewer, notice) {
-      return modelsPage(viewer, { ...toTeamModels(await models.find(viewer.teamId)), notice })
+    async render(viewer, outcome) {
+      const { teamId, role, caller } = viewer
+      return modelsPage(viewer, {
+        ...toTeamModels(await models.find(teamId)),
+        admin:
+          role === 'admin'
+            ? { ...toTeamBackends(await backends.find(teamId), trust), fresh: isFresh(caller, clock.now()) }
+            : null,
+        ...outcome,
+      })
     },
 
-    async change({ caller, teamId }, { action, model }, ip) {
+    async change(admin, form, ip) {
+      const { caller, teamId } = admin
       const actor = { accountId: caller.accountId, ip }
-      if (action === 'delete') {
-        const refusal = await models.remove(teamId, model, actor, clock.now())
-        return refusal ? DELETE_REFUSALS[refusal.kind] : 'model_deleted'
+      switch (form.action) {
+        case 'set-default': {
+          const model = required('model', form.model)
+          const refusal = await models.setDefault(teamId, model === '' ? null : model, actor, clock.now())
+          return says(refusal ? DEFAULT_REFUSALS[refusal.kind] : 'default_set')
+        }
+        case 'delete': {
+          const refusal = await models.remove(teamId, required('model', form.model), actor, clock.now())
+          return says(refusal ? DELETE_REFUSALS[refusal.kind] : 'model_deleted')
+        }
+        case 'add-model':
+        case 'change-model':
+          return save(admin, form, ip)
+        default:
+          return changeBackend(admin, form, ip)
       }
-      const refusal = await models.setDefault(teamId, model === '' ? null : model, actor, clock.now())
-      return refusal ? DEFAULT_REFUSALS[refusal.kind] : 'default_set'
     },
   }
 }
 
+function toPlace(entry: { readonly backend: string; readonly model: string } | undefined) {
+  return { backend: entry?.backend, model: entry?.model }
+}
+
 type Notices = Readonly<Record<DirectoryRefusal['kind'], TeamNotice>>
+
+const SAVE_REFUSALS: Notices = {
+  invalid: 'model_invalid',
+  not_found: 'not_added',
+  taken: 'model_taken',
+  busy: 'directory_busy',
+}
 
 const DELETE_REFUSALS: Notices = {
   invalid: 'no_such_model',

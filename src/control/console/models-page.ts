@@ -1,32 +1,36 @@
 import type { components } from '../../../generated/openapi.ts'
 import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { backendsPart } from './backend-parts.ts'
 import { toCount } from './format.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
+import { ownModelsPart } from './model-parts.ts'
 import { noticeOf } from './notices.ts'
-import type { TeamNotice } from './notices.ts'
+import type { ModelsOutcome } from './models-outcome.ts'
 import { table } from './table.ts'
 import type { Column } from './table.ts'
 
 type TeamModel = components['schemas']['TeamModel']
+type TeamBackends = components['schemas']['TeamBackendList']
 
-export type ModelsPage = {
+export type ModelsPage = ModelsOutcome & {
   readonly models: readonly TeamModel[]
   readonly defaultModel: string | null
   /** Null: the team has no default model. */
   readonly defaultModelSource: 'file' | 'admin' | null
-  readonly notice: TeamNotice | null
+  /** What admins see besides, and whether their sign-in is fresh, which backends need. Null for a member. */
+  readonly admin: (TeamBackends & { readonly fresh: boolean }) | null
 }
 
 /** The models that a team may call: those of the directory file, and those that its admins have added. */
 export function modelsPage(viewer: FramedViewer, data: ModelsPage): Html {
-  const { models, defaultModel, notice } = data
-  const isAdmin = viewer.role === 'admin'
+  const { models, defaultModel, admin, notice, detail, draft } = data
   const path = `${viewer.path}/models`
+  const forms = { path, draft, team: viewer.team }
   return teamPage(
     viewer,
     'models',
-    html`${noticeOf(notice)} ${isAdmin && defaultPart(data, path)}
+    html`${noticeOf(notice, detail)} ${admin && defaultPart(data, path)}
       <section class="part" aria-labelledby="models">
         <h2 id="models">Models of the team <span class="count">${models.length}</span></h2>
         ${
@@ -34,10 +38,19 @@ export function modelsPage(viewer: FramedViewer, data: ModelsPage): Html {
             ? html`<p class="empty">
                 None yet. The directory file of this deployment says which models a team may call.
               </p>`
-            : table('Models', [...columnsFor(defaultModel), ...(isAdmin ? [deleteColumn(path)] : [])], models)
+            : table('Models', columnsFor(defaultModel), models)
         }
-      </section>`,
+      </section>
+      ${admin && ownModelsPart(models, backendChoices(models, admin.backends), forms)}
+      ${admin && backendsPart(admin, forms)}`,
   )
+}
+
+/** The names of the backends that a model of an admin may name. */
+function backendChoices(models: readonly TeamModel[], backends: TeamBackends['backends']): readonly string[] {
+  const ofFile = models.filter(({ source }) => source === 'file').flatMap(({ serve }) => serve)
+  const own = backends.filter(({ source }) => source === 'admin').map(({ name }) => name)
+  return [...new Set([...own, ...ofFile.map(({ backend }) => backend)])]
 }
 
 /** The choice of the default model, unless the directory file makes it. */
@@ -60,19 +73,6 @@ function defaultPart({ models, defaultModel, defaultModelSource }: ModelsPage, p
       <button class="button" name="action" value="set-default">Save</button>
     </form>
   </section>`
-}
-
-/** Models of the directory file have no button: only the file removes them. */
-function deleteColumn(path: string): Column<TeamModel> {
-  return {
-    heading: 'Change',
-    cell: ({ id, source }) =>
-      source === 'admin' &&
-      html`<form method="post" action="${path}">
-        <input type="hidden" name="model" value="${id}" />
-        <button class="button quiet" name="action" value="delete">Delete<span class="unseen"> ${id}</span></button>
-      </form>`,
-  }
 }
 
 function columnsFor(defaultModel: string | null): readonly Column<TeamModel>[] {

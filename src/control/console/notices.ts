@@ -36,6 +36,21 @@ const NOTICES = {
     tone: 'bad',
     text: 'The directory file lists this model, or it is the default model: choose another default first.',
   },
+  model_saved: { status: 200, tone: 'good', text: 'The model is saved. It can be called within 5 seconds.' },
+  model_invalid: { status: 400, tone: 'bad', text: 'The model was not saved.' },
+  model_taken: { status: 409, tone: 'bad', text: 'The model was not saved.' },
+  model_exists: { status: 409, tone: 'bad', text: 'The team has a model with this id. Change that one.' },
+  backend_saved: { status: 200, tone: 'good', text: 'The backend is saved. Models can name it now.' },
+  backend_deleted: { status: 200, tone: 'good', text: 'The backend is deleted, with its credential.' },
+  backend_invalid: { status: 400, tone: 'bad', text: 'The backend was not saved.' },
+  backend_taken: { status: 409, tone: 'bad', text: 'Nothing was changed.' },
+  backend_exists: { status: 409, tone: 'bad', text: 'The team has a backend with this name. Change that one.' },
+  unknown_backend: { status: 404, tone: 'bad', text: 'The admins of the team have added no such backend.' },
+  backends_off: {
+    status: 403,
+    tone: 'bad',
+    text: 'The operator lets admins add no backends. For that, the operator sets SVC_ADMIN_BACKEND_HOSTS.',
+  },
   directory_busy: {
     status: 409,
     tone: 'bad',
@@ -91,7 +106,7 @@ export function noticeStatusOf(notice: TeamNotice | null): number {
   return notice ? NOTICES[notice].status : 200
 }
 
-/** The notice above the content; nothing without one. */
-export function noticeOf(notice: TeamNotice | null): Interpolation {
-  return notice && noticeBar(NOTICES[notice].tone, NOTICES[notice].text)
+/** The notice above the content; nothing without one. `detail`: a sentence that says more. */
+export function noticeOf(notice: TeamNotice | null, detail: string | null = null): Interpolation {
+  return notice && noticeBar(NOTICES[notice].tone, [NOTICES[notice].text, detail].filter(Boolean).join(' '))
 }

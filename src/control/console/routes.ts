@@ -10,6 +10,7 @@ import { findPage, readBefore } from '../paging.ts'
 import { toFileName, writeCsv } from '../usage/csv.ts'
 import type { LimitForms } from './limit-forms.ts'
 import type { ModelForms } from './model-forms.ts'
+import { NO_OUTCOME } from './models-outcome.ts'
 import type { makeFindOverview } from './overview.ts'
 import { overviewPage } from './overview-page.ts'
 import { sessionsPage } from './sessions-page.ts'
@@ -74,7 +75,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
 
     async showTeamModels(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      sendPage(asExpress(res), 200, await models.render(viewer, null))
+      sendPage(asExpress(res), 200, await models.render(viewer, NO_OUTCOME))
     },
 
     async showTeamSessions(req, res) {

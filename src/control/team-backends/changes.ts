@@ -14,7 +14,7 @@ export type BackendRefusal = DirectoryRefusal | 'off' | 'reauthenticate'
 export type TeamBackendChanges = {
   /** Adds or changes a backend. `team`: its id, and its name as `@organization/name`. */
   put(caller: Caller, team: NamedTeam, name: string, given: unknown, ip: string): Promise<BackendRefusal | null>
-  remove(caller: Caller, teamId: string, name: string, ip: string): Promise<BackendRefusal | null>
+  remove(caller: Caller, teamId: string, name: string, ip: string): Promise<DirectoryRefusal | null>
 }
 
 type NamedTeam = { readonly id: string; readonly name: string }

@@ -16,6 +16,9 @@ type Needs = {
   readonly log: Logger
 }
 
+/** What shows and changes the backends of teams. */
+export type TeamBackends = ReturnType<typeof makeTeamBackendsFlow>['teamBackends']
+
 /** The backends that admins of a team add. */
 export function makeTeamBackendsFlow({ db, trust, findAdminTeam, clock, log }: Needs) {
   const backends = makeTeamBackendStore(db)

@@ -1,0 +1,128 @@
+import type { components } from '../../../generated/openapi.ts'
+import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { fold } from '../pages/parts.ts'
+import type { ModelsForm } from './models-outcome.ts'
+
+type TeamModel = components['schemas']['TeamModel']
+
+/** What the forms of the models page have in common. */
+export type ModelsPageForms = {
+  /** Where forms are sent. */
+  readonly path: string
+  /** The form that was refused. */
+  readonly draft: ModelsForm | null
+  /** `@organization/name` */
+  readonly team: string
+}
+
+/** The models that admins have added, each with its form, and the form for another one. */
+export function ownModelsPart(
+  models: readonly TeamModel[],
+  backends: readonly string[],
+  { path, draft, team }: ModelsPageForms,
+): Html {
+  const own = models.filter(({ source }) => source === 'admin')
+  const given = draft?.action === 'add-model' ? draft : null
+  return html`<section class="part" aria-labelledby="own-models">
+    <h2 id="own-models">Models that admins add</h2>
+    <p class="about">
+      Another name for what serves a model of the team, or a model of a backend below. Only this team sees it.
+    </p>
+    ${
+      own.length > 0 &&
+      html`<ul class="rows">
+        ${own.map((model) => ownModel(model, backends, path, draft))}
+      </ul>`
+    }
+    ${backends.length > 0 && html`<div class="foot">${addModelForm(backends, given, path, team)}</div>`}
+  </section>`
+}
+
+function addModelForm(backends: readonly string[], given: ModelsForm | null, path: string, team: string): Html {
+  return fold(
+    'Add a model',
+    '',
+    html`<form method="post" action="${path}" class="fields">
+      ${textField('new-model', 'model', `Name, after ${team.slice(1)}/`, given?.model ?? '', { isName: true })}
+      ${modelFields('new-model', given ?? {}, backends)}
+      <button class="button primary" name="action" value="add-model">Add it</button>
+    </form>`,
+    given !== null,
+  )
+}
+
+function ownModel(model: TeamModel, backends: readonly string[], path: string, draft: ModelsForm | null): Html {
+  const { id, displayName } = model
+  const given = draft?.action === 'change-model' && draft.model === id ? draft : null
+  const hidden = html`<input type="hidden" name="model" value="${id}" />`
+  return html`<li class="row">
+    <p class="row-title"><span class="name">${displayName}</span></p>
+    <p class="row-facts"><span class="name">${id}</span></p>
+    ${fold(
+      'Edit',
+      id,
+      [
+        html`<form method="post" action="${path}" class="fields">
+          ${hidden} ${modelFields(id, given ?? toForm(model), backends, model.serve.length > 1)}
+          <button class="button" name="action" value="change-model">Save</button>
+        </form>`,
+        html`<form method="post" action="${path}">
+          ${hidden}
+          <button class="button danger" name="action" value="delete">Delete it</button>
+        </form>`,
+      ],
+      given !== null,
+    )}
+  </li>`
+}
+
+type Values = Partial<ModelsForm>
+
+function toForm({ displayName, aliases, contextWindow, serve: [first] }: TeamModel): Values {
+  return {
+    displayName,
+    aliases: aliases.join(', '),
+    ...(contextWindow !== null && { contextWindow: String(contextWindow) }),
+    ...(first && { backend: first.backend, backendModel: first.model }),
+  }
+}
+
+/** `hasPlan`: several backends serve the model, which only the API changes. */
+function modelFields(prefix: string, values: Values, backends: readonly string[], hasPlan = false): Interpolation {
+  const { displayName = '', aliases = '', backend = '', backendModel = '', contextWindow = '' } = values
+  return [
+    textField(prefix, 'displayName', 'Title', displayName, { maxLength: 200 }),
+    hasPlan
+      ? html`<p class="hint">Several backends serve it. Programs change them with the API.</p>`
+      : [
+          html`<div>
+            <label for="${prefix}-backend">Served by</label>
+            <select id="${prefix}-backend" name="backend">
+              ${backends.map((name) => html`<option value="${name}" ${name === backend && html`selected`}>${name}</option>`)}
+            </select>
+          </div>`,
+          textField(prefix, 'backendModel', 'Its name there', backendModel, { maxLength: 200, isName: true }),
+        ],
+    textField(prefix, 'aliases', 'Other names', aliases, { isOptional: true, maxLength: 2600, isName: true }),
+    textField(prefix, 'contextWindow', 'Context in tokens', contextWindow, { isOptional: true, maxLength: 9 }),
+  ]
+}
+
+type FieldOptions = { readonly isOptional?: boolean; readonly maxLength?: number; readonly isName?: boolean }
+
+/** `isName`: keyboards and spelling checks do not change what is typed. */
+export function textField(prefix: string, name: string, label: string, value: string, options: FieldOptions): Html {
+  const { isOptional = false, maxLength = 64, isName = false } = options
+  return html`<div>
+    <label for="${prefix}-${name}">${label} ${isOptional && html`<small>optional</small>`}</label>
+    <input
+      id="${prefix}-${name}"
+      name="${name}"
+      value="${value}"
+      maxlength="${maxLength}"
+      autocomplete="off"
+      ${!isOptional && html`required`}
+      ${isName && html`autocapitalize="none" spellcheck="false"`}
+    />
+  </div>`
+}
