@@ -27,6 +27,7 @@ const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
   sentAt: at(0),
   outcome,
   usage: NO_USAGE,
+  unreportedBytes: 1,
   refusal: null,
   ...given,
 })
@@ -82,4 +83,16 @@ it('an earlier attempt without tokens has no event', () => {
   expect(eventsOf([attempt('vendorb'), SERVED]).map(({ kind }) => kind)).toEqual(['finished'])
   const free = attempt('vendorb', { usage: FREE_USAGE })
   expect(eventsOf([free, SERVED], 'countMessageTokens').map(({ kind }) => kind)).toEqual(['finished'])
+})
+
+it('limits count what a caller has read behind the last report of an answer that it left', () => {
+  const left = { ...outcome, kind: 'left', answered: true, status: 200 } as const
+  const spentOf = (given: Partial<Attempt>, operation?: keyof typeof OPERATIONS) =>
+    eventsOf([attempt('vendorb', { outcome: left, ...given })], operation)[0]?.result?.spent.nanoUsd
+  // A messages stream reports one token of output at its start; the request allows 10 tokens.
+  expect(spentOf({ usage: COUNTED, unreportedBytes: 4000 })).toBe(100_000 + 11 * 10_000)
+  expect(spentOf({ usage: COUNTED, unreportedBytes: 0 })).toBe(110_000)
+  expect(spentOf({ unreportedBytes: 20 })).toBe(100_000 + 5 * 10_000)
+  expect(spentOf({ usage: FREE_USAGE, unreportedBytes: 0 }, 'countMessageTokens')).toBe(0)
+  expect(eventsOf([SERVED])[0]?.result?.spent.nanoUsd).toBe(110_000)
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findReached } from '../../src/control/spending-limits/rules.ts'
-import { estimateUsage, sizeOf } from '../../src/gateway/spending/estimate.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
+import { completeUsage, estimateUsage, sizeOf } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -84,14 +85,32 @@ describe('a call', () => {
   })
 })
 
-it.each<[string, Record<string, unknown>, number | undefined, number]>([
-  ['the output that it allows', { max_tokens: 100 }, undefined, 100],
-  ['the smallest of its limits', { max_tokens: 100, max_completion_tokens: 50 }, undefined, 50],
-  ['4,096 tokens where it allows more', { max_output_tokens: 32_000 }, undefined, 4096],
-  ['4,096 tokens where it does not say', {}, undefined, 4096],
-  ['the answer that it got, where that has ended', {}, 400, 100],
-])('an estimate has a quarter of the bytes as input, and %s', (_, body, answerBytes, outputTokens) => {
-  expect(estimateUsage(sizeOf(4001, body), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+it.each<[string, Record<string, unknown>, number]>([
+  ['the output that it allows', { max_tokens: 100 }, 100],
+  [
+    'the largest of its limits, because a backend ignores those of other dialects',
+    { max_tokens: 50, max_output_tokens: 1 },
+    50,
+  ],
+  ['the output of all answers that it asks for', { max_tokens: 100, n: 3 }, 300],
+  ['4,096 tokens where it allows more', { max_output_tokens: 32_000 }, 4096],
+  ['4,096 tokens where it does not say', {}, 4096],
+])('an estimate has a quarter of the bytes as input, and %s', (_, body, outputTokens) => {
+  expect(estimateUsage(sizeOf(4001, body))).toMatchObject({ inputTokens: 1001, outputTokens })
+})
+
+it.each<[string, Record<string, unknown>, number, number]>([
+  ['a quarter of the bytes', {}, 400, 100],
+  ['4,096 tokens of an answer of 100 KB', {}, 100_000, 4096],
+  ['more of a longer one, which nobody leaves to save its cost', {}, 6_400_000, 100_000],
+  ['at most what the request allows', { max_tokens: 32_000 }, 6_400_000, 32_000],
+])('output without a report is estimated as %s', (_, body, bytes, outputTokens) => {
+  expect(completeUsage(NO_USAGE, sizeOf(4001, body), bytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+})
+
+it('an estimate keeps what was reported, and adds the output behind the report', () => {
+  const reported = { ...NO_USAGE, inputTokens: 7, cacheReadTokens: 9000, outputTokens: 2 }
+  expect(completeUsage(reported, sizeOf(4001, {}), 400)).toEqual({ ...reported, outputTokens: 102 })
 })
 
 it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {

@@ -172,7 +172,8 @@ function sendStep(
     const counted = operation.isCount ? FREE_USAGE : usage.end()
     if (span) endAttemptSpan(span, outcome, counted)
     const { name, kind: backendKind } = backend
-    return { backend: name, backendKind, model: step.model, sentAt, outcome, usage: counted, refusal }
+    const unreportedBytes = operation.isCount ? 0 : usage.unreportedBytes()
+    return { backend: name, backendKind, model: step.model, sentAt, outcome, usage: counted, unreportedBytes, refusal }
   })
   return { ended }
 }

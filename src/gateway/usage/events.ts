@@ -33,6 +33,8 @@ export type Attempt = {
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage
+  /** The size of the answer behind the last report of its usage. */
+  readonly unreportedBytes: number
   readonly refusal: ApiError | null
 }
 
