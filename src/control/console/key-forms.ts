@@ -7,7 +7,7 @@ import { required, toNumber } from '../form-fields.ts'
 import { isFresh } from '../fresh.ts'
 import type { MadeKey } from '../pages/key-parts.ts'
 import type { ServiceAccountChanges } from '../service-accounts/changes.ts'
-import type { ServiceAccountStore } from '../service-accounts/store.ts'
+import type { ServiceAccountRefusal, ServiceAccountStore } from '../service-accounts/store.ts'
 import { teamKeysPage } from './keys-page.ts'
 import type { TeamNotice } from './notices.ts'
 import type { Viewer } from './viewer.ts'
@@ -70,7 +70,7 @@ export function makeKeyForms({ keys, changes, serviceAccounts, accountChanges, c
       switch (form.action) {
         case 'create-account': {
           const made = await accountChanges.create(caller, teamId, required('account', form.account), ip)
-          return says(made ? 'account_created' : 'account_exists')
+          return says(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
         }
         case 'delete-account': {
           const isDeleted = await accountChanges.remove(caller, teamId, required('accountId', form.accountId), ip)
@@ -86,6 +86,11 @@ export function makeKeyForms({ keys, changes, serviceAccounts, accountChanges, c
 function says(notice: TeamNotice): Outcome {
   return { notice, madeKey: null }
 }
+
+const ACCOUNT_REFUSALS = {
+  exists: 'account_exists',
+  too_many: 'too_many_accounts',
+} as const satisfies Record<ServiceAccountRefusal, TeamNotice>
 
 const KEY_REFUSALS = {
   not_found: 'unknown_key',
