@@ -10,7 +10,7 @@ import type { ListedInvitation } from '../invitations/store.ts'
 import { saveRole } from '../members/store.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
 import type { ModelActor } from '../team-models/store.ts'
-import { fingerprintOfPlan, makesAdmin, planTeam } from './rules.ts'
+import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from './rules.ts'
 import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
 
 type Transaction = Prisma.TransactionClient
@@ -87,10 +87,10 @@ async function applyOnce(
   const invited: { team: string; invitation: ListedInvitation }[] = []
   for (const [i, { team, changes }] of plans.entries()) {
     const teamId = teams[i]?.teamId ?? ''
+    ended.push(...(await removeMembers(tx, changes, actor, now)))
     for (const change of changes) {
       const done = await applyChange(tx, teamId, change, actor, now)
-      ended.push(...done.ended)
-      if (done.invitation) invited.push({ team, invitation: done.invitation })
+      if (done) invited.push({ team, invitation: done })
     }
   }
   const changes = plans.flatMap((plan) => plan.changes)
@@ -98,17 +98,25 @@ async function applyOnce(
   return { plans, ended, invited }
 }
 
-type Done = { readonly ended: readonly string[]; readonly invitation?: ListedInvitation }
+/** Removes all members of a plan at once; returns the device sessions and API keys that ended. */
+async function removeMembers(
+  tx: Transaction,
+  changes: readonly PlannedChange[],
+  { accountId, ip }: ModelActor,
+  now: Date,
+): Promise<string[]> {
+  const rows = changes.flatMap((one) => (one.kind === 'member' && one.change === 'removed' ? [one.row] : []))
+  return withdrawInvitations(tx, rows, { by: 'admin', accountId, ip }, now)
+}
 
-const NOTHING: Done = { ended: [] }
-
+/** Applies a change other than the removal of a member; returns the invitation that it made. */
 async function applyChange(
   tx: Transaction,
   teamId: string,
   change: PlannedChange,
   actor: ModelActor,
   now: Date,
-): Promise<Done> {
+): Promise<ListedInvitation | null> {
   if (change.kind === 'member') return applyMember(tx, teamId, change, actor, now)
   if (change.kind === 'default_model') {
     await saveDefaultModel(tx, { id: teamId, adminDefaultModel: change.before }, change.after, actor, now)
@@ -118,7 +126,7 @@ async function applyChange(
     const kind = change.change === 'added' ? 'model.created' : 'model.changed'
     await saveModel(tx, { kind, teamId, id: change.name, settings: change.settings }, actor, now)
   }
-  return NOTHING
+  return null
 }
 
 async function applyMember(
@@ -127,17 +135,16 @@ async function applyMember(
   change: Extract<PlannedChange, { kind: 'member' }>,
   { accountId, ip }: ModelActor,
   now: Date,
-): Promise<Done> {
+): Promise<ListedInvitation | null> {
   const inviter = { by: 'admin', accountId, ip } as const
   if (change.change === 'added') {
     const wanted = { teamId, email: change.name, role: change.after }
     const invitation = await saveInvitation(tx, wanted, inviter, now)
     if (!invitation) throw new PlanMovedError()
-    return { ended: [], invitation }
+    return invitation
   }
-  if (change.change === 'removed') return { ended: await withdrawInvitations(tx, [change.row], inviter, now) }
-  await saveRole(tx, change.row, change.after, inviter, now)
-  return NOTHING
+  if (change.change === 'changed') await saveRole(tx, change.row, change.after, inviter, now)
+  return null
 }
 
 async function planTeams(
@@ -150,7 +157,7 @@ async function planTeams(
     if ('message' in plan) return plan
     plans.push(plan)
   }
-  return plans
+  return judgeSize(plans) ?? plans
 }
 
 async function findCurrent(db: Transaction, teamId: string): Promise<CurrentTeam> {
