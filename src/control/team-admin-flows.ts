@@ -1,5 +1,4 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
-import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { FindAdminTeam } from './admin-team.ts'
@@ -7,6 +6,7 @@ import { makeAuditHandlers } from './audit/routes.ts'
 import { makeAuditStore } from './audit/store.ts'
 import { makeDirectoryPlanHandlers } from './directory-plan/routes.ts'
 import { makeDirectoryPlanStore } from './directory-plan/store.ts'
+import type { InvitationMails } from './invitations/announce.ts'
 import { makeInvitationsFlow } from './invitations/flow.ts'
 import { makeMemberChanges } from './members/changes.ts'
 import { makeMemberHandlers } from './members/routes.ts'
@@ -23,8 +23,7 @@ type Needs = {
   readonly notify: Notify
   /** Whether the service can send email. */
   readonly hasEmail: boolean
-  /** Emails to one address. */
-  readonly mails: RateLimit
+  readonly mails: InvitationMails
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
   readonly clock: Clock

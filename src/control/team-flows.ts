@@ -1,9 +1,9 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import type { MemberStore } from '../directory/members.ts'
-import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { makeFindAdminTeam } from './admin-team.ts'
+import type { InvitationMails } from './invitations/announce.ts'
 import type { Notify } from './notify.ts'
 import { makeSpendingLimitsFlow } from './spending-limits/flow.ts'
 import { makeTeamAdminFlows } from './team-admin-flows.ts'
@@ -16,8 +16,7 @@ type Needs = {
   readonly notify: Notify
   /** Whether the service can send email. */
   readonly hasEmail: boolean
-  /** Emails to one address. */
-  readonly mails: RateLimit
+  readonly mails: InvitationMails
   readonly gatewayUrl: string
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
