@@ -17,7 +17,7 @@ enableCompileCache()
 // The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
 // ignored.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
-const { runCommandLine } = await import('./cli/command-line.ts')
+const { runProcess } = await import('./cli/command-line.ts')
 const { peopleCommands } = await import('./cli/commands.ts')
 const { serviceCommands } = await import('./cli/service-commands.ts')
-await runCommandLine({ ...peopleCommands, ...serviceCommands })
+await runProcess({ ...peopleCommands, ...serviceCommands })

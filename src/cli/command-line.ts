@@ -4,10 +4,17 @@ import { readEnvironment } from './environment.ts'
 import type { Environment } from './environment.ts'
 import { EXIT, toCommandError } from './failures.ts'
 import { makeOutput } from './output.ts'
-import type { Output } from './output.ts'
+import type { Output, Streams } from './output.ts'
 
 /** What every command is given. */
-export type Cli = { readonly environment: Environment; readonly output: Output }
+export type Cli = {
+  readonly environment: Environment
+  readonly output: Output
+  /** Standard input. */
+  readonly input: Streams['stdin']
+  /** Sets the exit status of a command that worked; 0 unless it is set. */
+  setExitStatus(status: number): void
+}
 
 /** Options that every command of people takes. */
 export type GlobalOptions = { readonly url?: string }
@@ -18,33 +25,47 @@ export type MakeCommand = (cli: Cli) => Command
 /** The commands by name. Each is loaded when it is needed, so that `svc token` starts as fast as it can. */
 export type CommandTable = Readonly<Record<string, () => Promise<MakeCommand>>>
 
-/**
- * Runs the command that the arguments name. Sets the exit status: 0 worked, 1 failed, 2 wrong usage, 3 not signed in.
- */
-export async function runCommandLine(table: CommandTable, args = process.argv.slice(2)): Promise<void> {
-  const environment = readEnvironment()
-  const output = makeOutput(environment)
+/** What the command line is started with. */
+export type Invocation = Streams & { readonly args: readonly string[]; readonly environment: Environment }
+
+/** Runs the command that this process was started with, and sets the exit status of the process. */
+export async function runProcess(table: CommandTable): Promise<void> {
+  const { argv, stdin, stdout, stderr } = process
   // A reader that has seen enough, as in `svc models | head -1`, is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.failed))
+  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.failed))
+  const invocation = { args: argv.slice(2), environment: readEnvironment(), stdin, stdout, stderr }
+  process.exitCode = await runCommandLine(table, invocation)
+}
+
+/**
+ * Runs the command that the arguments name. Resolves with the exit status: 0 worked, 1 failed, 2 wrong usage, 3 not
+ * signed in.
+ */
+export async function runCommandLine(table: CommandTable, invocation: Invocation): Promise<number> {
+  const { args, environment, stdin } = invocation
+  const output = makeOutput(environment, invocation)
+  let status = 0
+  const cli: Cli = { environment, output, input: stdin, setExitStatus: (given) => void (status = given) }
   try {
-    const program = makeProgram()
-    for (const make of await loadCommands(table, args))
-      program.addCommand(inherit(make({ environment, output }), program))
+    const program = makeProgram(invocation)
+    for (const make of await loadCommands(table, args)) program.addCommand(inherit(make(cli), program))
     await program.parseAsync(args, { from: 'user' })
+    return status
   } catch (error) {
-    fail(error, output)
+    return fail(error, output)
   }
 }
 
 /** The help of a subcommand such as `svc keys create` also shows the options of the commands above it. */
 const HELP = { showGlobalOptions: true }
 
-function makeProgram(): Command {
+function makeProgram({ stdout, stderr }: Streams): Command {
   return new Command('svc')
     .description('One login and one base URL for every coding agent and SDK that a team uses.')
     .option('--url <url>', 'the deployment to use; the one of the last login unless given')
     .version(packageJson.version, '-V, --version', 'print the version')
     .configureHelp(HELP)
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .showHelpAfterError('Run with --help to see how it is used.')
     .exitOverride()
 }
@@ -63,13 +84,13 @@ function inherit(command: Command, parent: Command): Command {
   return command
 }
 
-/** Failures that people can act on are told in a sentence. Anything else is a bug and shows where it happened. */
-function fail(error: unknown, output: Output): void {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? 0 : EXIT.wrongUsage
-    return
-  }
+/**
+ * Failures that people can act on are told in a sentence. Anything else is a bug and shows where it happened. Returns
+ * the exit status.
+ */
+function fail(error: unknown, output: Output): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.wrongUsage
   const known = toCommandError(error)
   output.note(known ? output.noteStyle('red', known.message) : String(error instanceof Error ? error.stack : error))
-  process.exitCode = known?.exitStatus ?? EXIT.failed
+  return known?.exitStatus ?? EXIT.failed
 }

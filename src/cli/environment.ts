@@ -10,13 +10,18 @@ export type Environment = {
   readonly folder: string
   /** Every variable, for programs that the command starts and for the places of their settings. */
   readonly variables: Readonly<Record<string, string | undefined>>
+  /** The absolute path of the script that runs, which agents start for a token. */
+  readonly script: string
 }
 
 /** Reads the environment. The only reader of `process.env` in the people's commands. */
-export function readEnvironment(variables: Environment['variables'] = process.env): Environment {
-  const home = homedir()
+export function readEnvironment(
+  variables: Environment['variables'] = process.env,
+  home = homedir(),
+  script = path.resolve(process.argv[1] ?? ''),
+): Environment {
   const given = variables['XDG_CONFIG_HOME']
   // A relative path is invalid and must be ignored (XDG Base Directory Specification).
   const configHome = given && path.isAbsolute(given) ? given : path.join(home, '.config')
-  return { home, configHome, folder: path.join(configHome, 'svc'), variables }
+  return { home, configHome, folder: path.join(configHome, 'svc'), variables, script }
 }

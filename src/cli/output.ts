@@ -1,5 +1,15 @@
+import type { Readable, Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import type { Environment } from './environment.ts'
+
+/** The streams of a process. Their members are those of a terminal, which pipes do not have. */
+export type Streams = {
+  readonly stdin: Readable & { readonly isTTY?: boolean }
+  readonly stdout: Sink
+  readonly stderr: Sink
+}
+
+type Sink = Writable & { readonly isTTY?: boolean; readonly columns?: number }
 
 type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan'
 
@@ -18,18 +28,19 @@ export type Output = {
   style(style: Style, text: string): string
   /** Text of stderr in a style. */
   noteStyle(style: Style, text: string): string
+  /** Whether stdout is a terminal. */
+  readonly isTerminal: boolean
   /** Whether a person can answer questions. */
   readonly isInteractive: boolean
   /** Shows on a terminal that a task is running. */
   busy<T>(message: string, task: () => Promise<T>): Promise<T>
 }
 
-/** Writes to this process's streams: colour and a spinner on a terminal, plain text elsewhere. */
-export function makeOutput({ variables }: Environment): Output {
-  const { stdin, stdout, stderr } = process
+/** Writes to the streams: colour and a spinner on a terminal, plain text elsewhere. */
+export function makeOutput({ variables }: Environment, { stdin, stdout, stderr }: Streams): Output {
   const print = (text: string) => void stdout.write(`${text}\n`)
   const note = (text: string) => void stderr.write(`${text}\n`)
-  const painter = (stream: NodeJS.WriteStream) => (style: Style, text: string) =>
+  const painter = (stream: Sink) => (style: Style, text: string) =>
     hasColour(stream, variables) ? styleText(style, text, { validateStream: false }) : text
   const style = painter(stdout)
   return {
@@ -43,20 +54,21 @@ export function makeOutput({ variables }: Environment): Output {
     },
     style,
     noteStyle: painter(stderr),
-    isInteractive: stdin.isTTY && stderr.isTTY,
+    isTerminal: stdout.isTTY === true,
+    isInteractive: stdin.isTTY === true && stderr.isTTY === true,
     // A terminal that does not say how wide it is gets no spinner: it would draw one character a line.
-    busy: (message, task) => (stderr.isTTY && stderr.columns > 0 ? withSpinner(message, task) : task()),
+    busy: (message, task) => (stderr.isTTY && stderr.columns ? withSpinner(stderr, message, task) : task()),
   }
 }
 
 /** https://no-color.org: every value except an empty one. */
-function hasColour(stream: NodeJS.WriteStream, variables: Environment['variables']): boolean {
-  return stream.isTTY && !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
+function hasColour(stream: Sink, variables: Environment['variables']): boolean {
+  return stream.isTTY === true && !variables['NO_COLOR'] && variables['TERM'] !== 'dumb'
 }
 
-async function withSpinner<T>(message: string, task: () => Promise<T>): Promise<T> {
+async function withSpinner<T>(stderr: Sink, message: string, task: () => Promise<T>): Promise<T> {
   const { spinner } = await import('@clack/prompts')
-  const shown = spinner({ output: process.stderr, withGuide: false })
+  const shown = spinner({ output: stderr, withGuide: false })
   shown.start(message)
   try {
     return await task()

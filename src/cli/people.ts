@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { runCommandLine } from './command-line.ts'
+import { runProcess } from './command-line.ts'
 import { peopleCommands } from './commands.ts'
 
-await runCommandLine(peopleCommands)
+await runProcess(peopleCommands)

@@ -79,6 +79,30 @@ describe('the exit status', () => {
   )
 })
 
+describe('the process of a command', () => {
+  it.each([
+    [['--version'], 0],
+    [['members', '--team', '@acme/unknown'], 1],
+    [['unknown'], 2],
+  ])('of svc %j ends with %i', async (args, status) => {
+    expect((await machine.start(args)).status).toBe(status)
+  })
+
+  it('of svc models ends with 3 when not signed in', async () => {
+    await using fresh = await newMachine()
+    expect((await fresh.start(['models'])).status).toBe(3)
+  })
+
+  it('of svc chat reads standard input, and writes plain text into a pipe', async () => {
+    expect(await machine.start(['chat', 'svc/fast'], { input: 'hello' })).toEqual({
+      status: 0,
+      stdout: 'Hello!\n',
+      stderr: '',
+    })
+    expect(JSON.parse(engine.lastChat().body.toString())).toMatchObject({ messages: [{ content: 'hello' }] })
+  })
+})
+
 describe('svc models', () => {
   it('lists what the team may use, and marks the default', async () => {
     const { stdout } = await machine.svc(['models'])
@@ -382,7 +406,7 @@ describe('svc logout', () => {
 
 describe('output in a pipe', () => {
   it('is plain text', async () => {
-    const { stdout, stderr } = await machine.svc(['models'])
+    const { stdout, stderr } = await machine.start(['models'])
     expect(stdout + stderr).not.toContain('\u001b')
   })
 })

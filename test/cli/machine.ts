@@ -5,6 +5,10 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { runCommandLine } from '../../src/cli/command-line.ts'
+import { peopleCommands } from '../../src/cli/commands.ts'
+import { readEnvironment } from '../../src/cli/environment.ts'
 import type { TestService } from '../support/service.ts'
 
 const COMMAND = path.join(import.meta.dirname, '../../src/cli/people.ts')
@@ -14,19 +18,31 @@ const COMPILE_CACHE = path.join(tmpdir(), 'svc-test-compile-cache')
 
 export type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string }
 
-type RunOptions = {
-  readonly env?: Readonly<Record<string, string>>
-  /** What it reads; null leaves that to `onPrint`. */
-  readonly input?: string | null
-  /** Sees the process and what it has printed so far, each time that it prints. */
+type Variables = Readonly<Record<string, string>>
+
+type Options = {
+  readonly env?: Variables
+  /** What it reads on standard input. */
+  readonly input?: string
+}
+
+type RunOptions = Options & {
+  /** Sees what it prints, each time that it prints. */
+  readonly onPrint?: (printed: string) => void | Promise<void>
+}
+
+type StartOptions = Options & {
+  /** The same, with the process; its standard input stays open. */
   readonly onPrint?: (printed: string, child: ChildProcess) => void | Promise<void>
 }
 
 /** A machine of its own: a home folder with nothing in it, a PATH with nothing but its own programs. */
 export type Machine = AsyncDisposable & {
   readonly home: string
-  /** Runs `svc` with these arguments. */
+  /** Runs `svc` with these arguments, in this process: a process for each command would cost a tenth of a second. */
   svc(args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** The same in a process of its own, for tests of what the process does: signals, programs that it starts, its end. */
+  start(args: readonly string[], options?: StartOptions): Promise<Ran>
   /** Signs in to a service as an invited person, and approves by email. */
   signIn(service: TestService, email?: string): Promise<Ran>
   /** Puts a program on PATH: JavaScript, run by this Node.js. */
@@ -46,12 +62,17 @@ export async function newMachine(like?: Machine): Promise<Machine> {
   if (like) await cp(like.home, home, { recursive: true })
   else await mkdir(bin)
 
-  const svc: Machine['svc'] = (args, options) => run([COMMAND, ...args], home, options)
+  const variables = { HOME: home, PATH: path.join(home, 'bin') }
+  const svc: Machine['svc'] = (args, { env, ...options } = {}) =>
+    runHere(args, { ...options, home, env: { ...variables, ...env } })
+  const start: Machine['start'] = (args, { env, ...options } = {}) =>
+    runProcess(args, { ...options, home, env: { ...variables, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env } })
   const tokensOf = ({ config }: TestService) =>
     path.join(home, '.config/svc/deployments', encodeURIComponent(config.baseUrl), 'tokens.json')
   return {
     home,
     svc,
+    start,
     tokensOf,
     async signIn(service, email = 'ada@example.com') {
       const ran = await svc(['login', service.config.baseUrl, '--email', email], {
@@ -91,14 +112,36 @@ export async function closedPort(): Promise<number> {
   return port
 }
 
-/** Runs a program of Node.js with an environment that has nothing of this process. */
-function run(args: readonly string[], home: string, { env = {}, input, onPrint }: RunOptions = {}): Promise<Ran> {
-  const child = spawn(process.execPath, args, {
-    cwd: home,
-    env: { HOME: home, PATH: path.join(home, 'bin'), NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
-    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+type Place = { readonly home: string; readonly env: Variables }
+
+async function runHere(args: readonly string[], { home, env, input, onPrint }: RunOptions & Place): Promise<Ran> {
+  const printed = { stdout: '', stderr: '' }
+  const failed = Promise.withResolvers<never>()
+  const collect = (name: keyof typeof printed) =>
+    new Writable({
+      decodeStrings: false,
+      write(text: string, _encoding, done) {
+        printed[name] += text
+        if (name === 'stdout') Promise.resolve(onPrint?.(text)).catch(failed.reject)
+        done()
+      },
+    })
+  const running = runCommandLine(peopleCommands, {
+    args,
+    environment: readEnvironment(env, home, COMMAND),
+    stdin: Readable.from(input === undefined ? [] : [input]),
+    stdout: collect('stdout'),
+    stderr: collect('stderr'),
   })
-  if (input !== null) child.stdin?.end(input)
+  const status = await Promise.race([running, failed.promise])
+  return { status, ...printed }
+}
+
+/** Starts the command with an environment that has nothing of this process. */
+function runProcess(args: readonly string[], { home, env, input, onPrint }: StartOptions & Place): Promise<Ran> {
+  const stdin = input === undefined && !onPrint ? 'ignore' : 'pipe'
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: home, env, stdio: [stdin, 'pipe', 'pipe'] })
+  if (input !== undefined) child.stdin?.end(input)
   const printed = { stdout: '', stderr: '' }
   return new Promise((resolve, reject) => {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {

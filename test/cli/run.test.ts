@@ -31,7 +31,7 @@ type Started = { readonly args: readonly string[]; readonly env: Readonly<Record
 
 async function started(agent: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
   await machine.install(agent, SHOW)
-  const ran = await machine.svc(['run', agent, ...args], { env })
+  const ran = await machine.start(['run', agent, ...args], { env })
   if (ran.status !== 0) throw new Error(`It did not start: ${ran.stderr}`)
   return JSON.parse(ran.stdout) as Started
 }
@@ -126,7 +126,7 @@ describe('svc run opencode', () => {
 
   it('serves the gateway at an address of its own, which takes only its own key', async () => {
     await machine.install('opencode', CALL)
-    const ran = await machine.svc(['run', 'opencode'])
+    const ran = await machine.start(['run', 'opencode'])
     expect([ran.status, ran.stderr]).toEqual([0, ''])
     expect(JSON.parse(ran.stdout)).toEqual({
       host: '127.0.0.1',
@@ -138,8 +138,7 @@ describe('svc run opencode', () => {
 
   it('gives every call a fresh token, so that it works after the first one has expired', async () => {
     await machine.install('opencode', `console.log('started'); process.stdin.once('data', async () => {${CALL}})`)
-    const ran = await machine.svc(['run', 'opencode'], {
-      input: null,
+    const ran = await machine.start(['run', 'opencode'], {
       onPrint: async (printed, child) => {
         if (!printed.includes('started')) return
         service.clock.advance({ seconds: 901 })
@@ -163,8 +162,7 @@ describe('svc run opencode', () => {
         console.log(answer.status, (await answer.json()).error.message)
       })`,
     )
-    const ran = await other.svc(['run', 'opencode'], {
-      input: null,
+    const ran = await other.start(['run', 'opencode'], {
       onPrint: async (printed, child) => {
         if (!printed.includes('started')) return
         await other.svc(['logout'])
@@ -178,14 +176,14 @@ describe('svc run opencode', () => {
 describe('every agent', () => {
   it('ends with its own exit status', async () => {
     await machine.install('codex', 'process.exit(42)')
-    expect((await machine.svc(['run', 'codex'])).status).toBe(42)
+    expect((await machine.start(['run', 'codex'])).status).toBe(42)
     await machine.install('codex', "process.kill(process.pid, 'SIGKILL')")
-    expect((await machine.svc(['run', 'codex'])).status).toBe(137)
+    expect((await machine.start(['run', 'codex'])).status).toBe(137)
   })
 
   it('that is not installed is named with how to install it', async () => {
     await using other = await newMachine(machine)
-    const ran = await other.svc(['run', 'claude'], { env: { PATH: '/nowhere' } })
+    const ran = await other.start(['run', 'claude'], { env: { PATH: '/nowhere' } })
     expect([ran.status, ran.stderr]).toEqual([
       1,
       'claude is not installed. Run: npm install -g @anthropic-ai/claude-code\n',

@@ -26,7 +26,7 @@ const refreshes = () =>
 describe('svc token', () => {
   it('prints the access token and nothing else, and sends no request while it is fresh', async () => {
     const before = service.log.length
-    const ran = await machine.svc(['token'])
+    const ran = await machine.start(['token'])
     expect(ran).toEqual({ status: 0, stderr: '', stdout: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+\n$/) })
     expect(service.log.length).toBe(before)
     expect((await service.clientOf(ran.stdout.trim()).GET('/device')).response.status).toBe(200)
@@ -50,7 +50,7 @@ describe('svc token', () => {
   it('causes one refresh when 20 shells ask at once, and all of them get a good token', async () => {
     await machine.age(service, 900)
     const before = refreshes()
-    const ran = await atOnce(20, () => machine.svc(['token']))
+    const ran = await atOnce(20, () => machine.start(['token']))
     expect(ran.map(({ status, stderr }) => [status, stderr])).toEqual(Array(20).fill([0, '']))
     expect(refreshes() - before).toBe(1)
     const [token, ...others] = new Set(ran.map(({ stdout }) => stdout.trim()))
@@ -61,7 +61,7 @@ describe('svc token', () => {
   it('loads neither an HTTP client nor prompts: it must start fast', async () => {
     const spy = path.join(machine.home, 'spy.mjs')
     await writeFile(spy, `process.on('exit', () => console.error(process.moduleLoadList.join('\\n')))`)
-    const { stderr } = await machine.svc(['token'], { env: { NODE_OPTIONS: `--import=${spy}` } })
+    const { stderr } = await machine.start(['token'], { env: { NODE_OPTIONS: `--import=${spy}` } })
     expect(stderr).toContain('NativeModule fs')
     expect(stderr).not.toMatch(/undici|NativeModule https?$|NativeModule readline$/m)
   })

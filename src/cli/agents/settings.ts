@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { Deployment } from '../deployment.ts'
 import { refreshProfile } from '../deployment.ts'
+import type { Environment } from '../environment.ts'
 import { CommandError, wrongUsage } from '../failures.ts'
 import { unwrap } from '../../sdk/index.ts'
 import type { AgentSettings } from './agent.ts'
@@ -10,7 +11,11 @@ import type { AgentSettings } from './agent.ts'
  * Asks a deployment for what an agent must know. The model is the given one, else the team's default, else the first
  * one.
  */
-export async function findAgentSettings(deployment: Deployment, given?: string): Promise<AgentSettings> {
+export async function findAgentSettings(
+  deployment: Deployment,
+  environment: Environment,
+  given?: string,
+): Promise<AgentSettings> {
   const { gatewayUrl, team } = await refreshProfile(deployment)
   const [{ data }, { defaultModel }] = await Promise.all([
     unwrap(deployment.gateway.GET('/v1/models')),
@@ -27,7 +32,7 @@ export async function findAgentSettings(deployment: Deployment, given?: string):
   }
   const model = given ?? (defaultModel !== null && hasModel(defaultModel) ? defaultModel : models[0]?.id)
   if (!model) throw new CommandError(`The team ${team} may use no model. Ask an admin of the team.`)
-  const tokenCommand = tokenCommandOf(deployment.url)
+  const tokenCommand = tokenCommandOf(environment, deployment.url)
   return { gatewayUrl, model, models, isModelChosen: given !== undefined, hasModel, tokenCommand }
 }
 
@@ -40,13 +45,11 @@ function isPrefix(alias: string): boolean {
  * This command by its absolute path, for the deployment that it is asked for now: another login must not move running
  * agents.
  */
-function tokenCommandOf(url: string): AgentSettings['tokenCommand'] {
-  const script = path.resolve(process.argv[1] ?? '')
+function tokenCommandOf({ script }: Environment, url: string): AgentSettings['tokenCommand'] {
   return [process.execPath, script, 'token', '--url', url]
 }
 
 /** Whether this command runs from a folder that npm empties at will, as `npx` does. */
-export function isTemporary(): boolean {
-  const script = process.argv[1] ?? ''
+export function isTemporary({ script }: Environment): boolean {
   return [script, realpathSync(script)].some((file) => file.includes(`${path.sep}_npx${path.sep}`))
 }

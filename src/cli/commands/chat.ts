@@ -13,26 +13,30 @@ export const makeChat: MakeCommand = (cli) =>
       chat(cli, words, command.optsWithGlobals<GlobalOptions>()),
     )
 
-async function chat({ environment, output }: Cli, words: readonly string[], { url }: GlobalOptions): Promise<void> {
-  const { model, text } = await readQuestion(words)
+async function chat(
+  { environment, input, output }: Cli,
+  words: readonly string[],
+  { url }: GlobalOptions,
+): Promise<void> {
+  const { model, text } = await readQuestion(input, words)
   const { gateway } = await openDeployment(environment.folder, url)
   const body = { messages: [{ role: 'user', content: text }], ...(model !== undefined && { model }) }
   for await (const { choices } of streamChatCompletion(gateway, body)) {
     const word = choices[0]?.delta.content
-    if (word) output.write(process.stdout.isTTY ? withoutControls(word) : word)
+    if (word) output.write(output.isTerminal ? withoutControls(word) : word)
   }
   output.write('\n')
 }
 
 type Question = { readonly model?: string; readonly text: string }
 
-async function readQuestion([first, second, ...more]: readonly string[]): Promise<Question> {
+async function readQuestion(input: Cli['input'], [first, second, ...more]: readonly string[]): Promise<Question> {
   if (more.length > 0) throw wrongUsage('Put the text in quotes: svc chat "TEXT", or svc chat MODEL "TEXT"')
   if (first !== undefined && second !== undefined) return { model: first, text: second }
-  const isModel = first !== undefined && !process.stdin.isTTY && /^[\w.-]+\/\S+$/.test(first)
+  const isModel = first !== undefined && !input.isTTY && /^[\w.-]+\/\S+$/.test(first)
   if (first !== undefined && !isModel) return { text: first }
-  if (process.stdin.isTTY) throw wrongUsage('Say what to ask: svc chat "TEXT"')
-  const text = await readAll(process.stdin)
+  if (input.isTTY) throw wrongUsage('Say what to ask: svc chat "TEXT"')
+  const text = await readAll(input)
   if (text.trim() === '') throw wrongUsage('Say what to ask: svc chat "TEXT", or give it on standard input.')
   return { text, ...(first !== undefined && { model: first }) }
 }

@@ -30,15 +30,12 @@ async function login(cli: Cli, given: string | undefined, options: Options): Pro
   const profiles = openProfiles(environment.folder)
   const url = toDeploymentUrl(given ?? options.url ?? (await profiles.current()) ?? DEFAULT_URL)
   const email = options.email ?? (await askEmail(cli, url, (await profiles.find(url))?.account))
-  const waiting = new AbortController()
-  process.once('SIGINT', () => waiting.abort())
   const granted = await signIn(url, {
     email,
     ...(options.team !== undefined && { team: options.team }),
     deviceId: await profiles.deviceId(),
     deviceName: hostname(),
     tokens: profiles.tokens(url),
-    signal: waiting.signal,
     onCode: (shown) => showCode(cli, url, email, shown, options.browser),
   })
   const profile = await remember(profiles, url, granted)
@@ -62,10 +59,16 @@ async function askEmail({ output }: Cli, url: string, last: string | undefined):
   return answer
 }
 
-/** The device login of the SDK; its refusals say what they mean at a terminal. */
-async function signIn(url: string, options: Omit<DeviceLoginOptions, 'baseUrl' | 'fetch'>): Promise<TokenSet> {
+/** The device login of the SDK, until SIGINT; its refusals say what they mean at a terminal. */
+async function signIn(
+  url: string,
+  options: Omit<DeviceLoginOptions, 'baseUrl' | 'fetch' | 'signal'>,
+): Promise<TokenSet> {
+  const waiting = new AbortController()
+  const interrupt = () => waiting.abort()
+  process.once('SIGINT', interrupt)
   try {
-    return await deviceLogin({ ...options, baseUrl: url, fetch: sendRequest })
+    return await deviceLogin({ ...options, baseUrl: url, fetch: sendRequest, signal: waiting.signal })
   } catch (error) {
     if (!(error instanceof SvcError)) throw error
     if (error.status === 404) {
@@ -73,6 +76,8 @@ async function signIn(url: string, options: Omit<DeviceLoginOptions, 'baseUrl' |
     }
     if (error.code === 'expired') throw new CommandError('The login was not approved in time. Run svc login again.')
     throw error
+  } finally {
+    process.off('SIGINT', interrupt)
   }
 }
 

@@ -22,13 +22,13 @@ export const makeRun: MakeCommand = (cli) =>
     .argument('[args...]', 'arguments of the agent, behind --')
     .option('--model <id>', 'the model to start with; the default model of your team unless given')
     .action(async (agent: AgentName, args: string[], _options: object, command: Command) => {
-      process.exitCode = await run(cli, agent, args, command.optsWithGlobals<Options>())
+      cli.setExitStatus(await run(cli, agent, args, command.optsWithGlobals<Options>()))
     })
 
 /** Resolves with the exit status of the agent when it has ended. */
 async function run({ environment }: Cli, name: AgentName, args: readonly string[], options: Options): Promise<number> {
   const deployment = await openDeployment(environment.folder, options.url)
-  const settings = await findAgentSettings(deployment, options.model)
+  const settings = await findAgentSettings(deployment, environment, options.model)
   const agent = AGENTS[name]
   let local: RunningLocalGateway | null = null
   try {

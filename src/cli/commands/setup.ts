@@ -54,7 +54,7 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
   if (options.remove) return remove(cli, tool)
   const { environment, output } = cli
   const deployment = await openDeployment(environment.folder, options.url)
-  const settings = await findAgentSettings(deployment, options.model)
+  const settings = await findAgentSettings(deployment, environment, options.model)
   const agent: Agent = AGENTS[tool]
   const edit = agent.edit(settings, environment)
   if (!options.write) {
@@ -62,7 +62,7 @@ async function setup(cli: Cli, tool: AgentName | PrintedName, options: Options):
     const key = agent.needsKey ? ', which also makes the API key that they name' : ''
     return output.note(`These are settings for ${edit.file}. Write them there: svc setup ${tool} --write${key}`)
   }
-  if (isTemporary()) {
+  if (isTemporary(environment)) {
     throw new CommandError(
       'The settings name this command by its path, and npx does not keep it. Install it first: npm install -g @svc/cli',
     )
@@ -110,7 +110,7 @@ async function print({ environment, output }: Cli, tool: PrintedName, options: O
     throw wrongUsage(`The settings of ${tool} are only printed. Put them in place yourself: svc setup ${tool}`)
   }
   const deployment = await openDeployment(environment.folder, options.url)
-  const settings = await findAgentSettings(deployment, options.model)
+  const settings = await findAgentSettings(deployment, environment, options.model)
   const { text, note } = printSettings(tool, settings, deployment.url)
   output.print(text)
   output.note(note)
