@@ -5,7 +5,7 @@ export type PublishedKey = { readonly kid: string; readonly x: string }
 export function toPublishedKeys(keys: unknown): PublishedKey[] {
   if (!Array.isArray(keys)) return []
   return (keys as unknown[]).flatMap((key) => {
-    if (!isObject(key) || key['kty'] !== 'OKP' || key['crv'] !== 'Ed25519') return []
+    if (!isRecord(key) || key['kty'] !== 'OKP' || key['crv'] !== 'Ed25519') return []
     const { kid, x } = key
     return typeof kid === 'string' && typeof x === 'string' ? [{ kid, x }] : []
   })
@@ -16,6 +16,6 @@ export function toJwks(keys: readonly PublishedKey[]): object[] {
   return keys.map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid, x }))
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makePrivateFile } from '../private-files.ts'
-import { isObject, toJwks, toPublishedKeys } from './key-set.ts'
+import { isRecord, toJwks, toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
 
 /** The content of the file: published keys and the control plane that they are from. */
@@ -18,7 +18,7 @@ export async function readKeysFile(file: string, onMadePrivate: () => void): Pro
   })
   if (text !== null && (await makePrivateFile(file))) onMadePrivate()
   const saved: unknown = text === null ? null : JSON.parse(text)
-  if (!isObject(saved)) return null
+  if (!isRecord(saved)) return null
   return { source: String(saved['source']), keys: toPublishedKeys(saved['keys']) }
 }
 

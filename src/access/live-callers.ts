@@ -1,16 +1,16 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
-import type { Caller, ExplainToken } from '../kernel/caller.ts'
+import type { Caller, ExplainToken, IdentifyKey } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
 import type { FindPublicKey } from './access-token.ts'
 import { makeExplainToken } from './explain-token.ts'
 import { makeKeyStore } from './key-store.ts'
-import { liveKeys } from './live-keys.ts'
-import type { IdentifyKey, UnknownKeys } from './live-keys.ts'
-import { liveSessions } from './live-sessions.ts'
+import { makeIdentifyKey } from './live-keys.ts'
+import type { UnknownKeys } from './live-keys.ts'
+import { makeIdentifyToken } from './live-sessions.ts'
 import { openLiveStates } from './live-states.ts'
 import type { LiveStates } from './live-states.ts'
-import { accessStore } from './store.ts'
+import { makeAccessStore } from './store.ts'
 
 /** Identifies the callers of a gateway with a database, by access tokens and by API keys. */
 export type LiveCallers = Pick<LiveStates, 'end' | 'watch'> & {
@@ -30,7 +30,7 @@ type Needs = {
 }
 
 export function openLiveCallers({ db, issuer, findPublicKey, unknownKeys, clock }: Needs): LiveCallers {
-  const { findDeviceCaller, findAlive } = accessStore(db)
+  const { findDeviceCaller, findAlive } = makeAccessStore(db)
   const { findKey, findAliveKeys } = makeKeyStore(db)
   const states = openLiveStates({
     async findAlive(ids) {
@@ -39,8 +39,8 @@ export function openLiveCallers({ db, issuer, findPublicKey, unknownKeys, clock 
     },
   })
   return {
-    identify: liveSessions({ issuer, findPublicKey, findDeviceCaller, states, clock }),
-    identifyKey: liveKeys({ findKey, states, unknownKeys, clock }),
+    identify: makeIdentifyToken({ issuer, findPublicKey, findDeviceCaller, states, clock }),
+    identifyKey: makeIdentifyKey({ findKey, states, unknownKeys, clock }),
     explainToken: makeExplainToken({ issuer, findPublicKey, clock }),
     end: states.end,
     watch: states.watch,

@@ -1,9 +1,9 @@
 import { isApiKey } from '../kernel/api-key.ts'
 import { putNewest } from '../kernel/bounded-map.ts'
-import type { Caller } from '../kernel/caller.ts'
+import type { Caller, IdentifyKey } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { hashSecret } from '../kernel/secret.ts'
-import type { Secret, SecretHash } from '../kernel/secret.ts'
+import type { SecretHash } from '../kernel/secret.ts'
 import type { FoundKey } from './key-store.ts'
 import type { LiveStates } from './live-states.ts'
 
@@ -22,12 +22,6 @@ type Needs = {
   readonly clock: Clock
 }
 
-/**
- * Finds the caller of an API key that came from a network; null when it is not valid. Rejects when that cannot be
- * determined, and when the network has sent too many unknown keys.
- */
-export type IdentifyKey = (key: Secret, ip: string) => Promise<Caller | null> | Caller | null
-
 const MAX_KEYS = 20_000
 
 /** What is known of a key by its hash. */
@@ -37,7 +31,7 @@ type KnownKey = { readonly id: string; readonly expiresAt: Date }
  * Identifies the callers of the gateway by API keys. A key is looked up once by its hash, and then its state counts, as
  * that of a session does.
  */
-export function liveKeys({ findKey, states, unknownKeys, clock }: Needs): IdentifyKey {
+export function makeIdentifyKey({ findKey, states, unknownKeys, clock }: Needs): IdentifyKey {
   const known = new Map<SecretHash, KnownKey>()
   const lookups = new Map<SecretHash, Promise<Caller | null>>()
 

@@ -27,7 +27,7 @@ const MAX_TOKENS = 20_000
  * Identifies the callers of the gateway without a query for each call: a token is verified once, and then the state of
  * its session counts.
  */
-export function liveSessions({ issuer, findPublicKey, findDeviceCaller, states, clock }: Needs): IdentifyToken {
+export function makeIdentifyToken({ issuer, findPublicKey, findDeviceCaller, states, clock }: Needs): IdentifyToken {
   const tokens = new Map<string, VerifiedToken>()
 
   async function verify(token: Secret, key: string): Promise<VerifiedToken | null> {

@@ -3,7 +3,7 @@ import type { CryptoKey } from 'jose'
 import type { Logger } from '../log.ts'
 import type { FindPublicKey } from './access-token.ts'
 import { readKeysFile, writeKeysFile } from './keys-file.ts'
-import { isObject, toPublishedKeys } from './key-set.ts'
+import { isRecord, toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
 
 type Needs = {
@@ -115,7 +115,7 @@ async function fetchKeys(url: string): Promise<Loaded> {
   const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
   if (!answer.ok) throw new Error(`The control plane answered a request for its keys with status ${answer.status}.`)
   const set: unknown = await answer.json()
-  const keys = isObject(set) ? toPublishedKeys(set['keys']) : []
+  const keys = isRecord(set) ? toPublishedKeys(set['keys']) : []
   if (keys.length === 0) throw new Error('The control plane publishes no key that can verify access tokens.')
   const maxAge = /\bmax-age=(\d{1,9})/.exec(answer.headers.get('cache-control') ?? '')?.[1]
   const seconds = Math.min(Number(maxAge ?? DEFAULT_MAX_AGE_SECONDS), MAX_MAX_AGE_SECONDS)

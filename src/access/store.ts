@@ -15,10 +15,10 @@ export type StoredKey = {
   readonly retiresAt: Date | null
 }
 
-export type AccessStore = ReturnType<typeof accessStore>
+export type AccessStore = ReturnType<typeof makeAccessStore>
 
 /** The rows that say which tokens are good: keys, and device sessions that are alive. */
-export function accessStore(db: PrismaClient) {
+export function makeAccessStore(db: PrismaClient) {
   return {
     /** Every key that has not retired, the oldest first. */
     async findKeys(now: Date): Promise<StoredKey[]> {

@@ -26,7 +26,7 @@ const MAX_TOKENS = 20_000
  * even when its session has ended. Within the time of grace after that, it is good for local backends while the control
  * plane, which would renew it, does not answer. Each token is verified once.
  */
-export function tokenCallers({ issuer, findPublicKey, graceMs, isControlPlaneAway, clock }: Needs) {
+export function makeTokenCallers({ issuer, findPublicKey, graceMs, isControlPlaneAway, clock }: Needs) {
   const verified = new Map<string, Verified>()
 
   async function verify(token: Secret, key: string): Promise<Caller | null> {

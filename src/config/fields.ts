@@ -18,7 +18,7 @@ export function holdsSecret(field: z.ZodType): boolean {
 export const flag = z.enum(['0', '1']).transform((value) => value === '1')
 
 /** A whole number within these bounds, written with digits only. */
-export function whole(min: number, max: number) {
+export function wholeNumber(min: number, max: number) {
   const message = `must be a whole number between ${min} and ${max}`
   return z
     .string()

@@ -1,11 +1,11 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
-import { securitySchemes } from '../http/authenticate.ts'
-import type { Identify, Schemes } from '../http/authenticate.ts'
+import { makeSecuritySchemes } from '../http/authenticate.ts'
+import type { Schemes } from '../http/authenticate.ts'
 import { cookieOf } from '../http/cookies.ts'
 import { ipOf } from '../http/request.ts'
 import { verifyAccessToken } from '../access/access-token.ts'
 import type { FindPublicKey } from '../access/access-token.ts'
-import type { Caller } from '../kernel/caller.ts'
+import type { Caller, Identify } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Secret } from '../kernel/secret.ts'
 import { makeIdentifyBrowser } from './browser-session/identify.ts'
@@ -34,7 +34,7 @@ export function makeControlSchemes(needs: Needs): Schemes {
   }
   const identifyBrowser = makeIdentifyBrowser({ sessions: makeBrowserSessionStore(db), clock })
   return {
-    ...securitySchemes({ identifyBearer, identifyBrowser, identifyKey: null }),
+    ...makeSecuritySchemes({ identifyBearer, identifyBrowser, identifyKey: null }),
     async SessionCookie(req) {
       const cookie = cookieOf(req, 'svc_session')
       if (!cookie) return null

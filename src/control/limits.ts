@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { combineLimits, rateLimits } from '../http/rate-limit.ts'
+import { combineLimits, openRateLimits } from '../http/rate-limit.ts'
 
 type Needs = {
   /** Counts within ten minutes; 0 switches a limit off. */
@@ -24,7 +24,7 @@ const DAY_SECONDS = 86_400
  * of it.
  */
 export function makeControlLimits({ limits, accountRequestsPerMinute, sendsMail, redis }: Needs) {
-  const open = rateLimits(redis)
+  const open = openRateLimits(redis)
   const inWindow = (name: string, points: number) => open(name, { points, seconds: WINDOW_SECONDS })
   const mailsPerAddress = sendsMail ? limits.mailsPerAddress : 0
   // All emails that somebody else can cause count together.

@@ -30,7 +30,7 @@ type Needs = {
   readonly log: Logger
 }
 
-/** What the admins of a team see and change. Pages show the same with these parts. */
+/** What the admins of a team see and change. The API and the console use the same flows. */
 export function makeTeamAdminFlows(needs: Needs) {
   const { db, findAdminTeam, onSessionEnd, clock, log } = needs
   const teamMembers = makeTeamMemberStore(db)

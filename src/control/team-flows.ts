@@ -26,7 +26,7 @@ type Needs = {
   readonly log: Logger
 }
 
-/** What a team shows to its members, and what its admins see and change. Pages show the same with these parts. */
+/** What a team shows to its members, and what its admins see and change. The API and the console use the same flows. */
 export function makeTeamFlows(needs: Needs) {
   const { db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, onLimitsChanged, clock, log } = needs
   const { findMembership, findEmail } = members

@@ -2,7 +2,7 @@ import { constants, existsSync } from 'node:fs'
 import { chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { makePrivateDirectory } from '../private-files.ts'
-import { lockDirectory } from './lock.ts'
+import { lockDataDirectory } from './lock.ts'
 
 /** An embedded database cannot be backed up or restored. The message says what to do. */
 export class BackupError extends Error {
@@ -19,7 +19,7 @@ export async function copyData(data: string, to: string): Promise<void> {
 
 /** Copies the database of a service that is not running. Throws a `DirectoryInUseError` when it is. */
 export async function backUpStopped(directory: string, backup: string): Promise<void> {
-  const unlock = lockDirectory(directory)
+  const unlock = lockDataDirectory(directory)
   try {
     await copyData(dataOf(directory), dataOf(backup))
   } finally {
@@ -50,7 +50,7 @@ export async function restoreBackup(path: string, backup: string): Promise<strin
   if (!existsSync(dataOf(backup))) throw new BackupError(`${backup} is not a backup: it has no directory "data".`)
   const directory = resolve(path)
   await makePrivateDirectory(directory)
-  const unlock = lockDirectory(directory)
+  const unlock = lockDataDirectory(directory)
   try {
     const copy = join(directory, 'data.restored')
     await rm(copy, { recursive: true, force: true })

@@ -81,7 +81,7 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
 const CLOSED = 'PGlite is closed: its thread has ended.'
 
 /** Prisma's adapter for the database of a thread. */
-export function threadAdapter({ call }: DatabaseThread): SqlDriverAdapterFactory {
+export function makeThreadAdapter({ call }: DatabaseThread): SqlDriverAdapterFactory {
   const names = { provider: 'postgres', adapterName: 'svc-database-thread' } as const
   const queryable = (transaction: number | null): SqlQueryable => ({
     ...names,

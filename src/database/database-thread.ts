@@ -9,7 +9,7 @@ import type { PGlite } from '@electric-sql/pglite'
 import type { SqlDriverAdapter, SqlQuery, SqlQueryable, SqlResultSet, Transaction } from '@prisma/driver-adapter-utils'
 import { copyData, dataOf } from './backup.ts'
 import { migrate, readMigrations } from './migrations.ts'
-import { openDataDirectory, openMemory, pgliteAdapter, toMigrationConnection } from './pglite.ts'
+import { openDataDirectory, openMemory, makePgliteAdapter, toMigrationConnection } from './pglite.ts'
 import { toPlainError } from './plain-error.ts'
 import type { PlainError } from './plain-error.ts'
 
@@ -72,7 +72,7 @@ function makeMethods(directory: string | null, send: (message: ThreadMessage) =>
     async open() {
       pglite = await (directory === null ? openMemory() : openDataDirectory(dataOf(directory)))
       await migrate(toMigrationConnection(pglite), await readMigrations())
-      adapter = await pgliteAdapter(pglite).connect()
+      adapter = await makePgliteAdapter(pglite).connect()
     },
     query: async (transaction, statement) => queryableOf(transaction).queryRaw(statement),
     execute: async (transaction, statement) => queryableOf(transaction).executeRaw(statement),

@@ -5,14 +5,14 @@ import type { Logger } from '../log.ts'
 import { makePrivateDirectory } from '../private-files.ts'
 import { DatabaseOpenError, makePing, once } from './client.ts'
 import type { Database, Listening, OnNotice } from './client.ts'
-import { startDatabaseThread, threadAdapter } from './database-thread-client.ts'
-import { lockDirectory } from './lock.ts'
+import { startDatabaseThread, makeThreadAdapter } from './database-thread-client.ts'
+import { lockDataDirectory } from './lock.ts'
 
 /** Opens Postgres inside this process (PGlite), with its data in a directory that no other process uses meanwhile. */
 export async function openEmbedded(path: string, log: Logger | null): Promise<Database> {
   const directory = resolve(path)
   await prepareDirectory(directory, log)
-  const unlock = lockDirectory(directory)
+  const unlock = lockDataDirectory(directory)
   try {
     return await openThread(directory, unlock)
   } catch (error) {
@@ -45,7 +45,7 @@ async function openThread(directory: string | null, onClosed: () => void): Promi
     throw error
   }
   return toDatabase({
-    adapter: threadAdapter(thread),
+    adapter: makeThreadAdapter(thread),
     ping: () => thread.call('ping'),
     listen: thread.listen,
     copyFiles: directory === null ? null : () => thread.call('copyAside'),

@@ -22,7 +22,7 @@ const WAIT_MS = 500
  * Throws a `DirectoryInUseError` when this or another process holds the lock. Node has no file locks of the operating
  * system, but its SQLite has: the lock is that of an empty SQLite database.
  */
-export function lockDirectory(directory: string): () => void {
+export function lockDataDirectory(directory: string): () => void {
   const lock = new DatabaseSync(join(directory, 'lock'), { timeout: WAIT_MS })
   const ownerFile = join(directory, 'owner.pid')
   try {

@@ -45,7 +45,7 @@ export function toMigrationConnection(pglite: PGlite): MigrationConnection {
 }
 
 /** The package's Prisma adapter for PGlite, with transactions that report a failed COMMIT. */
-export function pgliteAdapter(pglite: PGlite): SqlDriverAdapterFactory {
+export function makePgliteAdapter(pglite: PGlite): SqlDriverAdapterFactory {
   const shared = withSharedParsers(pglite)
   const factory = new PrismaPGlite(shared)
   return {

@@ -5,6 +5,7 @@ import type { Role } from '../kernel/caller.ts'
 import { newRowIds } from '../kernel/identifier.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
 import { newUserHandle } from '../kernel/user-handle.ts'
+import { NIL_UUID } from '../kernel/uuid.ts'
 import { batchesOf } from './compare.ts'
 import { invitationEvent, withdrawInvitations } from './invitations.ts'
 import type { Inviter } from './invitations.ts'
@@ -24,7 +25,7 @@ type InvitationRow = {
 
 type Member = { readonly email: string; readonly team: string; readonly role: Role }
 
-export type MemberChanges = {
+export type MemberRowChanges = {
   /** The members that the file listed before. */
   readonly before: number
   readonly invited: readonly Member[]
@@ -46,7 +47,7 @@ export async function findMemberChanges(
   db: Transaction,
   { organizations }: Directory,
   teamNames: ReadonlyMap<string, string>,
-): Promise<MemberChanges> {
+): Promise<MemberRowChanges> {
   const left = new Map(organizations.flatMap(toMembers).map((member) => [keyOf(member.team, member.email), member]))
   const changed: { row: InvitationRow; role: Role }[] = []
   const withdrawn: InvitationRow[] = []
@@ -76,11 +77,9 @@ const keyOf = (team: string, email: string) => `${team} ${email}`
 
 const ROWS_A_PAGE = 1000
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-
 /** Reads all invitations, page by page: other work of this process runs between two pages. */
 async function* readInvitations(db: Transaction): AsyncGenerator<InvitationRow> {
-  let after = FIRST_ID
+  let after = NIL_UUID
   for (;;) {
     const page = await db.$queryRaw<InvitationRow[]>`
       SELECT i.id::text, i.account_id::text AS "accountId", i.team_id::text AS "teamId", i.role::text, a.email,
@@ -97,7 +96,7 @@ async function* readInvitations(db: Transaction): AsyncGenerator<InvitationRow> 
 const DIRECTORY: Inviter = { by: 'directory' }
 
 /** Withdraws invitations, and ends everything that depends on them. */
-export async function withdrawMembers(tx: Transaction, { withdrawn }: MemberChanges, now: Date): Promise<void> {
+export async function withdrawMembers(tx: Transaction, { withdrawn }: MemberRowChanges, now: Date): Promise<void> {
   for (const batch of batchesOf(withdrawn)) await withdrawInvitations(tx, batch, DIRECTORY, now)
 }
 
@@ -107,13 +106,13 @@ export async function withdrawMembers(tx: Transaction, { withdrawn }: MemberChan
  */
 export async function saveMemberChanges(
   tx: Transaction,
-  { invited, changed }: MemberChanges,
+  { invited, changed }: MemberRowChanges,
   teamIds: ReadonlyMap<string, string>,
   now: Date,
 ): Promise<void> {
   for (const batch of batchesOf(invited)) {
     await invite(tx, batch, teamIds, now)
-    // An embedded database does its work in this thread.
+    // Other work of this process runs between two batches.
     await setImmediate()
   }
   for (const role of ['member', 'admin'] as const) {

@@ -2,7 +2,7 @@ import { isTaken } from './aliases.ts'
 import type { NamedModel, NameTable } from './aliases.ts'
 import type { DirectoryChanges, Counted, Overridden } from './change-rules.ts'
 import type { RowChanges } from './compare.ts'
-import type { MemberChanges } from './member-rows.ts'
+import type { MemberRowChanges } from './member-rows.ts'
 import type { BackendChanges, ModelChanges } from './model-rows.ts'
 import type { TeamChanges } from './team-rows.ts'
 
@@ -11,7 +11,7 @@ export type DirectoryPlan = {
   readonly teams: TeamChanges
   readonly models: ModelChanges
   readonly backends: BackendChanges
-  readonly members: MemberChanges
+  readonly members: MemberRowChanges
 }
 
 export function hasChanges({ teams, models, backends, members }: DirectoryPlan): boolean {
@@ -27,7 +27,7 @@ export function hasChanges({ teams, models, backends, members }: DirectoryPlan):
 export function toChanges(plan: DirectoryPlan, revision: number | null, lastRevision: number | null): DirectoryChanges {
   const { before, invited, changed, withdrawn } = plan.members
   // An invitation that is active and the file's already has another role; the other ones come to the file.
-  const isRole = ({ row }: MemberChanges['changed'][number]) => row.source === 'directory' && row.revokedAt === null
+  const isRole = ({ row }: MemberRowChanges['changed'][number]) => row.source === 'directory' && row.revokedAt === null
   return {
     members: before,
     invited: invited.length + changed.filter((change) => !isRole(change)).length,

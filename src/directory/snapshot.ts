@@ -88,7 +88,7 @@ type Needs = {
  * snapshot is older than `maxAgeMs`. A caller waits for the first snapshot, and when the snapshot is older than twice
  * that time. While loading fails, the last snapshot is served; without one, `team` rejects with the loader's error.
  */
-export function snapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: Needs) {
+export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: Needs) {
   let kept: DirectorySnapshot | null = null
   let checkedAt = 0
   let isFailing = false

@@ -23,7 +23,7 @@ import type { DirectoryState } from './state.ts'
 import { findTeamChanges, readTeams, removeTeams, saveTeamChanges } from './team-rows.ts'
 
 /** Reads and writes the directory: organizations, teams, members, models and backends. */
-export function directoryStore(db: PrismaClient) {
+export function makeDirectoryStore(db: PrismaClient) {
   let loaded: { readonly version: number; readonly snapshot: DirectorySnapshot } | null = null
   return {
     /**

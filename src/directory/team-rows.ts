@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Prisma } from '../../generated/prisma/client.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
+import { NIL_UUID } from '../kernel/uuid.ts'
 import { batchesOf, compareRows } from './compare.ts'
 import type { RowChanges } from './compare.ts'
 import type { Directory } from './rules.ts'
@@ -32,8 +33,6 @@ export type TeamChanges = {
 /** Short enough not to delay other statements of an embedded database, whose teams may have hundreds of models. */
 const TEAMS_A_PAGE = 100
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-
 /** Reads all teams, page by page: other work of this process runs between two pages. */
 export async function readTeams(db: Transaction): Promise<TeamRow[]> {
   const teams: TeamRow[] = []
@@ -43,7 +42,7 @@ export async function readTeams(db: Transaction): Promise<TeamRow[]> {
         t.admin_default_model AS "adminDefaultModel", t.time_zone AS "timeZone",
         ARRAY(SELECT model_id FROM team_models WHERE team_id = t.id) AS models
       FROM teams t JOIN organizations o ON o.id = t.organization_id
-      WHERE t.id > ${teams.at(-1)?.id ?? FIRST_ID}::uuid ORDER BY t.id LIMIT ${TEAMS_A_PAGE}::int`
+      WHERE t.id > ${teams.at(-1)?.id ?? NIL_UUID}::uuid ORDER BY t.id LIMIT ${TEAMS_A_PAGE}::int`
     teams.push(...page)
     if (page.length < TEAMS_A_PAGE) return teams
     await setImmediate()

@@ -54,7 +54,7 @@ export type Answer = {
   readonly content?: Content
   readonly headers?: Readonly<Record<string, { readonly description?: string }>>
 }
-export type Operation = {
+export type DocumentedOperation = {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly summary?: string
@@ -78,7 +78,7 @@ export type Document = {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string }
   readonly servers: readonly { readonly url: string; readonly description?: string }[]
   readonly tags?: readonly { readonly name: string; readonly description?: string }[]
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
     readonly parameters?: Readonly<Record<string, Parameter>>

@@ -1,12 +1,12 @@
 /** What the page shows of an operation: route, credentials, parameters, body and answers. */
 import { html } from '../http/page.ts'
 import type { Html } from '../http/page.ts'
-import type { Answer, Content, Document, Media, Operation } from './document.ts'
+import type { Answer, Content, Document, Media, DocumentedOperation } from './document.ts'
 import { choicesOf, fieldList, parameterList, resolve, sampleOf } from './schemas.ts'
 import { inline, prose } from './text.ts'
 
 /** An operation with its place in the document. */
-export type Placed = { readonly method: string; readonly path: string; readonly operation: Operation }
+export type Placed = { readonly method: string; readonly path: string; readonly operation: DocumentedOperation }
 
 /** These headers are on every answer. The introduction describes them once. */
 const COMMON_HEADERS = ['x-request-id', 'request-id']
@@ -34,7 +34,7 @@ export function operationArticle({ method, path, operation }: Placed, document: 
 }
 
 /** A link to the article of an operation. */
-export function linkTo({ operationId, summary }: Operation): Html {
+export function linkTo({ operationId, summary }: DocumentedOperation): Html {
   return html`<a href="#${operationId}">${summary ?? operationId}</a>`
 }
 
@@ -42,7 +42,7 @@ export function methodMark(method: string): Html {
   return html`<b class="method ${method}">${method.toUpperCase()}</b>`
 }
 
-function credentials({ security = [] }: Operation): Html {
+function credentials({ security = [] }: DocumentedOperation): Html {
   const schemes = security.map((alternative) => Object.keys(alternative).join(' and '))
   const named = schemes.filter((name) => name !== '')
   if (named.length === 0) return html`Needs no credential`

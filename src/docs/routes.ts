@@ -13,7 +13,7 @@ import { docsPage } from './page.ts'
 
 type Needs = DocumentValues & {
   readonly contract: Contract
-  /** The requests of one network: strangers may read the documents, but not occupy the process with them. */
+  /** Limits the requests of one network, because the documents can be read without signing in. */
   readonly limit: RateLimit
 }
 
@@ -21,13 +21,13 @@ type Needs = DocumentValues & {
  * The handlers of the contract and of its page. Both are constant while the process runs, so each is made once, at the
  * first request.
  */
-export function docsRoutes({
+export function makeDocsHandlers({
   contract,
   limit,
   ...deployment
 }: Needs): Handlers<'getContract' | 'showDocs' | 'getDocsStylesheet'> {
   const document = once(() => documentOf(contract, deployment))
-  // Bytes, because converting a quarter of a megabyte for each request would let strangers occupy the process.
+  // Kept as bytes, because converting a quarter of a megabyte for each request would cost much CPU time.
   const documentBytes = once(() => Buffer.from(JSON.stringify(document())))
   const etag = once(() => makeEtag(documentBytes()))
   const pageBytes = once(() => Buffer.from(String(docsPage(document()))))

@@ -3,9 +3,9 @@ import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import { openBackends } from './backends/backends.ts'
-import { callHandlers } from './calls/handle.ts'
+import { makeCallHandlers } from './calls/handle.ts'
 import type { CallNeeds } from './calls/handle.ts'
-import { clientHandlers } from './clients/routes.ts'
+import { makeClientHandlers } from './clients/routes.ts'
 import type { Deployment } from './deployment.ts'
 import { makeEdge } from './edge.ts'
 import type { EdgeNeeds } from './edge.ts'
@@ -75,12 +75,12 @@ export function openGateway(needs: GatewayNeeds): Gateway {
   const findTeam = makeFindTeam(deployment.findTeam)
   const handlers = {
     ...makeListHandlers({ findTeam, backends, spending: deployment.spending }),
-    ...clientHandlers({
+    ...makeClientHandlers({
       findTeam,
       addresses: settings,
       limit: openRateLimit('clients', { points: settings.callLimits.requestsPerMinute, seconds: 60 }),
     }),
-    ...callHandlers({
+    ...makeCallHandlers({
       findTeam,
       streamLimit,
       backends,

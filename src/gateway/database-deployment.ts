@@ -1,8 +1,8 @@
 import type { LiveCallers } from '../access/live-callers.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
-import { snapshotCache } from '../directory/snapshot.ts'
-import { directoryStore } from '../directory/store.ts'
+import { openSnapshotCache } from '../directory/snapshot.ts'
+import { makeDirectoryStore } from '../directory/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { makeSpendingStore } from '../spending/store.ts'
@@ -10,7 +10,7 @@ import type { Deployment, WatchDirectory } from './deployment.ts'
 import { openLedger } from './spending/ledger.ts'
 import { openRecorder } from './usage/recorder.ts'
 import { openSpool } from './usage/spool.ts'
-import { callEventStore } from './usage/store.ts'
+import { makeCallEventStore } from './usage/store.ts'
 
 const MAX_DIRECTORY_AGE_MS = 5000
 
@@ -31,9 +31,9 @@ export type DatabaseDeployment = Deployment & {
 /** Sessions, teams, spending limits and events are rows of the database. */
 export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment {
   const { database, live, spoolDirectory, clock, log } = needs
-  const directory = directoryStore(database.prisma)
+  const directory = makeDirectoryStore(database.prisma)
   const watchers: WatchDirectory[] = []
-  const teams = snapshotCache({
+  const teams = openSnapshotCache({
     load: directory.loadSnapshot,
     onLoad: (snapshot) => watchers.forEach((onDirectory) => onDirectory(snapshot)),
     clock,
@@ -47,7 +47,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     clock,
     onFailure: (err) => log.warn({ err }, 'spending.load_failed'),
   })
-  const { save } = callEventStore(database.prisma)
+  const { save } = makeCallEventStore(database.prisma)
   const recorder = openRecorder({ save, onBatch: spending.noteBatch, isDatabaseUnavailable, spool, log })
   return {
     identify: live.identify,

@@ -1,8 +1,7 @@
 import type { Config } from '../config/values.ts'
 import type { RoleRoutes } from '../http/app.ts'
-import { securitySchemes } from '../http/authenticate.ts'
-import type { Identify, IdentifyKey } from '../http/authenticate.ts'
-import type { ExplainToken } from '../kernel/caller.ts'
+import { makeSecuritySchemes } from '../http/authenticate.ts'
+import type { ExplainToken, Identify, IdentifyKey } from '../kernel/caller.ts'
 import { callBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
@@ -41,7 +40,7 @@ export function makeEdge({
     contract: own,
     ...(requestsPerMinute > 0 && { limit: limitAddresses(addresses) }),
     ...(accountRequestsPerMinute > 0 && { limitCaller: limitCallers(callers, addresses) }),
-    schemes: securitySchemes({ identifyBearer: identify, identifyBrowser: null, identifyKey }),
+    schemes: makeSecuritySchemes({ identifyBearer: identify, identifyBrowser: null, identifyKey }),
     explainToken,
     parseBody: callBody(settings.maxBodyBytes, parseBody),
     nameAllMistakes: false,

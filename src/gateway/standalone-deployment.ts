@@ -1,5 +1,5 @@
 import { openPublishedKeys } from '../access/published-keys.ts'
-import { tokenCallers } from '../access/token-callers.ts'
+import { makeTokenCallers } from '../access/token-callers.ts'
 import type { Config } from '../config/values.ts'
 import { countDirectory } from '../directory/counts.ts'
 import type { DirectoryCounts } from '../directory/counts.ts'
@@ -29,7 +29,7 @@ export async function openStandaloneDeployment(needs: StandaloneNeeds): Promise<
   const { controlPlaneUrl, keysFile, offlineGraceMs: graceMs } = verification
   const keys = await openPublishedKeys({ controlPlaneUrl, file: keysFile, log })
   const { findPublicKey, isControlPlaneAway } = keys
-  const callers = tokenCallers({ issuer: baseUrl, findPublicKey, graceMs, isControlPlaneAway, clock })
+  const callers = makeTokenCallers({ issuer: baseUrl, findPublicKey, graceMs, isControlPlaneAway, clock })
   const startedAt = clock.now()
   const watchers: WatchDirectory[] = []
   let snapshot = withTeams([])

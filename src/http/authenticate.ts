@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express'
 import { looksLikeApiKey } from '../kernel/api-key.ts'
-import type { Caller, ExplainToken, TokenProblem } from '../kernel/caller.ts'
+import type { Caller, ExplainToken, Identify, IdentifyKey, TokenProblem } from '../kernel/caller.ts'
 import { Secret } from '../kernel/secret.ts'
 import { routesOf, signInFirstIn } from './contract.ts'
 import type { Contract, Route } from './contract.ts'
@@ -8,18 +8,6 @@ import { cookieOf } from './cookies.ts'
 import { ApiError } from './errors.ts'
 import type { OperationId } from './operation.ts'
 import { ipOf, operationOf } from './request.ts'
-
-/**
- * Finds the caller of a credential; null when it is not valid. Throws when it cannot be checked, for example without a
- * database.
- */
-export type Identify = (credential: Secret) => Promise<Caller | null> | Caller | null
-
-/**
- * Finds the caller of an API key that came from an IP address; null when it is not valid. Throws when it cannot be
- * checked.
- */
-export type IdentifyKey = (key: Secret, ip: string) => Promise<Caller | null> | Caller | null
 
 /**
  * Finds the caller of a request by one security scheme of the contract; null when the request has no valid credential
@@ -38,7 +26,7 @@ type Needs = {
 }
 
 /** The security schemes of the contract, with the checks of one role. */
-export function securitySchemes({ identifyBearer, identifyBrowser, identifyKey }: Needs): Schemes {
+export function makeSecuritySchemes({ identifyBearer, identifyBrowser, identifyKey }: Needs): Schemes {
   const by =
     (credentialOf: (req: Request) => string | undefined, identify: Identify | null): Scheme =>
     (req) => {

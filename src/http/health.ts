@@ -13,7 +13,11 @@ type Needs = {
 }
 
 /** The handlers of `/healthz` (the process runs) and `/readyz` (it should get requests). */
-export function healthRoutes({ database, canServeAlone, isDraining }: Needs): Handlers<'getHealth' | 'getReadiness'> {
+export function makeHealthHandlers({
+  database,
+  canServeAlone,
+  isDraining,
+}: Needs): Handlers<'getHealth' | 'getReadiness'> {
   async function databaseState() {
     if (!database) return 'disabled'
     return (await database.ping()) ? 'ok' : 'unavailable'

@@ -15,7 +15,7 @@ export type EndedRequest = {
 export type OnRequest = (ended: EndedRequest, req: Request) => void
 
 /** Makes the histogram of request durations, by method, route and status. */
-export function requestMetrics(registry: Registry): (request: EndedRequest) => void {
+export function makeRequestMetrics(registry: Registry): (request: EndedRequest) => void {
   const observe = makeHistogram(registry, {
     name: 'svc_http_request_seconds',
     help: 'From the head of a request to the end of its answer.',

@@ -1,7 +1,7 @@
-import { isIPv6 } from 'node:net'
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
+import { networkOf } from '../kernel/ip-address.ts'
 import { ApiError } from './errors.ts'
 
 /**
@@ -30,7 +30,7 @@ export type OpenRateLimit = (name: string, rate: Rate) => RateLimit
  * Makes limits that count in Redis for all processes, or in this process when there is no Redis. While Redis is away
  * each process counts for itself.
  */
-export function rateLimits(redis: Redis | null): OpenRateLimit {
+export function openRateLimits(redis: Redis | null): OpenRateLimit {
   return (name, { points, seconds }) => {
     if (points === 0) return NO_LIMIT
     const options = { keyPrefix: `svc:limit:${name}`, points, duration: seconds }
@@ -82,14 +82,8 @@ function withTake(limit: Omit<RateLimit, 'take'>): RateLimit {
 
 /** The key of a client's network: its IPv4 address, or the /64 of its IPv6 address, which one customer has. */
 export function networkKey(ip: string): string {
-  if (!ip.includes(':')) return ip
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip
-  if (!isIPv6(mapped)) return mapped
-  const [head = '', tail] = mapped.split('::')
-  const left = head.split(':').filter(Boolean)
-  const right = (tail ?? '').split(':').filter(Boolean)
-  const zeros = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => '0')
-  return [...left, ...zeros, ...right].slice(0, 4).join(':')
+  // Most addresses are IPv4, and this runs for every call.
+  return ip.includes(':') ? networkOf(ip, { ipv4Numbers: 4, ipv6Groups: 4 }) : ip
 }
 
 const NO_LIMIT: RateLimit = {

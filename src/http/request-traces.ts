@@ -12,7 +12,7 @@ const UNTRACED: ReadonlySet<string> = new Set(['/healthz', '/readyz'])
  * Makes a function that ends the span of each request whose answer has ended. A handler that wants more than the usual
  * HTTP attributes starts the span itself, in `req.span`.
  */
-export function requestTraces(tracer: Tracer, clock: Clock): OnRequest {
+export function makeRequestTraces(tracer: Tracer, clock: Clock): OnRequest {
   return (ended, req) => {
     if (UNTRACED.has(ended.route)) return
     const span = req.span ?? startSpan(tracer, clock, ended, req)

@@ -33,6 +33,18 @@ export type Caller = {
   readonly isOffline?: true
 }
 
+/**
+ * Finds the caller of a credential; null when it is not valid. Throws when it cannot be checked, for example without a
+ * database.
+ */
+export type Identify = (credential: Secret) => Promise<Caller | null> | Caller | null
+
+/**
+ * Finds the caller of an API key that came from an IP address; null when it is not valid. Throws when it cannot be
+ * checked.
+ */
+export type IdentifyKey = (key: Secret, ip: string) => Promise<Caller | null> | Caller | null
+
 /** Why an access token is refused. `revoked`: its session has ended. `unknown`: this service did not sign it. */
 export type TokenProblem = 'expired' | 'revoked' | 'unknown'
 

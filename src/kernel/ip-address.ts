@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 
 /**
  * Reads the IP address of a text that may have a port, brackets (`[2001:db8::1]:443`) or a zone (`fe80::1%eth0`), which
@@ -8,4 +8,18 @@ export function readIpAddress(text: string | undefined): string | null {
   const [, bracketed, beforePort] = /^\[([^\]]*)\](?::\d+)?$|^([^:]*):\d+$/.exec(text ?? '') ?? []
   const [address = ''] = (bracketed ?? beforePort ?? text ?? '').split('%')
   return isIP(address) ? address : null
+}
+
+/** How much of an address names a network: the first numbers of an IPv4 address, or the first groups of an IPv6 one. */
+export type NetworkSize = { readonly ipv4Numbers: number; readonly ipv6Groups: number }
+
+/** The network of an address: `192.0.2` or `2001:db8:0`. An IPv4 address inside an IPv6 one counts as itself. */
+export function networkOf(ip: string, { ipv4Numbers, ipv6Groups }: NetworkSize): string {
+  const address = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1] ?? ip
+  if (!isIPv6(address)) return address.split('.').slice(0, ipv4Numbers).join('.')
+  const [head = '', tail] = address.split('::')
+  const before = head.split(':').filter(Boolean)
+  const after = (tail ?? '').split(':').filter(Boolean)
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
+  return [...before, ...zeros, ...after].slice(0, ipv6Groups).join(':')
 }

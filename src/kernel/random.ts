@@ -1,4 +1,4 @@
-/** A random number from 0 to 1, which nobody has to be unable to guess. */
+/** A random number from 0 to 1, not for secrets: it can be guessed. */
 export function random(): number {
   return Math.random()
 }

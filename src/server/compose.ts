@@ -4,17 +4,17 @@ import type { Config } from '../config/values.ts'
 import { makeOAuthForwarding } from '../control/oauth/forwarding.ts'
 import { makeWriteControlError, writeForwardedError } from '../control/write-error.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
-import { docsRoutes } from '../docs/routes.ts'
+import { makeDocsHandlers } from '../docs/routes.ts'
 import type { Deployment } from '../gateway/deployment.ts'
-import { makePrices } from '../gateway/prices/cost.ts'
+import { openPrices } from '../gateway/prices/cost.ts'
 import type { Prices } from '../gateway/prices/cost.ts'
 import { createApp } from '../http/app.ts'
-import { healthRoutes } from '../http/health.ts'
+import { makeHealthHandlers } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
-import { requestMetrics } from '../http/metrics.ts'
+import { makeRequestMetrics } from '../http/metrics.ts'
 import type { OnRequest } from '../http/metrics.ts'
-import { requestTraces } from '../http/request-traces.ts'
-import { rateLimits } from '../http/rate-limit.ts'
+import { makeRequestTraces } from '../http/request-traces.ts'
+import { openRateLimits } from '../http/rate-limit.ts'
 import { countEvents, openMetrics } from './metrics.ts'
 import { openStandaloneRoles } from './roles.ts'
 import type { Resources, RoleNeeds, Roles } from './roles.ts'
@@ -46,17 +46,17 @@ export async function compose(config: Config, given: Resources): Promise<Service
   const contract = readContract()
   const secure = config.baseUrl.startsWith('https://')
   const redis = config.redisUrl && (await import('./redis.ts')).openRedis(config.redisUrl, log)
-  const prices = makePrices()
+  const prices = openPrices()
   const tracing = await openTracing(config.tracing, log)
   const tracer = tracing?.tracer ?? null
   const roles = await openRoles(config, resources, { contract, redis, metrics, tracer, costOf: prices.costOf })
   // Public documents have the limit of model calls.
   const rate = { points: config.callLimits.requestsPerMinute, seconds: 60 }
-  const documentLimit = rateLimits(redis)('documents', rate)
+  const documentLimit = openRateLimits(redis)('documents', rate)
   const state = { isDraining: false }
   const everywhere = {
-    ...docsRoutes({ contract, ...config, secure, limit: documentLimit }),
-    ...healthRoutes({
+    ...makeDocsHandlers({ contract, ...config, secure, limit: documentLimit }),
+    ...makeHealthHandlers({
       database: resources.database,
       canServeAlone: config.role === 'gateway',
       isDraining: () => state.isDraining,
@@ -71,14 +71,14 @@ export async function compose(config: Config, given: Resources): Promise<Service
             baseUrl: config.baseUrl,
             gatewayUrl: config.gatewayUrl,
             controlPlaneUrl: config.verification.controlPlaneUrl,
-            limit: rateLimits(redis)('oauth-forwarding', rate),
+            limit: openRateLimits(redis)('oauth-forwarding', rate),
           }),
         ]
       : []
   const app = await createApp({
     roles: [...roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })), ...forwarding],
     log,
-    onRequest: eachOf([metrics && requestMetrics(metrics), tracer && requestTraces(tracer, resources.clock)]),
+    onRequest: eachOf([metrics && makeRequestMetrics(metrics), tracer && makeRequestTraces(tracer, resources.clock)]),
     trustProxy: config.trustProxy,
     secure,
     isDatabaseUnavailable,

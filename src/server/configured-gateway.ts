@@ -1,7 +1,7 @@
 import type { Config } from '../config/values.ts'
 import { openGateway } from '../gateway/app.ts'
 import type { Gateway, GatewayNeeds } from '../gateway/app.ts'
-import { rateLimits } from '../http/rate-limit.ts'
+import { openRateLimits } from '../http/rate-limit.ts'
 
 type Needs = Omit<GatewayNeeds, 'settings' | 'openRateLimit' | 'keepAliveMs'>
 
@@ -14,7 +14,7 @@ export function openConfiguredGateway(config: Config, needs: Needs): Gateway | n
     contract,
     deployment,
     costOf,
-    openRateLimit: rateLimits(redis),
+    openRateLimit: openRateLimits(redis),
     redis,
     metrics,
     tracer,

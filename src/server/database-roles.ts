@@ -1,5 +1,5 @@
 import { openKeyring } from '../access/keyring.ts'
-import { accessStore } from '../access/store.ts'
+import { makeAccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
@@ -16,7 +16,7 @@ export async function openDatabaseRoles(
   given: RoleNeeds,
 ): Promise<Roles> {
   const { database, mailer, clock, log } = resources
-  const access = accessStore(database.prisma)
+  const access = makeAccessStore(database.prisma)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
   const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })

@@ -8,7 +8,7 @@ export const PERIODS = ['day', 'week', 'month'] as const
 export type Period = (typeof PERIODS)[number]
 
 /** A period of the calendar. Days are written as `2026-11-21`. */
-export type Span = {
+export type CalendarSpan = {
   /** Its first day. */
   readonly from: string
   /** The first day of the next period. */
@@ -39,7 +39,7 @@ export function isTimeZone(name: string): boolean {
 }
 
 /** The period that contains a time. */
-export function spanAt(period: Period, timeZone: string, at: Date): Span {
+export function spanAt(period: Period, timeZone: string, at: Date): CalendarSpan {
   const today = toUtcDate(dayAt(timeZone, at))
   const [from, until] = SPANS[period](today)
   return { from: toDay(from), until: toDay(until), resetsAt: startOfDay(timeZone, toDay(until)) }

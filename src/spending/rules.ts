@@ -5,7 +5,7 @@
  */
 import type { Caller } from '../kernel/caller.ts'
 import { writeUsd } from '../kernel/usd.ts'
-import type { Period, Span } from './periods.ts'
+import type { Period, CalendarSpan } from './periods.ts'
 
 export const SUBJECTS = ['team', 'members', 'member', 'key', 'service_account'] as const
 
@@ -44,7 +44,7 @@ export const NOTHING_SPENT: Spent = { nanoUsd: 0, unknownCalls: 0, unpricedCalls
 
 /** A limit in its current period. */
 export type CountedLimit = SpendingLimit & {
-  readonly span: Span
+  readonly span: CalendarSpan
   /** What was spent in the period, by counter. */
   readonly spent: ReadonlyMap<string, Spent>
 }
@@ -90,7 +90,7 @@ const WHOSE: Readonly<Record<Subject, (limit: Named) => string>> = {
   service_account: ({ subjectName }) => `the service account ${subjectName}`,
 }
 
-type ResettingLimit = { readonly timeZone: string; readonly span: Pick<Span, 'resetsAt'> }
+type ResettingLimit = { readonly timeZone: string; readonly span: Pick<CalendarSpan, 'resetsAt'> }
 
 /** When a period ends, for people: `2026-11-23 00:00 (Europe/Berlin)`. */
 export function writeReset({ timeZone, span }: ResettingLimit): string {

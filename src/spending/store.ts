@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { spanAt } from './periods.ts'
-import type { Period, Span } from './periods.ts'
+import type { CalendarSpan, Period } from './periods.ts'
 import type { CountedLimit, SpendingLimit, Spent, Subject } from './rules.ts'
 
 /** The limits with what was spent, and which of the asked batches these sums include. */
@@ -101,7 +101,7 @@ export function makeSpendingStore(db: PrismaClient) {
     ): Promise<FoundSpending> {
       const found = await findLimits(teamId)
       if (found.length === 0) return { limits: [], savedBatches: new Set(batches) }
-      const spans = new Map<string, Span>()
+      const spans = new Map<string, CalendarSpan>()
       const limits = found.map((limit) => {
         const { period, timeZone } = limit
         // Thousands of limits have few different periods, and a span of a time zone takes 0.1 ms.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UsageReport } from '../../src/control/usage/report.ts'
-import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { endedCall } from '../support/call-events.ts'
 import { outcomeOf } from '../support/requests.ts'
 import { startTeam } from '../support/team.ts'
@@ -14,7 +14,7 @@ beforeAll(async () => {
   const { prisma } = team.service.database
   const { id: accountId } = await prisma.account.findUniqueOrThrow({ where: { email: 'member@example.com' } })
   const call = { accountId, usage: { inputTokens: 20, outputTokens: 2 }, result: { costNanoUsd: 5000 } }
-  await callEventStore(prisma).save({
+  await makeCallEventStore(prisma).save({
     id: 'batch_1',
     events: [endedCall(call), endedCall({ ...call, team: '@acme/other' }), endedCall()],
   })

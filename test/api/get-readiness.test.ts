@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { healthRoutes } from '../../src/http/health.ts'
+import { makeHealthHandlers } from '../../src/http/health.ts'
 import { startService } from '../support/service.ts'
 
 describe('getReadiness', () => {
@@ -15,7 +15,7 @@ describe('getReadiness', () => {
       const answered: unknown[] = []
       const reply = { status: (status: number) => ({ json: (body: unknown) => answered.push({ status, body }) }) }
       // The handler does not use the request, and uses only these methods of the response.
-      await healthRoutes({ database: null, canServeAlone: false, isDraining: () => false }).getReadiness(
+      await makeHealthHandlers({ database: null, canServeAlone: false, isDraining: () => false }).getReadiness(
         {} as never,
         reply as never,
       )

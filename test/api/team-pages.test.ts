@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { endedCall } from '../support/call-events.ts'
 import { signInBrowser } from '../support/people.ts'
 import { expectJson, expectOk, form, json, outcomeOf } from '../support/requests.ts'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const member = accounts.get('member@example.com') ?? ''
   const cheap = { usage: { inputTokens: 1234, outputTokens: 1 }, result: { costNanoUsd: 4_200_000 } }
   const dear = { usage: { inputTokens: 20, outputTokens: 2 }, result: { costNanoUsd: 12_345_678_000_000 } }
-  await callEventStore(prisma).save({
+  await makeCallEventStore(prisma).save({
     id: 'batch_1',
     events: [
       endedCall({ at, ...cheap, accountId: member, call: { model: 'svc/fast' } }),

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
 import { endedCall } from '../support/call-events.ts'
 import { startEngine } from '../support/engine.ts'
@@ -153,7 +153,7 @@ describe('svc usage', () => {
       endedCall({ accountId: ada, usage: { inputTokens: 12_000 }, result: { costNanoUsd: 12_500_000 } }),
       endedCall({ usage: { inputTokens: 1, outputTokens: 2 } }),
     ]
-    await callEventStore(prisma).save({ id: 'batch_1', events: calls })
+    await makeCallEventStore(prisma).save({ id: 'batch_1', events: calls })
     const period = ['--from', '2026-11-21', '--to', '2026-11-21']
     const own = await machine.svc(['usage', ...period, '--by', 'model'])
     expect(own.stdout.split('\n')).toEqual([

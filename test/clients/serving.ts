@@ -1,4 +1,4 @@
-import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
@@ -80,5 +80,5 @@ function checkerOf(pathname: string): (events: readonly SseEvent[]) => string[] 
 }
 
 async function readAll(response: Response): Promise<SseEvent[]> {
-  return sseDecoder().push(new Uint8Array(await response.arrayBuffer()))
+  return makeSseDecoder().push(new Uint8Array(await response.arrayBuffer()))
 }

@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
 import { orderPaths } from '../../spec/order.ts'
-import type { Document, Media, Operation, Schema } from '../../src/docs/document.ts'
+import type { Document, Media, DocumentedOperation, Schema } from '../../src/docs/document.ts'
 
 const root = path.join(import.meta.dirname, '../..')
 const text = readFileSync(path.join(root, 'generated/openapi.json'), 'utf8')
@@ -69,7 +69,7 @@ const EMPTY_WORDS = /The request has succeeded|An answer with|Access is|The serv
 
 type Shown = { readonly name: string; readonly required?: boolean; readonly example?: unknown }
 
-function parametersOf({ parameters = [] }: Operation): readonly Shown[] {
+function parametersOf({ parameters = [] }: DocumentedOperation): readonly Shown[] {
   return parameters.filter(({ required }) => required)
 }
 

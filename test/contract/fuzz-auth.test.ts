@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Pool } from 'undici'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { TokenSet } from '../../generated/sdk/index.js'
-import type { Document, Operation } from '../../src/docs/document.ts'
+import type { Document, DocumentedOperation } from '../../src/docs/document.ts'
 import { contractOf, readContract } from '../../src/http/contract.ts'
 import { checkAnswer } from '../support/contract-check.ts'
 import { bytesOf, ceremonies, hostileBodies } from '../support/hostile-bodies.ts'
@@ -92,7 +92,7 @@ describe.each(operations)('$operation.operationId', ({ path, method, operation }
   )
 })
 
-function attempts({ operationId, requestBody, security = [] }: Operation): fc.Arbitrary<Attempt> {
+function attempts({ operationId, requestBody, security = [] }: DocumentedOperation): fc.Arbitrary<Attempt> {
   const bodies = hostileBodies(document, requestBody?.content ?? {}, live)
   const hasCredentials = security.some((scheme) => Object.keys(scheme).length > 0)
   const caller = fc.oneof(
@@ -118,7 +118,7 @@ function attempts({ operationId, requestBody, security = [] }: Operation): fc.Ar
 async function expectAnswer(
   method: string,
   template: string,
-  operation: Operation,
+  operation: DocumentedOperation,
   attempt: Attempt,
   person: Person,
 ): Promise<void> {
@@ -155,7 +155,7 @@ async function deletePasskey(passkey: string, { authorization }: Person): Promis
 }
 
 /** Whether the operation can end the session of its caller, which later requests need. */
-function endsSessions({ operationId }: Operation): boolean {
+function endsSessions({ operationId }: DocumentedOperation): boolean {
   return operationId === 'approveDevice' || operationId === 'logoutEverywhere'
 }
 

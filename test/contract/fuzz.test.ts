@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import type { Document, Operation, Schema } from '../../src/docs/document.ts'
+import type { Document, DocumentedOperation, Schema } from '../../src/docs/document.ts'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import { brokenBodies, valuesOf } from '../support/arbitraries.ts'
 import { startEngine } from '../support/engine.ts'
@@ -88,7 +88,7 @@ async function send(method: string, sent: Sent, authorization: string | undefine
   await response.arrayBuffer()
 }
 
-function requests(template: string, operation: Operation): Arbitrary<Sent> {
+function requests(template: string, operation: DocumentedOperation): Arbitrary<Sent> {
   const { parameters = [], requestBody } = operation
   const path = fc
     .record(Object.fromEntries(named('path').map(({ name, schema }) => [name, oneOf(template, name, schema)])))

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { RequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { createApp } from '../../src/http/app.ts'
-import { securitySchemes } from '../../src/http/authenticate.ts'
+import { makeSecuritySchemes } from '../../src/http/authenticate.ts'
 import { smallBody } from '../../src/http/body.ts'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { Contract, RoleName } from '../../src/http/contract.ts'
@@ -101,7 +101,7 @@ describe('the guard', () => {
         {
           contract: document,
           handlers: handlersOf(document),
-          schemes: securitySchemes({
+          schemes: makeSecuritySchemes({
             identifyBearer: () => null,
             identifyBrowser: () => null,
             identifyKey: () => null,

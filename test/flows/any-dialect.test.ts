@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { GATEWAY_PATHS, SERVER_PATHS, bodyOf, greeting, saysHello, startServer } from '../support/dialect-servers.ts'
 import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -73,7 +73,7 @@ describe.each(PAIRS)('a %s client on a %s backend', (client, backend) => {
     const response = await call(client, `any/${backend}`, true)
     const body = await response.text()
     expect([response.status, body]).toEqual([200, expect.stringContaining('Hello')])
-    const decode = sseDecoder()
+    const decode = makeSseDecoder()
     expect(CHECKS[client](decode.push(Buffer.from(body)))).toEqual([])
   })
 

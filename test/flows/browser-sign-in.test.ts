@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Page } from 'playwright-core'
-import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { changeView, findOverflow, findSeriousViolations } from '../support/browser.ts'
 import { startBrowserService } from '../support/browser-service.ts'
 import type { BrowserService } from '../support/browser-service.ts'
@@ -84,7 +84,7 @@ it('lets a person with a phone watch a session from the list of the team', async
   const { id: accountId } = await prisma.account.findUniqueOrThrow({ where: { email: EMAIL } })
   const at = service.clock.now().toISOString()
   const call = { sessionId: 'run-1', model: 'svc/fast' }
-  await callEventStore(prisma).save({ id: 'batch_1', events: [endedCall({ accountId, at, call })] })
+  await makeCallEventStore(prisma).save({ id: 'batch_1', events: [endedCall({ accountId, at, call })] })
   const page = await fixture.signedInPage()
   await changeView(page, { width: 320, scheme: 'light' })
   await page.goto(`${baseUrl}/teams/acme/core/sessions`)

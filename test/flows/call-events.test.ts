@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { servedModel, startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -215,7 +215,7 @@ describe('call events in the database', () => {
       ...event,
       call: { ...event.call, caller: { ...event.call.caller, accountId: ID, sessionId: ID } },
     }))
-    const { save } = callEventStore(service.database.prisma)
+    const { save } = makeCallEventStore(service.database.prisma)
     await save({ id: 'batch_1', events })
     await save({ id: 'batch_1', events })
     expect(await service.database.prisma.callEvent.count()).toBe(2)
@@ -235,7 +235,7 @@ describe('call events in the database', () => {
       result: null,
     } as const
     const { prisma } = service.database
-    await callEventStore(prisma).save({ id: 'batch_1', events: [event] })
+    await makeCallEventStore(prisma).save({ id: 'batch_1', events: [event] })
     expect(await prisma.callEvent.findFirst()).toMatchObject({
       keyId: ID,
       serviceAccount: 'service:builds',
@@ -252,7 +252,7 @@ describe('call events in the database', () => {
       return { kind: 'started', at: new Date(), call: { ...call, sessionId }, result: null } as const
     })
     const { prisma } = service.database
-    await callEventStore(prisma).save({ id: 'batch_1', events })
+    await makeCallEventStore(prisma).save({ id: 'batch_1', events })
     const rows = await prisma.callEvent.findMany({ orderBy: { id: 'asc' } })
     expect(rows.map(({ sessionId }) => sessionId)).toEqual(names)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { snapshotCache, withTeams } from '../../src/directory/snapshot.ts'
+import { openSnapshotCache, withTeams } from '../../src/directory/snapshot.ts'
 import type { DirectorySnapshot } from '../../src/directory/snapshot.ts'
 
 describe('the snapshot cache of the directory', () => {
@@ -13,7 +13,7 @@ describe('the snapshot cache of the directory', () => {
       return withTeams([{ organization: 'acme', name: 'core', defaultModel: state.name, timeZone: 'UTC', models: [] }])
     }
     const onFailure = () => void state.failures++
-    const cache = snapshotCache({
+    const cache = openSnapshotCache({
       load,
       onLoad: () => {},
       clock: { now: () => state.now },

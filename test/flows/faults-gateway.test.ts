@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { servedModel, startGateway } from '../support/gateway.ts'
@@ -58,7 +58,7 @@ describe('the bytes of an answer', () => {
     upstream.restart(streams(byteByByte(event)))
     expect(await (await gateway.post(CHAT, { ...chat, stream: true })).text()).toBe(event)
     engine.chat = streams(byteByByte(event + end))
-    const events = sseDecoder().push(Buffer.from(await (await gateway.post(MESSAGES, local)).text()))
+    const events = makeSseDecoder().push(Buffer.from(await (await gateway.post(MESSAGES, local)).text()))
     expect(foldMessage(events).content).toEqual([{ type: 'text', text: 'Grüß 世界 👋🏽' }])
   })
 
@@ -76,7 +76,7 @@ describe('the bytes of an answer', () => {
       '',
     ]
     engine.chat = streams(byteByByte(lines.join('\r\n')))
-    const events = sseDecoder().push(
+    const events = makeSseDecoder().push(
       Buffer.from(await (await gateway.post(RESPONSES, { ...local, input: 'x' })).text()),
     )
     expect(finalResponse(events).usage).toMatchObject({ input_tokens: 7, output_tokens: 3 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openKeyring } from '../../src/access/keyring.ts'
 import type { Keyring } from '../../src/access/keyring.ts'
-import { accessStore } from '../../src/access/store.ts'
+import { makeAccessStore } from '../../src/access/store.ts'
 import { signAccessToken, verifyAccessToken } from '../../src/access/access-token.ts'
 import { addSeconds } from '../../src/kernel/clock.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
@@ -23,7 +23,7 @@ const CLAIMS = {
 async function openTwoKeyrings() {
   const database = await freshDatabase()
   const clock = testClock()
-  const store = accessStore(database.prisma)
+  const store = makeAccessStore(database.prisma)
   const open = () => openKeyring(store, clock, ACCESS_TOKEN_SECONDS)
   const [one, two] = [await open(), await open()]
   const sign = (by: Keyring) => {
@@ -63,7 +63,7 @@ describe('rotation of the signing key', () => {
 
   it('signs with the first key at once, also on a machine whose clock is behind', async () => {
     await using database = await freshDatabase()
-    const store = accessStore(database.prisma)
+    const store = makeAccessStore(database.prisma)
     await openKeyring(store, testClock(new Date('2026-11-21T10:00:03Z')), ACCESS_TOKEN_SECONDS)
     const behind = await openKeyring(store, testClock(new Date('2026-11-21T10:00:00Z')), ACCESS_TOKEN_SECONDS)
     expect(behind.signingKey().kid).toBe('access-1')

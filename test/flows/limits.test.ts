@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../src/kernel/secret.ts'
-import { networkKey, rateLimits } from '../../src/http/rate-limit.ts'
+import { networkKey, openRateLimits } from '../../src/http/rate-limit.ts'
 import { freePort } from '../support/loopback.ts'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
 import { APPROVAL_SUBJECT } from '../support/mailbox.ts'
@@ -172,7 +172,7 @@ describe('limits with Redis', () => {
 
 describe('a rate limit', () => {
   it('counts each key of each name separately', async () => {
-    const open = rateLimits(null)
+    const open = openRateLimits(null)
     const [one, other] = [open('one', { points: 1, seconds: 60 }), open('other', { points: 1, seconds: 60 })]
     await one.take('a')
     await one.take('b')

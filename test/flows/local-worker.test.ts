@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
@@ -146,7 +146,7 @@ describe.each(OPERATIONS)('the local worker, at $path', ({ path, dialect, body, 
       if (text.split(word).length > 2) goOn(undefined)
     }
     expect(text.split(word).length).toBeGreaterThan(2)
-    const events = sseDecoder().push(Buffer.from(text))
+    const events = makeSseDecoder().push(Buffer.from(text))
     expect(check(events.map((event) => withIdentity(event)))).toEqual([])
   })
 })

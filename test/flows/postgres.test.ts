@@ -3,7 +3,7 @@ import { isDatabaseUnavailable } from '../../src/database/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
-import { directoryStore } from '../../src/directory/store.ts'
+import { makeDirectoryStore } from '../../src/directory/store.ts'
 import { withRetry } from '../../src/database/errors.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { readMigrations } from '../../src/database/migrations.ts'
@@ -84,7 +84,7 @@ describe('a Postgres server', () => {
     )
     if ('mistakes' in read) throw new Error(read.mistakes.join())
 
-    await Promise.all(opened.map(({ prisma }) => directoryStore(prisma).applyDirectory(read.directory, new Date())))
+    await Promise.all(opened.map(({ prisma }) => makeDirectoryStore(prisma).applyDirectory(read.directory, new Date())))
     const [database] = opened
     expect(await database?.prisma.auditEvent.findMany({ select: { kind: true }, orderBy: { id: 'asc' } })).toEqual([
       { kind: 'team.created' },

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { choosePosition, readPlace, toSessionEvent, writePlace } from '../../src/control/agent-sessions/rules.ts'
+import {
+  choosePosition,
+  readSessionPlace,
+  toSessionEvent,
+  writeSessionPlace,
+} from '../../src/control/agent-sessions/rules.ts'
 import type { StoredEvent } from '../../src/control/agent-sessions/rules.ts'
 import { sumBySession } from '../../src/gateway/usage/session-sums.ts'
 import { readNotice, sessionKeyOf, writeNotice } from '../../src/kernel/agent-session.ts'
@@ -28,7 +33,7 @@ describe('the place in the list of sessions', () => {
   }
 
   it('is read as it was written', () => {
-    expect(readPlace(writePlace(place))).toEqual(place)
+    expect(readSessionPlace(writeSessionPlace(place))).toEqual(place)
   })
 
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -43,13 +48,13 @@ describe('the place in the list of sessions', () => {
     ['no session id', encode([0, place.accountId])],
     ['a session id with NUL', encode([0, place.accountId, 'a\0'])],
   ])('is refused with %s', (_, text) => {
-    expect(readPlace(text)).toBeNull()
+    expect(readSessionPlace(text)).toBeNull()
   })
 })
 
 describe('a stored event', () => {
   const ended: StoredEvent = {
-    ...{ id: 41n, kind: 'failed', at: new Date(0), requestId: 'req_1', style: 'chat', model: 'svc/fast' },
+    ...{ id: 41n, kind: 'failed', at: new Date(0), requestId: 'req_1', dialect: 'chat', model: 'svc/fast' },
     ...{ servedBy: 'vendora', outcome: 'unreachable', status: null, firstByteMs: null, durationMs: 9 },
     ...{ inputTokens: null, cachedTokens: null, outputTokens: 0, reasoningTokens: null, attempts: null },
     costNanoUsd: null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readPlace, toAuditEvent, writePlace } from '../../src/control/audit/rules.ts'
+import { readAuditPlace, toAuditEvent, writeAuditPlace } from '../../src/control/audit/rules.ts'
 import type { AuditRow } from '../../src/control/audit/rules.ts'
 
 const at = new Date('2026-11-21T09:00:00.123Z')
@@ -41,11 +41,11 @@ describe('toAuditEvent', () => {
   })
 })
 
-describe('readPlace', () => {
-  it('reads what writePlace writes, and nothing else', () => {
-    expect(readPlace(writePlace({ at, id: '41' }))).toEqual({ at, id: '41' })
+describe('readAuditPlace', () => {
+  it('reads what writeAuditPlace writes, and nothing else', () => {
+    expect(readAuditPlace(writeAuditPlace({ at, id: '41' }))).toEqual({ at, id: '41' })
     for (const text of ['', '-', '1', '1-', 'x-1', '1-1-1', '1-1 ', `${'9'.repeat(15)}-1`]) {
-      expect([text, readPlace(text)]).toEqual([text, null])
+      expect([text, readAuditPlace(text)]).toEqual([text, null])
     }
   })
 })

@@ -3,7 +3,7 @@ import type { Admission } from '../../src/gateway/calls/admit.ts'
 import { OPERATIONS } from '../../src/gateway/calls/operations.ts'
 import { recordEnd } from '../../src/gateway/calls/record.ts'
 import { FREE_USAGE, NO_USAGE } from '../../src/gateway/dialects/usage.ts'
-import { makePrices } from '../../src/gateway/prices/cost.ts'
+import { openPrices } from '../../src/gateway/prices/cost.ts'
 import type { Attempt, CallEvent } from '../../src/gateway/usage/events.ts'
 import { endedCall } from '../support/call-events.ts'
 import { servedModel } from '../support/gateway.ts'
@@ -53,7 +53,7 @@ function eventsOf(attempts: readonly Attempt[], operation: keyof typeof OPERATIO
   const ignore = () => undefined
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const recordEvent = (event: CallEvent) => void events.push(event)
-  const needs = { recordEvent, costOf: makePrices().costOf, clock: { now: () => at(9) }, log }
+  const needs = { recordEvent, costOf: openPrices().costOf, clock: { now: () => at(9) }, log }
   recordEnd(needs, admission, attempts, attempts.at(-1) ?? null)
   return events
 }

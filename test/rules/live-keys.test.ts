@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { FoundKey } from '../../src/access/key-store.ts'
-import { liveKeys } from '../../src/access/live-keys.ts'
+import { makeIdentifyKey } from '../../src/access/live-keys.ts'
 import { openLiveStates } from '../../src/access/live-states.ts'
 import { newApiKey } from '../../src/kernel/api-key.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -28,7 +28,7 @@ function open(answers: readonly Answer[]) {
   const queries: object[] = []
   const unknown = { refused: false, counted: [] as string[] }
   const states = openLiveStates({ findAlive: () => Promise.resolve(new Set()) })
-  const identify = liveKeys({
+  const identify = makeIdentifyKey({
     findKey(where) {
       queries.push(where)
       return (answers[queries.length - 1] ?? answers.at(-1) ?? nothing)()

@@ -1,7 +1,7 @@
 import { generateKeyPair } from 'jose'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { signAccessToken } from '../../src/access/access-token.ts'
-import { liveSessions } from '../../src/access/live-sessions.ts'
+import { makeIdentifyToken } from '../../src/access/live-sessions.ts'
 import { openLiveStates } from '../../src/access/live-states.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -31,7 +31,7 @@ async function open(answers: readonly (() => Promise<Caller | null>)[]) {
     expiresAt,
   )
   const queries = { count: 0 }
-  const identify = liveSessions({
+  const identify = makeIdentifyToken({
     issuer,
     findPublicKey: () => publicKey,
     findDeviceCaller: () => (answers[queries.count++] ?? answers.at(-1) ?? (() => Promise.resolve(null)))(),

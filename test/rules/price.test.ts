@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makePrices } from '../../src/gateway/prices/cost.ts'
+import { openPrices } from '../../src/gateway/prices/cost.ts'
 import { costOfUsage, toInteger, toPrice } from '../../src/gateway/prices/price.ts'
 import { readPrices } from '../../src/gateway/prices/read-prices.ts'
 import type { PriceList } from '../../src/gateway/prices/read-prices.ts'
@@ -222,7 +222,7 @@ describe('the price of a call', () => {
   const million = usageOf({ inputTokens: 1_000_000, outputTokens: 0 })
   const model = { id: 'svc/best', owner: 'openai', price: null, serve: [] }
   const cost = (given: object, served: object, list: object = LIST) => {
-    const prices = makePrices()
+    const prices = openPrices()
     prices.replaceList(listOf(list))
     const backend = { backend: 'vendora', kind: 'vendor', model: 'm', ...served } as const
     return prices.costOf({ ...model, ...given }, backend, million)
@@ -282,7 +282,7 @@ describe('the price of a call', () => {
   })
 
   it('follows a new list', () => {
-    const prices = makePrices()
+    const prices = openPrices()
     const served = { backend: 'vendora', kind: 'vendor', model: 'm' } as const
     expect(prices.costOf(model, served, million)).toBe(null)
     prices.replaceList(listOf(LIST))

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { combineLimits, rateLimits, tryTakeAll } from '../../src/http/rate-limit.ts'
+import { combineLimits, openRateLimits, tryTakeAll } from '../../src/http/rate-limit.ts'
 import type { RateLimit } from '../../src/http/rate-limit.ts'
 
-const open = rateLimits(null)
+const open = openRateLimits(null)
 let names = 0
 const limitOf = (points: number) => open(`limit-${names++}`, { points, seconds: 60 })
 

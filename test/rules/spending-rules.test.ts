@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findReached } from '../../src/control/spending-limits/rules.ts'
 import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
-import { completeUsage, estimateUsage, sizeOf } from '../../src/gateway/spending/estimate.ts'
+import { completeUsage, estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -96,21 +96,21 @@ it.each<[string, Record<string, unknown>, number]>([
   ['4,096 tokens where it allows more', { max_output_tokens: 32_000 }, 4096],
   ['4,096 tokens where it does not say', {}, 4096],
 ])('an estimate has a quarter of the bytes as input, and %s', (_, body, outputTokens) => {
-  expect(estimateUsage(sizeOf(4001, body))).toMatchObject({ inputTokens: 1001, outputTokens })
+  expect(estimateUsage(toCallSize(4001, body))).toMatchObject({ inputTokens: 1001, outputTokens })
 })
 
 it.each<[string, Record<string, unknown>, number, number]>([
   ['a quarter of the bytes', {}, 400, 100],
   ['4,096 tokens of an answer of 100 KB', {}, 100_000, 4096],
-  ['more of a longer one, which nobody leaves to save its cost', {}, 6_400_000, 100_000],
+  ['one token for 64 bytes of a longer one', {}, 6_400_000, 100_000],
   ['at most what the request allows', { max_tokens: 32_000 }, 6_400_000, 32_000],
 ])('output without a report is estimated as %s', (_, body, bytes, outputTokens) => {
-  expect(completeUsage(NO_USAGE, sizeOf(4001, body), bytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+  expect(completeUsage(NO_USAGE, toCallSize(4001, body), bytes)).toMatchObject({ inputTokens: 1001, outputTokens })
 })
 
 it('an estimate keeps what was reported, and adds the output behind the report', () => {
   const reported = { ...NO_USAGE, inputTokens: 7, cacheReadTokens: 9000, outputTokens: 2 }
-  expect(completeUsage(reported, sizeOf(4001, {}), 400)).toEqual({ ...reported, outputTokens: 102 })
+  expect(completeUsage(reported, toCallSize(4001, {}), 400)).toEqual({ ...reported, outputTokens: 102 })
 })
 
 it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {

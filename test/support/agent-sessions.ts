@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SessionEvent } from '../../generated/sdk/index.js'
 import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import type { AgentSession } from '../../src/kernel/agent-session.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import type { TestService } from './service.ts'
@@ -37,7 +37,7 @@ export function eventOf(
 
 /** Saves events as a gateway does. */
 export function saveEvents({ database }: Pick<TestService, 'database'>, ...events: CallEvent[]): Promise<void> {
-  return callEventStore(database.prisma).save({ id: randomUUID(), events })
+  return makeCallEventStore(database.prisma).save({ id: randomUUID(), events })
 }
 
 /** The id of the account with an address. */

@@ -8,7 +8,7 @@ import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Database, Listening } from '../../src/database/client.ts'
 import { toDatabase } from '../../src/database/embedded.ts'
 import { migrate, readMigrations } from '../../src/database/migrations.ts'
-import { openMemory, pgliteAdapter, toMigrationConnection } from '../../src/database/pglite.ts'
+import { openMemory, makePgliteAdapter, toMigrationConnection } from '../../src/database/pglite.ts'
 import packageLock from '../../package-lock.json' with { type: 'json' }
 
 export type TestDatabase = Database & AsyncDisposable
@@ -40,7 +40,7 @@ export async function freshDatabase(): Promise<TestDatabase> {
 /** Connects Prisma to a PGlite in this thread, because a thread for each database would cost seconds. */
 function open(pglite: PGlite): Opened {
   const database = toDatabase({
-    adapter: pgliteAdapter(pglite),
+    adapter: makePgliteAdapter(pglite),
     ping: () => pglite.query('SELECT 1'),
     listen(channel, onNotice) {
       const started = pglite.listen(channel, onNotice)

@@ -3,19 +3,19 @@ import type { AddressInfo } from 'node:net'
 import { makeNameTable } from '../../src/directory/aliases.ts'
 import type { DirectoryBackend, ServeEntry } from '../../src/directory/backends.ts'
 import type { DirectorySnapshot, SnapshotModel } from '../../src/directory/snapshot.ts'
-import { docsRoutes } from '../../src/docs/routes.ts'
+import { makeDocsHandlers } from '../../src/docs/routes.ts'
 import { openGateway } from '../../src/gateway/app.ts'
 import type { UpstreamSettings } from '../../src/gateway/backends/upstream.ts'
 import type { Deployment } from '../../src/gateway/deployment.ts'
 import { NO_LEDGER } from '../../src/gateway/spending/ledger.ts'
 import type { ModelTeam } from '../../src/gateway/models/rules.ts'
-import { makePrices } from '../../src/gateway/prices/cost.ts'
+import { openPrices } from '../../src/gateway/prices/cost.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { createApp } from '../../src/http/app.ts'
-import { healthRoutes } from '../../src/http/health.ts'
+import { makeHealthHandlers } from '../../src/http/health.ts'
 import { readContract } from '../../src/http/contract.ts'
-import { rateLimits } from '../../src/http/rate-limit.ts'
-import { requestTraces } from '../../src/http/request-traces.ts'
+import { openRateLimits } from '../../src/http/rate-limit.ts'
+import { makeRequestTraces } from '../../src/http/request-traces.ts'
 import { UPSTREAM_NAMES } from '../../src/kernel/backend-name.ts'
 import type { UpstreamName } from '../../src/kernel/backend-name.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -94,7 +94,7 @@ export async function startGateway({
     close: async () => {},
   }
   const contract = readContract()
-  const prices = makePrices()
+  const prices = openPrices()
   const gateway = openGateway({
     settings: {
       baseUrl: BASE_URL,
@@ -113,7 +113,7 @@ export async function startGateway({
     contract,
     deployment,
     costOf: prices.costOf,
-    openRateLimit: rateLimits(null),
+    openRateLimit: openRateLimits(null),
     redis: null,
     metrics: null,
     tracer,
@@ -121,15 +121,15 @@ export async function startGateway({
     clock: systemClock,
     log,
   })
-  const noLimit = rateLimits(null)('documents', { points: 0, seconds: 60 })
+  const noLimit = openRateLimits(null)('documents', { points: 0, seconds: 60 })
   const everywhere = {
-    ...docsRoutes({ contract, baseUrl: '', gatewayUrl: '', secure: false, limit: noLimit }),
-    ...healthRoutes({ database: null, canServeAlone: true, isDraining: () => false }),
+    ...makeDocsHandlers({ contract, baseUrl: '', gatewayUrl: '', secure: false, limit: noLimit }),
+    ...makeHealthHandlers({ database: null, canServeAlone: true, isDraining: () => false }),
   }
   const app = await createApp({
     roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...everywhere } }],
     log,
-    ...(tracer && { onRequest: requestTraces(tracer, systemClock) }),
+    ...(tracer && { onRequest: makeRequestTraces(tracer, systemClock) }),
     trustProxy: undefined,
     secure: false,
     isDatabaseUnavailable: () => false,

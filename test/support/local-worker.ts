@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import type { SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { servedModel } from './gateway.ts'
 import { checkChatStream, checkMessagesStream, checkResponsesStream } from './stream-grammar.ts'
@@ -36,7 +36,7 @@ export function isChatCall({ url }: { url: string }): boolean {
 
 /** The events of a stream, and whether HTTP says that it is complete. */
 export async function readEvents(res: Response): Promise<{ events: SseEvent[]; ended: 'well' | 'broken' }> {
-  const decoder = sseDecoder()
+  const decoder = makeSseDecoder()
   const events: SseEvent[] = []
   const reader = res.body?.getReader()
   try {

@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Config } from '../../src/config/values.ts'
 import type { Database } from '../../src/database/client.ts'
 import { readDirectoryFile } from '../../src/directory/rules.ts'
-import { directoryStore } from '../../src/directory/store.ts'
+import { makeDirectoryStore } from '../../src/directory/store.ts'
 import type { Log } from '../../src/log.ts'
 import { openMailer } from '../../src/mail.ts'
 import { SERVER_TIMEOUTS } from '../../src/server/listener.ts'
@@ -163,7 +163,7 @@ const checkedFetch: typeof fetch = async (input, init) => {
 async function apply(database: Database, yaml: string, clock: TestClock): Promise<void> {
   const read = readDirectoryFile(yaml)
   if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
-  await directoryStore(database.prisma).applyDirectory(read.directory, clock.now())
+  await makeDirectoryStore(database.prisma).applyDirectory(read.directory, clock.now())
 }
 
 function recordingLog(lines: LogLine[]): Log {

@@ -1,5 +1,5 @@
 import { makeLimitStore } from '../../src/control/spending-limits/store.ts'
-import { callEventStore } from '../../src/gateway/usage/store.ts'
+import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import { endedCall } from './call-events.ts'
 import type { GivenCall } from './call-events.ts'
 import type { TestService } from './service.ts'
@@ -8,7 +8,7 @@ import type { TestService } from './service.ts'
 export async function spend({ database, clock }: TestService, nanoUsd: number, given: GivenCall = {}): Promise<void> {
   const at = clock.now().toISOString()
   const event = endedCall({ at, usage: { inputTokens: 1 }, result: { costNanoUsd: nanoUsd }, ...given })
-  await callEventStore(database.prisma).save({ id: `batch_${crypto.randomUUID()}`, events: [event] })
+  await makeCallEventStore(database.prisma).save({ id: `batch_${crypto.randomUUID()}`, events: [event] })
 }
 
 /** Limits `@acme/core` to 1 USD a month, of which 1.50 USD are spent. */

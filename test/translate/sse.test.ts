@@ -1,12 +1,12 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { sseDecoder, type SseEvent, SseEventTooLarge } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder, type SseEvent, SseEventTooLarge } from '../../src/gateway/dialects/sse/decode.ts'
 import { encodeComment, encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { ALL_FIXTURES, cutEverywhere, fixture } from './streams.ts'
 
 function decode(...chunks: Uint8Array[]): SseEvent[] {
-  const decoder = sseDecoder()
+  const decoder = makeSseDecoder()
   return chunks.flatMap((chunk) => decoder.push(chunk))
 }
 
@@ -48,7 +48,7 @@ describe('reading an event stream', () => {
   })
 
   it('finds an event as soon as its blank line is there, be it a lone carriage return', () => {
-    const decoder = sseDecoder()
+    const decoder = makeSseDecoder()
     expect(decoder.push(Buffer.from('data: a\r\r'))).toEqual(data('a'))
     expect(decoder.push(Buffer.from('\ndata: b\r\n\r'))).toEqual(data('b'))
     expect(decoder.push(Buffer.from('\n'))).toEqual([])
@@ -89,15 +89,15 @@ describe('reading an event stream', () => {
   })
 
   it('gives up on an event that outgrows the limit, however it arrives', () => {
-    const oneLine = sseDecoder(100)
+    const oneLine = makeSseDecoder(100)
     expect(() => {
       for (let n = 0; n < 20; n++) oneLine.push(Buffer.from('data: aaaaaa'))
     }).toThrow(SseEventTooLarge)
-    const manyLines = sseDecoder(100)
+    const manyLines = makeSseDecoder(100)
     expect(() => {
       for (let n = 0; n < 20; n++) manyLines.push(Buffer.from('data: aaaaaa\n'))
     }).toThrow(SseEventTooLarge)
-    const manyEvents = sseDecoder(100)
+    const manyEvents = makeSseDecoder(100)
     for (let n = 0; n < 20; n++) manyEvents.push(Buffer.from('data: aaaaaa\n\n'))
   })
 })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { NewId, StreamTranslator } from '../../src/gateway/dialects/dialect.ts'
 import { isObject, type Json, parseObject, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import type { Refusal } from '../../src/gateway/dialects/refusal.ts'
-import { sseDecoder, type SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder, type SseEvent } from '../../src/gateway/dialects/sse/decode.ts'
 import { translateCall, type Translation } from '../../src/gateway/dialects/translate.ts'
 
 /** Chat streams. Those in `llama-server` are recorded, the others written by hand: the folder's README says how. */
@@ -102,7 +102,7 @@ export function toResponses(body: Json = {}): StreamTranslator {
 
 /** Everything that the translator makes of these bytes, read in these chunks. */
 export function translate(translator: StreamTranslator, ...chunks: Uint8Array[]): SseEvent[] {
-  const decoder = sseDecoder()
+  const decoder = makeSseDecoder()
   const events = chunks.flatMap((chunk) => decoder.push(chunk)).flatMap((event) => translator.push(event))
   return [...events, ...translator.end()]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
+import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { scanUsage } from '../../src/gateway/dialects/usage-scanner.ts'
 import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
 import type { Usage } from '../../src/gateway/dialects/usage.ts'
@@ -179,7 +179,7 @@ describe('the usage scanner', () => {
 
 /** What a whole parse of every event finds. */
 function byParsing(bytes: Uint8Array): Partial<Usage> | null {
-  const decoder = sseDecoder()
+  const decoder = makeSseDecoder()
   const text = Buffer.from(bytes).toString()
   const data = text.startsWith('{') ? [text] : decoder.push(bytes).map((each) => each.data)
   const usages = data.map(parsed).flatMap((body) => (body?.usage ? [body.usage] : []))

@@ -2699,7 +2699,7 @@ export const CallEventScalarFieldEnum = {
   deviceSessionId: 'deviceSessionId',
   keyId: 'keyId',
   sessionId: 'sessionId',
-  style: 'style',
+  dialect: 'dialect',
   model: 'model',
   servedBy: 'servedBy',
   attempts: 'attempts',

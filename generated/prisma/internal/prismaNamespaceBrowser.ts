@@ -389,7 +389,7 @@ export const CallEventScalarFieldEnum = {
   deviceSessionId: 'deviceSessionId',
   keyId: 'keyId',
   sessionId: 'sessionId',
-  style: 'style',
+  dialect: 'dialect',
   model: 'model',
   servedBy: 'servedBy',
   attempts: 'attempts',

@@ -68,7 +68,7 @@ export type CallEventMinAggregateOutputType = {
   deviceSessionId: string | null
   keyId: string | null
   sessionId: string | null
-  style: string | null
+  dialect: string | null
   model: string | null
   servedBy: string | null
   attempts: string | null
@@ -98,7 +98,7 @@ export type CallEventMaxAggregateOutputType = {
   deviceSessionId: string | null
   keyId: string | null
   sessionId: string | null
-  style: string | null
+  dialect: string | null
   model: string | null
   servedBy: string | null
   attempts: string | null
@@ -128,7 +128,7 @@ export type CallEventCountAggregateOutputType = {
   deviceSessionId: number
   keyId: number
   sessionId: number
-  style: number
+  dialect: number
   model: number
   servedBy: number
   attempts: number
@@ -190,7 +190,7 @@ export type CallEventMinAggregateInputType = {
   deviceSessionId?: true
   keyId?: true
   sessionId?: true
-  style?: true
+  dialect?: true
   model?: true
   servedBy?: true
   attempts?: true
@@ -220,7 +220,7 @@ export type CallEventMaxAggregateInputType = {
   deviceSessionId?: true
   keyId?: true
   sessionId?: true
-  style?: true
+  dialect?: true
   model?: true
   servedBy?: true
   attempts?: true
@@ -250,7 +250,7 @@ export type CallEventCountAggregateInputType = {
   deviceSessionId?: true
   keyId?: true
   sessionId?: true
-  style?: true
+  dialect?: true
   model?: true
   servedBy?: true
   attempts?: true
@@ -367,7 +367,7 @@ export type CallEventGroupByOutputType = {
   deviceSessionId: string | null
   keyId: string | null
   sessionId: string | null
-  style: string
+  dialect: string
   model: string
   servedBy: string
   attempts: string | null
@@ -420,7 +420,7 @@ export type CallEventWhereInput = {
   deviceSessionId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   keyId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableFilter<"CallEvent"> | string | null
-  style?: Prisma.StringFilter<"CallEvent"> | string
+  dialect?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
   servedBy?: Prisma.StringFilter<"CallEvent"> | string
   attempts?: Prisma.StringNullableFilter<"CallEvent"> | string | null
@@ -450,7 +450,7 @@ export type CallEventOrderByWithRelationInput = {
   deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   keyId?: Prisma.SortOrderInput | Prisma.SortOrder
   sessionId?: Prisma.SortOrderInput | Prisma.SortOrder
-  style?: Prisma.SortOrder
+  dialect?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
   attempts?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -483,7 +483,7 @@ export type CallEventWhereUniqueInput = Prisma.AtLeast<{
   deviceSessionId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   keyId?: Prisma.UuidNullableFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableFilter<"CallEvent"> | string | null
-  style?: Prisma.StringFilter<"CallEvent"> | string
+  dialect?: Prisma.StringFilter<"CallEvent"> | string
   model?: Prisma.StringFilter<"CallEvent"> | string
   servedBy?: Prisma.StringFilter<"CallEvent"> | string
   attempts?: Prisma.StringNullableFilter<"CallEvent"> | string | null
@@ -513,7 +513,7 @@ export type CallEventOrderByWithAggregationInput = {
   deviceSessionId?: Prisma.SortOrderInput | Prisma.SortOrder
   keyId?: Prisma.SortOrderInput | Prisma.SortOrder
   sessionId?: Prisma.SortOrderInput | Prisma.SortOrder
-  style?: Prisma.SortOrder
+  dialect?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
   attempts?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -551,7 +551,7 @@ export type CallEventScalarWhereWithAggregatesInput = {
   deviceSessionId?: Prisma.UuidNullableWithAggregatesFilter<"CallEvent"> | string | null
   keyId?: Prisma.UuidNullableWithAggregatesFilter<"CallEvent"> | string | null
   sessionId?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
-  style?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
+  dialect?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   model?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   servedBy?: Prisma.StringWithAggregatesFilter<"CallEvent"> | string
   attempts?: Prisma.StringNullableWithAggregatesFilter<"CallEvent"> | string | null
@@ -581,7 +581,7 @@ export type CallEventCreateInput = {
   deviceSessionId?: string | null
   keyId?: string | null
   sessionId?: string | null
-  style: string
+  dialect: string
   model: string
   servedBy: string
   attempts?: string | null
@@ -611,7 +611,7 @@ export type CallEventUncheckedCreateInput = {
   deviceSessionId?: string | null
   keyId?: string | null
   sessionId?: string | null
-  style: string
+  dialect: string
   model: string
   servedBy: string
   attempts?: string | null
@@ -641,7 +641,7 @@ export type CallEventUpdateInput = {
   deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  style?: Prisma.StringFieldUpdateOperationsInput | string
+  dialect?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
   attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -671,7 +671,7 @@ export type CallEventUncheckedUpdateInput = {
   deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  style?: Prisma.StringFieldUpdateOperationsInput | string
+  dialect?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
   attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -701,7 +701,7 @@ export type CallEventCreateManyInput = {
   deviceSessionId?: string | null
   keyId?: string | null
   sessionId?: string | null
-  style: string
+  dialect: string
   model: string
   servedBy: string
   attempts?: string | null
@@ -731,7 +731,7 @@ export type CallEventUpdateManyMutationInput = {
   deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  style?: Prisma.StringFieldUpdateOperationsInput | string
+  dialect?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
   attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -761,7 +761,7 @@ export type CallEventUncheckedUpdateManyInput = {
   deviceSessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   keyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  style?: Prisma.StringFieldUpdateOperationsInput | string
+  dialect?: Prisma.StringFieldUpdateOperationsInput | string
   model?: Prisma.StringFieldUpdateOperationsInput | string
   servedBy?: Prisma.StringFieldUpdateOperationsInput | string
   attempts?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -791,7 +791,7 @@ export type CallEventCountOrderByAggregateInput = {
   deviceSessionId?: Prisma.SortOrder
   keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
-  style?: Prisma.SortOrder
+  dialect?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
@@ -836,7 +836,7 @@ export type CallEventMaxOrderByAggregateInput = {
   deviceSessionId?: Prisma.SortOrder
   keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
-  style?: Prisma.SortOrder
+  dialect?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
@@ -866,7 +866,7 @@ export type CallEventMinOrderByAggregateInput = {
   deviceSessionId?: Prisma.SortOrder
   keyId?: Prisma.SortOrder
   sessionId?: Prisma.SortOrder
-  style?: Prisma.SortOrder
+  dialect?: Prisma.SortOrder
   model?: Prisma.SortOrder
   servedBy?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
@@ -929,7 +929,7 @@ export type CallEventSelect<ExtArgs extends runtime.Types.Extensions.InternalArg
   deviceSessionId?: boolean
   keyId?: boolean
   sessionId?: boolean
-  style?: boolean
+  dialect?: boolean
   model?: boolean
   servedBy?: boolean
   attempts?: boolean
@@ -959,7 +959,7 @@ export type CallEventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ext
   deviceSessionId?: boolean
   keyId?: boolean
   sessionId?: boolean
-  style?: boolean
+  dialect?: boolean
   model?: boolean
   servedBy?: boolean
   attempts?: boolean
@@ -989,7 +989,7 @@ export type CallEventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ext
   deviceSessionId?: boolean
   keyId?: boolean
   sessionId?: boolean
-  style?: boolean
+  dialect?: boolean
   model?: boolean
   servedBy?: boolean
   attempts?: boolean
@@ -1019,7 +1019,7 @@ export type CallEventSelectScalar = {
   deviceSessionId?: boolean
   keyId?: boolean
   sessionId?: boolean
-  style?: boolean
+  dialect?: boolean
   model?: boolean
   servedBy?: boolean
   attempts?: boolean
@@ -1038,7 +1038,7 @@ export type CallEventSelectScalar = {
   costNanoUsd?: boolean
 }
 
-export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "style" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens" | "uncachedTokens" | "cacheWriteTokens" | "cacheWriteLongTokens" | "reasoningTokens" | "isEstimated" | "costNanoUsd", ExtArgs["result"]["callEvent"]>
+export type CallEventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "at" | "requestId" | "accountId" | "serviceAccount" | "team" | "deviceSessionId" | "keyId" | "sessionId" | "dialect" | "model" | "servedBy" | "attempts" | "outcome" | "status" | "firstByteMs" | "durationMs" | "inputTokens" | "outputTokens" | "cachedTokens" | "uncachedTokens" | "cacheWriteTokens" | "cacheWriteLongTokens" | "reasoningTokens" | "isEstimated" | "costNanoUsd", ExtArgs["result"]["callEvent"]>
 
 export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "CallEvent"
@@ -1075,7 +1075,7 @@ export type $CallEventPayload<ExtArgs extends runtime.Types.Extensions.InternalA
      * The client's id of one run of an agent.
      */
     sessionId: string | null
-    style: string
+    dialect: string
     model: string
     servedBy: string
     /**
@@ -1553,7 +1553,7 @@ export interface CallEventFieldRefs {
   readonly deviceSessionId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly keyId: Prisma.FieldRef<"CallEvent", 'String'>
   readonly sessionId: Prisma.FieldRef<"CallEvent", 'String'>
-  readonly style: Prisma.FieldRef<"CallEvent", 'String'>
+  readonly dialect: Prisma.FieldRef<"CallEvent", 'String'>
   readonly model: Prisma.FieldRef<"CallEvent", 'String'>
   readonly servedBy: Prisma.FieldRef<"CallEvent", 'String'>
   readonly attempts: Prisma.FieldRef<"CallEvent", 'String'>

@@ -1,8 +1,8 @@
 import type { Caller } from '../../kernel/caller.ts'
 
 /** Why a caller may follow a session of a team: its own sign-in, and its membership. */
-export type Access = Pick<Caller, 'accountId' | 'sessionId' | 'sessionKind'> & {
-  /** `@organization/name`: of the session that is followed. */
+export type FollowerAccess = Pick<Caller, 'accountId' | 'sessionId' | 'sessionKind'> & {
+  /** The team of the session that is followed: `@organization/name`. */
   readonly team: string
 }
 
@@ -15,18 +15,18 @@ type Needs = {
 
 export type AccessWatch = {
   /** Calls `onEnd` once, within 5 s after the access has ended. Returns a function that stops watching. */
-  watch(access: Access, onEnd: () => void): () => void
+  watch(access: FollowerAccess, onEnd: () => void): () => void
   close(): void
 }
 
 const INTERVAL_MS = 2000
 
-/** Asks every two seconds, for all followers at once. While the database is away, streams go on. */
+/** Asks every two seconds, for all followers at once. While the database cannot be reached, no stream is ended. */
 export function makeAccessWatch({ findAlive, findTeamsOf }: Needs): AccessWatch {
-  const watched = new Map<() => void, Access>()
+  const watched = new Map<() => void, FollowerAccess>()
   let isChecking = false
 
-  async function endLost(): Promise<void> {
+  async function endStreamsWithoutAccess(): Promise<void> {
     const asked = [...watched]
     const ofKind = (kind: Caller['sessionKind']) =>
       unique(asked.filter(([, { sessionKind }]) => sessionKind === kind).map(([, { sessionId }]) => sessionId))
@@ -47,7 +47,7 @@ export function makeAccessWatch({ findAlive, findTeamsOf }: Needs): AccessWatch 
   async function check(): Promise<void> {
     if (isChecking || watched.size === 0) return
     isChecking = true
-    await endLost().catch(() => undefined)
+    await endStreamsWithoutAccess().catch(() => undefined)
     isChecking = false
   }
 

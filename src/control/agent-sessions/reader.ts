@@ -42,7 +42,7 @@ type Entry = { readonly follower: Follower; readonly key: string; after: bigint;
 const MAX_PLACES = 100
 const MAX_EVENTS = 100
 
-/** How often it is checked whether there are new events: always, and while notifications arrive. */
+/** How often the newest event is asked for, depending on whether notifications arrive. */
 const CHECK_MS = { withoutNotices: 1000, withNotices: 5000 }
 
 const RETRY_MS = 1000
@@ -51,9 +51,8 @@ const NOT_CHECKED = -1n
 
 /**
  * Reads the events of sessions for all followers of this process. A notification says which sessions have new events,
- * and one statement reads them for all followers that stand at the same place. In case that notifications do not
- * arrive, one small query finds out from time to time whether there are new events. Without followers nothing is
- * read.
+ * and one statement reads them for all followers at the same position. Notifications can be lost, so a small query
+ * asks for the newest event from time to time. Without followers nothing is read.
  */
 export function openSessionReader({ findEvents, findNewestId, listen, onFailure }: Needs): SessionReader {
   const followers = new Map<string, Set<Entry>>()
@@ -66,13 +65,14 @@ export function openSessionReader({ findEvents, findNewestId, listen, onFailure 
   let isClosed = false
   let newestId = NOT_CHECKED
   let checkedAt = 0
-  /** Whether a notification has arrived since the last check, and whether the last new events came without one. */
+  /** Whether a notification has arrived since the last check. */
   let hasNotice = false
-  let isDeaf = false
+  /** Whether the last new events were found by a check, without a notification. */
+  let missesNotices = false
 
   function onNotice(payload: string | null): void {
     hasNotice ||= payload !== null
-    if (payload !== null) isDeaf = false
+    if (payload !== null) missesNotices = false
     const keys = payload === null ? null : readNotice(payload)
     for (const key of keys ?? followers.keys()) followers.get(key)?.forEach(want)
     void readAll()
@@ -122,13 +122,13 @@ export function openSessionReader({ findEvents, findNewestId, listen, onFailure 
   }
 
   async function check(): Promise<void> {
-    const every = listening?.isConnected() && !isDeaf ? CHECK_MS.withNotices : CHECK_MS.withoutNotices
+    const every = listening?.isConnected() && !missesNotices ? CHECK_MS.withNotices : CHECK_MS.withoutNotices
     // Timers are not exact, so a little early counts.
     if (performance.now() - checkedAt < every - 100) return
     checkedAt = performance.now()
     const newest = await findNewestId().catch(() => newestId)
     if (newest !== newestId) {
-      isDeaf = newestId !== NOT_CHECKED && !hasNotice
+      missesNotices = newestId !== NOT_CHECKED && !hasNotice
       newestId = newest
       for (const entries of followers.values()) entries.forEach(want)
       void readAll()

@@ -5,9 +5,11 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
-import { formatTeamName, parseTeamName } from '../../kernel/team-name.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
-import { choosePosition, EVENT_STREAM, LINES, readPlace, writePlace } from './rules.ts'
+import { findPage, readBefore } from '../paging.ts'
+import { findMemberTeam } from '../team-access.ts'
+import { choosePosition, EVENT_STREAM, LINES, readSessionPlace, writeSessionPlace } from './rules.ts'
 import type { Form } from './rules.ts'
 import type { ListedSession, makeAgentSessionStore } from './store.ts'
 import type { SessionStreams } from './streams.ts'
@@ -28,13 +30,6 @@ const SERVICE = 'service:'
 
 /** Sessions of agents, for the members of their team. */
 export function makeAgentSessionHandlers({ sessions, streams, findMembership, clock }: Needs): Handlers<Operations> {
-  async function findTeamOf(accountId: string, name: string): Promise<TeamName> {
-    const team = parseTeamName(name)
-    const membership = team && (await findMembership(team, accountId))
-    if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
-    return team
-  }
-
   async function findOwner(team: TeamName, account: string, sessionId: string): Promise<string> {
     const name = readAccount(account)
     const accountId = name.startsWith(SERVICE)
@@ -48,23 +43,20 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
   return {
     async listAgentSessions(req, res) {
       const { account, limit = DEFAULT_LIMIT, before } = req.query
-      const team = formatTeamName(await findTeamOf(callerOf(req).accountId, req.params.team))
-      const ofAccount = account === undefined ? null : readAccount(account)
-      const place = before === undefined ? null : readPlace(before)
-      if (before !== undefined && !place) {
-        throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
+      const { team } = await findMemberTeam(findMembership, req.params.team, callerOf(req).accountId)
+      const query = {
+        team: formatTeamName(team),
+        account: account === undefined ? null : readAccount(account),
+        before: readBefore(before, readSessionPlace),
       }
-      // One more than asked, to see whether there is another page.
-      const found = await sessions.list({ team, account: ofAccount, before: place, limit: limit + 1 }, clock.now())
-      const shown = found.slice(0, limit)
-      const last = found.length > shown.length ? shown.at(-1) : undefined
+      const { shown, last } = await findPage(limit, (count) => sessions.list({ ...query, limit: count }, clock.now()))
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({ sessions: shown.map(toAgentSession), next: last ? writePlace(last) : null })
+      res.status(200).json({ sessions: shown.map(toAgentSession), next: last && writeSessionPlace(last) })
     },
 
     async streamAgentSession(req, res) {
       const { accountId, sessionId, sessionKind } = callerOf(req)
-      const teamName = await findTeamOf(accountId, req.query.team)
+      const { team: teamName } = await findMemberTeam(findMembership, req.query.team, accountId)
       const { account, after } = req.query
       const owner = account === undefined ? accountId : await findOwner(teamName, account, req.params.sessionId)
       const team = formatTeamName(teamName)

@@ -6,6 +6,7 @@
  * and gets nothing twice, whichever process it continues at.
  */
 import type { components } from '../../../generated/openapi.ts'
+import { isUuid } from '../../kernel/uuid.ts'
 
 export type SessionEvent = components['schemas']['SessionEvent']
 
@@ -15,7 +16,7 @@ export type StoredEvent = {
   readonly kind: 'started' | 'retried' | 'finished' | 'failed'
   readonly at: Date
   readonly requestId: string
-  readonly style: string
+  readonly dialect: string
   readonly model: string
   readonly servedBy: string
   readonly attempts: string | null
@@ -57,8 +58,8 @@ export const EVENT_STREAM: Form = {
 
 /** An event for members of the team: without account and device, and without the fields that are not known. */
 export function toSessionEvent(event: StoredEvent): SessionEvent {
-  const { id, kind, at, requestId, model, style, servedBy } = event
-  const started = { id: String(id), at: at.toISOString(), requestId, model, dialect: style, servedBy }
+  const { id, kind, at, requestId, model, dialect, servedBy } = event
+  const started = { id: String(id), at: at.toISOString(), requestId, model, dialect, servedBy }
   if (kind === 'started') return { ...started, type: 'call.started' }
   const { attempts, status, outcome, firstByteMs, durationMs, costNanoUsd } = event
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = event
@@ -89,20 +90,19 @@ export function choosePosition(after: string | undefined, lastEventId: string | 
 /** The place of a session in the list of its team. */
 export type ListPlace = { readonly lastActiveAt: Date; readonly accountId: string; readonly sessionId: string }
 
-/** Writes where a page ends, for `readPlace`. */
-export function writePlace({ lastActiveAt, accountId, sessionId }: ListPlace): string {
+/** Writes where a page ends, for `readSessionPlace`. */
+export function writeSessionPlace({ lastActiveAt, accountId, sessionId }: ListPlace): string {
   return Buffer.from(JSON.stringify([lastActiveAt.getTime(), accountId, sessionId])).toString('base64url')
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 
-/** Reads where a page ends; null when the text is not what `writePlace` writes. */
-export function readPlace(text: string): ListPlace | null {
+/** Reads where a page ends; null when the text is not what `writeSessionPlace` writes. */
+export function readSessionPlace(text: string): ListPlace | null {
   const [time, accountId, sessionId] = parseList(Buffer.from(text, 'base64url').toString())
   const lastActiveAt = new Date(typeof time === 'number' ? time : NaN)
   if (!(lastActiveAt.getTime() >= 0) || lastActiveAt.getUTCFullYear() > 9999) return null
-  if (typeof accountId !== 'string' || !UUID.test(accountId)) return null
+  if (typeof accountId !== 'string' || !isUuid(accountId)) return null
   return typeof sessionId === 'string' && SESSION_ID.test(sessionId) ? { lastActiveAt, accountId, sessionId } : null
 }
 

@@ -32,7 +32,7 @@ type Query = {
   readonly limit: number
 }
 
-/** Running calls are looked for among so many of the latest events of a session. */
+/** How many of the latest events of a session are searched for running calls. */
 const MAX_EVENTS_OF_RUNNING = 100
 
 const HOUR_MS = 3_600_000
@@ -99,8 +99,9 @@ export function makeAgentSessionStore(db: PrismaClient) {
         FROM jsonb_to_recordset(${JSON.stringify(asked)}::jsonb)
             AS place(index int, team text, "accountId" uuid, "sessionId" text, after bigint),
           LATERAL (
-            SELECT id, kind::text, at, request_id AS "requestId", style, model, served_by AS "servedBy", attempts,
-              outcome, status, first_byte_ms AS "firstByteMs", duration_ms AS "durationMs",
+            SELECT id, kind::text, at, request_id AS "requestId", style AS dialect, model,
+              served_by AS "servedBy", attempts, outcome, status,
+              first_byte_ms AS "firstByteMs", duration_ms AS "durationMs",
               coalesce(input_tokens, uncached_tokens + coalesce(cached_tokens, 0) + coalesce(cache_write_tokens, 0)
                 + coalesce(cache_write_long_tokens, 0)) AS "inputTokens",
               cached_tokens AS "cachedTokens", output_tokens AS "outputTokens", reasoning_tokens AS "reasoningTokens",

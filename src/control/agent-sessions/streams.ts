@@ -2,7 +2,7 @@ import type { Response } from 'express'
 import { ApiError } from '../../http/errors.ts'
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import type { Access, AccessWatch } from './access.ts'
+import type { FollowerAccess, AccessWatch } from './access.ts'
 import type { SessionReader } from './reader.ts'
 import { toHeartbeat, toSessionEvent } from './rules.ts'
 import type { Form, StoredEvent } from './rules.ts'
@@ -18,7 +18,7 @@ type Wanted = {
   /** Only events with greater ids. */
   readonly after: bigint
   readonly form: Form
-  readonly access: Access
+  readonly access: FollowerAccess
 }
 
 export type SessionStreams = {

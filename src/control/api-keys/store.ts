@@ -250,7 +250,7 @@ async function save(
 function holderOf({ invitation, serviceAccount }: Row): KeyHolder {
   if (serviceAccount) return { serviceAccountId: serviceAccount.id, teamId: serviceAccount.teamId }
   if (invitation) return { invitationId: invitation.id, teamId: invitation.teamId }
-  throw new Error('An API key belongs to nobody.')
+  throw new Error('An API key has neither an invitation nor a service account.')
 }
 
 type AuditedKey = Prisma.ApiKeyGetPayload<{ include: { invitation: true; serviceAccount: true } }>

@@ -3,7 +3,8 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import { toEmail } from '../../kernel/email.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
-import { readPlace, toAuditEvent, writePlace } from './rules.ts'
+import { findPage, readBefore } from '../paging.ts'
+import { readAuditPlace, toAuditEvent, writeAuditPlace } from './rules.ts'
 import type { AuditStore } from './store.ts'
 
 type Needs = { readonly audit: AuditStore; readonly findAdminTeam: FindAdminTeam }
@@ -21,15 +22,11 @@ export function makeAuditHandlers({ audit, findAdminTeam }: Needs): Handlers<'li
         action,
         from: readTime('from', from),
         to: readTime('to', to),
-        before: readBefore(before),
-        // One more than asked, to see whether there is another page.
-        limit: limit + 1,
+        before: readBefore(before, readAuditPlace),
       }
-      const found = await audit.find(teamId, query)
-      const shown = found.slice(0, limit)
-      const last = found.length > shown.length ? shown.at(-1) : undefined
+      const { shown, last } = await findPage(limit, (count) => audit.find(teamId, { ...query, limit: count }))
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({ events: shown.map(toAuditEvent), next: last ? writePlace(last) : null })
+      res.status(200).json({ events: shown.map(toAuditEvent), next: last && writeAuditPlace(last) })
     },
   }
 }
@@ -46,12 +43,6 @@ function readTime(name: string, text: string | undefined): Date | null {
   const isKnown = !Number.isNaN(time.getTime()) && Math.abs(time.getUTCFullYear()) <= 9999
   if (!isKnown) throw invalid(`${name} must be a time, such as 2026-11-21T09:00:00Z.`)
   return time
-}
-
-function readBefore(text: string | undefined) {
-  const place = text === undefined ? null : readPlace(text)
-  if (text !== undefined && !place) throw invalid('"before" is not the "next" of a page. Start without it.')
-  return place
 }
 
 function invalid(message: string): ApiError {

@@ -39,13 +39,13 @@ function subjectOf({ personEmail, actorEmail, details }: AuditRow): string | nul
   return typeof name === 'string' ? name : null
 }
 
-/** Writes where a page ends, for `readPlace`. */
-export function writePlace({ at, id }: AuditPlace): string {
+/** Writes where a page ends, for `readAuditPlace`. */
+export function writeAuditPlace({ at, id }: AuditPlace): string {
   return `${at.getTime()}-${id}`
 }
 
-/** Reads where a page ends; null when the text is not what `writePlace` writes. */
-export function readPlace(text: string): AuditPlace | null {
+/** Reads where a page ends; null when the text is not what `writeAuditPlace` writes. */
+export function readAuditPlace(text: string): AuditPlace | null {
   const [, time, id] = /^(\d{1,14})-(\d{1,18})$/.exec(text) ?? []
   return time === undefined || id === undefined ? null : { at: new Date(Number(time)), id }
 }

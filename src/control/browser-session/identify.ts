@@ -1,4 +1,4 @@
-import type { Identify } from '../../http/authenticate.ts'
+import type { Identify } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { hashSecret } from '../../kernel/secret.ts'
 import { isOver, touchTimes } from './rules.ts'

@@ -1,19 +1,19 @@
 import type { Response } from 'express'
-import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import type { Html } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
-import { readPlace as readAuditPlace, toAuditEvent, writePlace as writeAuditPlace } from '../audit/rules.ts'
+import { readAuditPlace, toAuditEvent, writeAuditPlace } from '../audit/rules.ts'
 import type { AuditStore } from '../audit/store.ts'
-import { readPlace as readDevicePlace } from '../team-devices/rules.ts'
+import { findPage, readBefore } from '../paging.ts'
+import { readDevicePlace } from '../team-devices/rules.ts'
 import { auditPage } from './audit-page.ts'
 import type { DeviceForms } from './device-forms.ts'
-import type { KeyForms } from './key-forms.ts'
+import type { TeamKeyForms } from './key-forms.ts'
 import type { LimitForms } from './limit-forms.ts'
 import type { MemberForms } from './member-forms.ts'
 import type { ModelForms } from './model-forms.ts'
-import { statusOf } from './notices.ts'
+import { noticeStatusOf } from './notices.ts'
 import type { TeamNotice } from './notices.ts'
 import type { FindViewer } from './viewer.ts'
 
@@ -24,7 +24,7 @@ type Needs = {
   readonly models: ModelForms
   readonly limits: LimitForms
   readonly devices: DeviceForms
-  readonly keys: KeyForms
+  readonly keys: TeamKeyForms
   readonly audit: AuditStore
 }
 
@@ -77,7 +77,7 @@ export function makeAdminPageHandlers({
 
     async showTeamDevices(req, res) {
       const admin = await findAdmin(callerOf(req), req.params)
-      send(res, await devices.render(admin, { before: readEnd(req.query.before, readDevicePlace), notice: null }))
+      send(res, await devices.render(admin, { before: readBefore(req.query.before, readDevicePlace), notice: null }))
     },
 
     async changeTeamDevices(req, res) {
@@ -99,29 +99,18 @@ export function makeAdminPageHandlers({
 
     async showTeamAudit(req, res) {
       const admin = await findAdmin(callerOf(req), req.params)
-      const before = readEnd(req.query.before, readAuditPlace)
-      // One more than shown, to see whether there is another page.
-      const query = { actor: null, action: null, from: null, to: null, before, limit: EVENTS_OF_PAGE + 1 }
-      const found = await audit.find(admin.teamId, query)
-      const shown = found.slice(0, EVENTS_OF_PAGE)
-      const last = found.length > shown.length ? shown.at(-1) : undefined
-      send(res, auditPage(admin, { events: shown.map(toAuditEvent), next: last ? writeAuditPlace(last) : null }))
+      const before = readBefore(req.query.before, readAuditPlace)
+      const query = { actor: null, action: null, from: null, to: null, before }
+      const { shown, last } = await findPage(EVENTS_OF_PAGE, (limit) => audit.find(admin.teamId, { ...query, limit }))
+      send(res, auditPage(admin, { events: shown.map(toAuditEvent), next: last && writeAuditPlace(last) }))
     },
   }
-}
-
-/** Where the page before ended; null for the first page. */
-function readEnd<Place>(text: string | undefined, read: (text: string) => Place | null): Place | null {
-  const place = text === undefined ? null : read(text)
-  if (text !== undefined && !place)
-    throw new ApiError('invalid_request', { message: '"before" is not the end of a page. Start without it.' })
-  return place
 }
 
 function send(response: unknown, page: Html, notice: TeamNotice | null = null): void {
   // These operations answer with pages, so they need Express's own type.
   const res = response as Response
-  const status = statusOf(notice)
+  const status = noticeStatusOf(notice)
   // The contract promises this header for every 403, whatever its body is.
   if (status === 403) res.set('x-should-retry', 'false')
   sendPage(res, status, page)

@@ -27,7 +27,7 @@ export function auditPage(viewer: FramedViewer, { events, next }: AuditPage): Ht
   )
 }
 
-const NONE = html`<p class="empty">There is none on this page.</p>`
+const NONE = html`<p class="empty">There are no changes on this page.</p>`
 
 const COLUMNS: readonly Column<AuditEvent>[] = [
   { heading: 'When', cell: ({ at }) => html`<span class="day">${time(new Date(at))}</span>` },

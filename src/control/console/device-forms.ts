@@ -19,8 +19,8 @@ const DEVICES_OF_PAGE = 50
 export function makeDeviceForms({ devices }: { readonly devices: TeamDevices }): DeviceForms {
   return {
     async render(admin, { before, notice }) {
-      const { shown, next } = await devices.listPage(admin.teamId, before, DEVICES_OF_PAGE)
-      return teamDevicesPage(admin, { devices: shown, next, notice })
+      const { shown, last } = await devices.listPage(admin.teamId, before, DEVICES_OF_PAGE)
+      return teamDevicesPage(admin, { devices: shown, next: last, notice })
     },
 
     async signOut({ caller, teamId }, sessionId, ip) {

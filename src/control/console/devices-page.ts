@@ -1,6 +1,6 @@
 import { html, type Html } from '../../http/page.ts'
 import { deviceNamed, fold, time } from '../pages/parts.ts'
-import { writePlace } from '../team-devices/rules.ts'
+import { writeDevicePlace } from '../team-devices/rules.ts'
 import type { TeamDevice } from '../team-devices/store.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
@@ -26,12 +26,12 @@ export function teamDevicesPage(viewer: FramedViewer, { devices, next, notice }:
         <h2 id="devices">Signed-in devices and browsers, the last seen first</h2>
         ${
           devices.length === 0
-            ? html`<p class="empty">There is none on this page.</p>`
+            ? html`<p class="empty">There are no devices on this page.</p>`
             : html`<ul class="rows">
                 ${devices.map((device) => deviceRow(device, path))}
               </ul>`
         }
-        ${nextPage(next && `${path}?before=${writePlace(next)}`, 'More devices')}
+        ${nextPage(next && `${path}?before=${writeDevicePlace(next)}`, 'More devices')}
       </section>`,
   )
 }

@@ -7,7 +7,7 @@ import type { makeTeamFlows } from '../team-flows.ts'
 import { makeUsageStore } from '../usage/store.ts'
 import { makeAdminPageHandlers } from './admin-routes.ts'
 import { makeDeviceForms } from './device-forms.ts'
-import { makeKeyForms } from './key-forms.ts'
+import { makeTeamKeyForms } from './key-forms.ts'
 import { makeLimitForms } from './limit-forms.ts'
 import { makeFindLimitChoices, makeFindLimits } from './limits.ts'
 import { makeMemberForms } from './member-forms.ts'
@@ -54,7 +54,7 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
         models,
         limits,
         devices: makeDeviceForms({ devices: teamDevices }),
-        keys: makeKeyForms({ ...apiKeys, clock }),
+        keys: makeTeamKeyForms({ ...apiKeys, clock }),
         audit,
       }),
     },

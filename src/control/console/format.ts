@@ -20,13 +20,13 @@ export function toCompact(count: number): string {
   return COMPACT.format(count)
 }
 
-/** 10^-9 USD in dollars and cents: `$1,234.56`. Under a cent with two digits that count: `$0.0042`. */
+/** 10^-9 USD in dollars and cents: `$1,234.56`. Under a cent, with two significant digits: `$0.0042`. */
 export function toMoney(nanoUsd: number): string {
   const format = nanoUsd === 0 || nanoUsd >= NANO_CENT ? CENTS : UNDER_A_CENT
   return `$${format.format(nanoUsd / NANO_USD)}`
 }
 
-/** A part of a whole: `2.5%`; nothing of nothing is `0%`. */
+/** A part of a whole: `2.5%`. A part of 0 is `0%`. */
 export function toPercent(part: number, whole: number): string {
   if (part === 0 || whole === 0) return '0%'
   const percent = (part / whole) * 100

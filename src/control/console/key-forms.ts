@@ -18,7 +18,7 @@ type Form = components['schemas']['TeamKeysForm']
 type Outcome = { readonly notice: TeamNotice | null; readonly madeKey: MadeKey | null }
 
 /** The keys page and its forms. */
-export type KeyForms = {
+export type TeamKeyForms = {
   render(admin: Viewer, outcome: Outcome): Promise<Html>
   change(admin: Viewer, form: Form, ip: string): Promise<Outcome>
 }
@@ -31,7 +31,7 @@ type Needs = {
   readonly clock: Clock
 }
 
-export function makeKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): KeyForms {
+export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
   async function changeKey({ caller, teamId }: Viewer, form: Form, ip: string): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)
     if (!(await serviceAccounts.exists(serviceAccountId, teamId))) return says('unknown_account')

@@ -7,7 +7,7 @@ import type { LimitRefusal, TeamLimits, WantedLimit } from '../spending-limits/c
 import type { LimitActor } from '../spending-limits/store.ts'
 import type { FindLimits, LimitChoices } from './limits.ts'
 import { limitsPage } from './limits-page.ts'
-import { statusOf } from './notices.ts'
+import { noticeStatusOf } from './notices.ts'
 import type { TeamNotice } from './notices.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -56,7 +56,7 @@ export function makeLimitForms({ limits, findLimits, findChoices }: Needs): Limi
 
     async change({ caller, teamId }, form, ip) {
       const notice = await apply(teamId, form, { accountId: caller.accountId, ip })
-      return { notice, draft: statusOf(notice) === 200 ? null : form }
+      return { notice, draft: noticeStatusOf(notice) === 200 ? null : form }
     },
   }
 }

@@ -47,7 +47,7 @@ export function limitsPage(viewer: FramedViewer, { limits, choices, notice, draf
                 )}
               </ul>`
         }
-        ${limits.length > 0 && html`<p class="hint">All limits of a call hold at the same time.</p>`}
+        ${limits.length > 0 && html`<p class="hint">A call is refused when one of its limits is used up.</p>`}
       </section>`,
   )
 }
@@ -71,7 +71,7 @@ function addPart(path: string, choices: LimitChoices, draft: Draft | null): Html
   return html`<section class="part" aria-labelledby="add">
     <h2 id="add">Set a limit</h2>
     <p class="about">
-      Calls are refused when it is used up. It counts what was spent in the current period before, too. A limit of one
+      Calls are refused when the limit is used up. What was already spent in the current period counts. A limit of one
       member replaces the limit of each member for the same period.
     </p>
     <form method="post" action="${path}" class="fields">

@@ -6,6 +6,7 @@ import { isFresh } from '../fresh.ts'
 import type { Invite } from '../invitations/invite.ts'
 import type { MemberChanges } from '../members/changes.ts'
 import type { ListedMember, MemberRefusal, TeamMemberStore } from '../members/store.ts'
+import { findPage } from '../paging.ts'
 import { membersPage } from './members-page.ts'
 import type { TeamNotice } from './notices.ts'
 import type { Viewer } from './viewer.ts'
@@ -30,11 +31,10 @@ export function makeMemberForms({ members, changes, invite, clock }: Needs): Mem
   return {
     async render(admin, { after, notice }) {
       const now = clock.now()
-      // One more than shown, to see whether there is another page.
-      const found = await members.list(admin.teamId, { after, limit: MEMBERS_OF_PAGE + 1 }, now)
-      const shown = found.slice(0, MEMBERS_OF_PAGE)
-      const next = found.length > shown.length ? (shown.at(-1)?.email ?? null) : null
-      return membersPage(admin, { members: shown, next, fresh: isFresh(admin.caller, now), notice })
+      const { shown, last } = await findPage(MEMBERS_OF_PAGE, (limit) =>
+        members.list(admin.teamId, { after, limit }, now),
+      )
+      return membersPage(admin, { members: shown, next: last && last.email, fresh: isFresh(admin.caller, now), notice })
     },
 
     async change({ caller, teamId, team }, { action, email, role = 'member', memberId }, ip) {

@@ -102,7 +102,7 @@ const NOTICES = {
 export type TeamNotice = keyof typeof NOTICES
 
 /** The status of the page that has this notice. */
-export function statusOf(notice: TeamNotice | null): number {
+export function noticeStatusOf(notice: TeamNotice | null): number {
   return notice ? NOTICES[notice].status : 200
 }
 

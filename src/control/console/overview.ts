@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { LimitAnswer } from '../../spending/answers.ts'
 import { choosePeriod } from '../usage/rules.ts'
-import type { Period } from '../usage/rules.ts'
+import type { ReportPeriod } from '../usage/rules.ts'
 import type { FoundSums, makeUsageStore } from '../usage/store.ts'
 import type { FindLimits } from './limits.ts'
 import type { ConsoleStore, ModelSpeed } from './store.ts'
@@ -11,7 +11,7 @@ import type { Viewer } from './viewer.ts'
 export type Overview = {
   readonly isOfTeam: boolean
   /** From the first day of this month until today. */
-  readonly period: Period
+  readonly period: ReportPeriod
   readonly days: FoundSums
   readonly models: FoundSums
   /** Null for a member. */

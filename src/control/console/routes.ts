@@ -4,8 +4,9 @@ import type { Handlers } from '../../http/operation.ts'
 import { sendPage } from '../../http/page.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { readPlace, writePlace } from '../agent-sessions/rules.ts'
+import { readSessionPlace, writeSessionPlace } from '../agent-sessions/rules.ts'
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
+import { findPage, readBefore } from '../paging.ts'
 import { toFileName, writeCsv } from '../usage/csv.ts'
 import type { LimitForms } from './limit-forms.ts'
 import type { ModelForms } from './model-forms.ts'
@@ -78,15 +79,11 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
 
     async showTeamSessions(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      const before = req.query.before === undefined ? null : readPlace(req.query.before)
-      if (req.query.before !== undefined && !before)
-        throw new ApiError('invalid_request', { message: '"before" is not the end of a page. Start without it.' })
-      // One more than shown, to see whether there is another page.
-      const query = { team: viewer.team, account: null, before, limit: SESSIONS_OF_PAGE + 1 }
-      const found = await sessions.list(query, clock.now())
-      const shown = found.slice(0, SESSIONS_OF_PAGE)
-      const last = found.length > shown.length ? shown.at(-1) : undefined
-      sendPage(asExpress(res), 200, sessionsPage(viewer, { sessions: shown, next: last ? writePlace(last) : null }))
+      const before = readBefore(req.query.before, readSessionPlace)
+      const { shown, last } = await findPage(SESSIONS_OF_PAGE, (limit) =>
+        sessions.list({ team: viewer.team, account: null, before, limit }, clock.now()),
+      )
+      sendPage(asExpress(res), 200, sessionsPage(viewer, { sessions: shown, next: last && writeSessionPlace(last) }))
     },
   }
 }

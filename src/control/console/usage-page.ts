@@ -1,7 +1,7 @@
 import { html, type Html } from '../../http/page.ts'
 import { noticeBar } from '../pages/parts.ts'
 import type { UsageGrouping } from '../usage/report.ts'
-import type { Period } from '../usage/rules.ts'
+import type { ReportPeriod } from '../usage/rules.ts'
 import type { FoundSums } from '../usage/store.ts'
 import { toDayText } from './format.ts'
 import { teamPage } from './frame.ts'
@@ -10,7 +10,7 @@ import { table } from './table.ts'
 import { labelOf, usageChart, usageColumns } from './usage-table.ts'
 
 export type UsagePage = {
-  readonly period: Period
+  readonly period: ReportPeriod
   /** Today in UTC, for the links to periods. */
   readonly today: string
   readonly by: UsageGrouping

@@ -1,6 +1,6 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
 import type { UsageGrouping, UsageSums } from '../usage/report.ts'
-import type { Period } from '../usage/rules.ts'
+import type { ReportPeriod } from '../usage/rules.ts'
 import { dayChart, fillDays, MAX_CHART_DAYS } from './chart.ts'
 import { toCompact, toCount, toDayText, toMoney } from './format.ts'
 import type { Column } from './table.ts'
@@ -48,7 +48,10 @@ export function usageColumns(heading: string): readonly Column<ShownRow>[] {
  * The bars of the days of a period: the cost, or the calls where nothing had a price. A sentence for a period that is
  * too long for a chart.
  */
-export function usageChart(days: readonly (UsageSums & { readonly id: string | null })[], { from, to }: Period): Html {
+export function usageChart(
+  days: readonly (UsageSums & { readonly id: string | null })[],
+  { from, to }: ReportPeriod,
+): Html {
   const hasCost = days.some(({ costNanoUsd }) => costNanoUsd !== null)
   const values = new Map(days.map((row) => [row.id ?? '', (hasCost ? row.costNanoUsd : row.calls) ?? 0]))
   const shown = fillDays(values, from, to)

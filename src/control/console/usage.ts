@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { UsageGrouping, UsageReport } from '../usage/report.ts'
 import { choosePeriod } from '../usage/rules.ts'
-import type { Period } from '../usage/rules.ts'
+import type { ReportPeriod } from '../usage/rules.ts'
 import type { makeUsageStore } from '../usage/store.ts'
 import { subjectOf } from './overview.ts'
 import type { UsagePage } from './usage-page.ts'
@@ -44,6 +44,6 @@ export function makeFindUsage({ usage, clock }: Needs) {
   }
 }
 
-function withoutEmpty({ from, to }: UsageQuery): Partial<Period> {
+function withoutEmpty({ from, to }: UsageQuery): Partial<ReportPeriod> {
   return { ...(from && { from }), ...(to && { to }) }
 }

@@ -1,8 +1,8 @@
 import type { MemberStore } from '../../directory/members.ts'
-import { ApiError } from '../../http/errors.ts'
 import type { Caller, Role } from '../../kernel/caller.ts'
-import { formatTeamName, isName } from '../../kernel/team-name.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
+import { findMemberTeam, requireAdmin } from '../team-access.ts'
 
 /** The person who looks at the pages of a team. */
 export type Viewer = {
@@ -26,10 +26,8 @@ type Needs = { readonly members: Pick<MemberStore, 'findMembership' | 'findEmail
 export function makeFindViewer({ members }: Needs): FindViewer {
   return async (caller, name) => {
     const { accountId } = caller
-    const isValid = isName(name.organization) && isName(name.name)
-    const membership = isValid ? await members.findMembership(name, accountId) : null
-    if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
     const team = formatTeamName(name)
+    const { membership } = await findMemberTeam(members.findMembership, team, accountId)
     const teams = (await members.findTeamsOf([accountId])).map(([, of]) => of)
     return {
       caller,
@@ -47,7 +45,7 @@ export function makeFindViewer({ members }: Needs): FindViewer {
 export function onlyAdmins(findViewer: FindViewer): FindViewer {
   return async (caller, team) => {
     const viewer = await findViewer(caller, team)
-    if (viewer.role !== 'admin') throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
+    requireAdmin(viewer.role)
     return viewer
   }
 }

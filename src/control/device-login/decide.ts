@@ -26,7 +26,7 @@ type Change = {
 
 /**
  * Decides a login with one conditional write and its audit row. True for exactly one of concurrent callers; the others
- * change nothing. A login that names no account becomes the account's of the first approval.
+ * change nothing. A login that names no account gets the account that approves it first.
  */
 export async function decideOnce(
   db: PrismaClient,

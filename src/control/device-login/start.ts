@@ -16,7 +16,7 @@ import type { DeviceLoginStore } from './store.ts'
 
 /** A request of a device to sign in. */
 export type LoginRequest = {
-  /** Null when the device names no account; the login then becomes the account's that approves its user code. */
+  /** Null when the device names no account; the login then gets the account that approves its user code. */
   readonly email: string | null
   /** `@organization/name`; undefined takes the oldest invitation. */
   readonly team: string | undefined

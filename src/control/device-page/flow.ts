@@ -12,7 +12,7 @@ import type { SignOut } from '../tokens/sign-out.ts'
 import { makeUserCodes } from './codes.ts'
 import type { CodeLimits } from './codes.ts'
 import { makeAnswerDeviceForm } from './forms.ts'
-import { makeKeyForms } from './key-forms.ts'
+import { makeOwnKeyForms } from './key-forms.ts'
 import { makeDevicePageRenderer } from './render.ts'
 import { makeDevicePageHandlers } from './routes.ts'
 import { makeUserCodeStore } from './store.ts'
@@ -57,7 +57,7 @@ export function makeDevicePageFlow(needs: Needs) {
     codes,
     devices,
     passkeyChanges,
-    keyForms: makeKeyForms({ changes: keyChanges }),
+    keyForms: makeOwnKeyForms({ changes: keyChanges }),
     signInLinks,
     findEmail,
     signOut,

@@ -14,7 +14,7 @@ import { linkSentPage } from '../pages/sign-in-link-pages.ts'
 import type { SignInLinks } from '../sign-in-link/request.ts'
 import type { SignOut } from '../tokens/sign-out.ts'
 import type { Decided, Lookup, UserCodes } from './codes.ts'
-import type { KeyForms, Outcome } from './key-forms.ts'
+import type { OwnKeyForms, FormOutcome } from './key-forms.ts'
 import type { RenderDevicePage } from './render.ts'
 
 /** Does what a form of the device page asks for, and answers with a page that says what was done. */
@@ -24,7 +24,7 @@ type Needs = {
   readonly codes: UserCodes
   readonly devices: DeviceStore
   readonly passkeyChanges: PasskeyChanges
-  readonly keyForms: KeyForms
+  readonly keyForms: OwnKeyForms
   readonly signInLinks: SignInLinks
   readonly findEmail: (accountId: string) => Promise<string>
   readonly signOut: SignOut
@@ -39,7 +39,7 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   const { codes, devices, passkeyChanges, signInLinks, findEmail, signOut, signOutEverywhere, renderDevicePage } = needs
   const { keyForms, secure, onSessionEnd, clock } = needs
 
-  async function outcomeOf(req: Request, form: DeviceForm): Promise<Outcome> {
+  async function outcomeOf(req: Request, form: DeviceForm): Promise<FormOutcome> {
     const caller = callerOf(req)
     switch (form.action) {
       case 'find':
@@ -81,14 +81,14 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
     }
   }
 
-  async function revokeDevice(req: Request, sessionId: string): Promise<Outcome> {
+  async function revokeDevice(req: Request, sessionId: string): Promise<FormOutcome> {
     const revoked = await devices.revoke(sessionId, callerOf(req).accountId, clock.now(), ipOf(req))
     if (!revoked) return { status: 404, notice: 'unknown_device' }
     onSessionEnd(sessionId)
     return { status: 200, notice: 'device_signed_out' }
   }
 
-  async function disownDevice(req: Request, sessionId: string): Promise<Outcome> {
+  async function disownDevice(req: Request, sessionId: string): Promise<FormOutcome> {
     const ended = await signOutEverywhere(req, { scope: 'others', unknownDevice: sessionId }, clock.now())
     if (ended === 'not_found') return { status: 404, notice: 'unknown_device' }
     return ended === 'reauthenticate' ? REFUSALS.reauthenticate : { status: 200, notice: 'device_disowned' }
@@ -130,19 +130,19 @@ export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   }
 }
 
-function afterFind(found: Lookup, userCode: string | undefined): Outcome {
+function afterFind(found: Lookup, userCode: string | undefined): FormOutcome {
   if (!('login' in found)) return { ...withoutLogin(found), userCode }
   if (found.verdict === 'open') return { status: 200, found: found.login }
   return found.verdict === 'approved' ? { status: 200, notice: 'approved' } : { status: 409, notice: 'denied_code' }
 }
 
-function afterDecision(decided: Decided, wanted: 'approved' | 'denied', userCode: string | undefined): Outcome {
+function afterDecision(decided: Decided, wanted: 'approved' | 'denied', userCode: string | undefined): FormOutcome {
   if (!('login' in decided)) return { ...withoutLogin(decided), userCode }
   if (decided.status === wanted) return { status: 200, notice: wanted }
   return { status: 409, notice: wanted === 'approved' ? 'denied_code' : 'approved_code' }
 }
 
-function withoutLogin(found: Exclude<Lookup, { login: unknown }>): Outcome {
+function withoutLogin(found: Exclude<Lookup, { login: unknown }>): FormOutcome {
   if (found.verdict === 'too_many') return { status: 429, notice: 'too_many_codes', waitSeconds: found.waitSeconds }
   if (found.verdict === 'expired') return { status: 410, notice: 'expired_code' }
   return { status: 404, notice: 'unknown_code' }

@@ -8,16 +8,16 @@ import type { DeviceNotice } from '../pages/device-notices.ts'
 import type { PageContent } from './render.ts'
 
 /** The content of the page and the status that it is sent with. */
-export type Outcome = PageContent & { readonly status: number; readonly waitSeconds?: number }
+export type FormOutcome = PageContent & { readonly status: number; readonly waitSeconds?: number }
 
 /** The forms of the caller's own API keys. */
-export type KeyForms = {
-  create(req: Request, name: string, form: DeviceForm): Promise<Outcome>
-  rotate(req: Request, keyId: string, form: DeviceForm): Promise<Outcome>
-  revoke(req: Request, keyId: string): Promise<Outcome>
+export type OwnKeyForms = {
+  create(req: Request, name: string, form: DeviceForm): Promise<FormOutcome>
+  rotate(req: Request, keyId: string, form: DeviceForm): Promise<FormOutcome>
+  revoke(req: Request, keyId: string): Promise<FormOutcome>
 }
 
-export function makeKeyForms({ changes }: { readonly changes: KeyChanges }): KeyForms {
+export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): OwnKeyForms {
   const ownOf = (req: Request) => ({ accountId: callerOf(req).accountId })
   return {
     async create(req, name, { model, expiresInDays }) {

@@ -24,7 +24,7 @@ type Needs = {
   readonly log: Logger
 }
 
-/** Changing several things of teams at once, for their admins. */
+/** The operations with which admins change members and models of their teams by one directory text. */
 export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory' | 'applyDirectory'> {
   const { directory, findAdminTeam, announce, onSessionEnd, clock, log } = needs
 
@@ -52,7 +52,7 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
       const actor = { accountId: caller.accountId, ip: ipOf(req), isFresh: isFresh(caller, now) }
       const applied = await directory.apply(teams, req.body.fingerprint, actor, now)
       if (applied === 'reauthenticate') throw new ApiError('reauthenticate')
-      if (applied === 'moved') throw new ApiError('conflict', { message: MOVED })
+      if (applied === 'changed') throw new ApiError('conflict', { message: PLAN_CHANGED })
       if (applied === 'busy') throw toModelError({ kind: 'busy' })
       if ('message' in applied) throw toModelError(applied)
       applied.ended.forEach(onSessionEnd)
@@ -63,7 +63,8 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
   }
 }
 
-const MOVED = 'These are not the changes of the plan any more. Make a new plan, look at it, and apply that one.'
+const PLAN_CHANGED =
+  'The team or the directory has changed since this plan was made. Nothing was applied. Make a new plan and apply that.'
 
 function toAnswer(plans: readonly TeamPlan[]): components['schemas']['DirectoryPlan'] {
   return {

@@ -1,7 +1,7 @@
 /**
  * An admin applies a directory to their teams in two steps: the plan shows what would change, and applying it names the
- * fingerprint of that plan. The plan is made again when it is applied, and another fingerprint refuses it. So what is
- * done is what was shown, whatever has changed in between.
+ * fingerprint of that plan. The plan is made again when it is applied. When its fingerprint differs, it is refused, so
+ * that only the changes that the admin has seen are made.
  */
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -25,7 +25,7 @@ export type CurrentMember = {
 /** A team as it is now. */
 export type CurrentTeam = {
   readonly members: readonly CurrentMember[]
-  /** Of the directory file; null: it sets none. */
+  /** The default model of the directory file; null: it sets none. */
   readonly defaultModel: string | null
   readonly adminDefaultModel: string | null
   readonly fileModels: readonly SnapshotModel[]
@@ -66,11 +66,11 @@ export function planTeam(wanted: WantedTeam, current: CurrentTeam): TeamPlan | A
   const { team } = wanted
   const members = planMembers(wanted, current)
   const models = planModels(wanted, current)
-  if ('message' in models) return at(team, models)
+  if ('message' in models) return withTeam(team, models)
   const defaultModel = planDefaultModel(wanted, current, models)
-  if ('message' in defaultModel) return at(team, defaultModel)
+  if ('message' in defaultModel) return withTeam(team, defaultModel)
   if (!keepsAdmin(current, members.changes))
-    return at(team, { kind: 'taken', message: 'The team would have no admin. Keep one of them.' })
+    return withTeam(team, { kind: 'taken', message: 'The team would have no admin. Keep one of them.' })
   return {
     team,
     changes: [
@@ -82,7 +82,9 @@ export function planTeam(wanted: WantedTeam, current: CurrentTeam): TeamPlan | A
   }
 }
 
-const at = (team: string, { kind, message }: AdminModelMistake) => ({ kind, message: `${team}: ${message}` })
+function withTeam(team: string, { kind, message }: AdminModelMistake): AdminModelMistake {
+  return { kind, message: `${team}: ${message}` }
+}
 
 function planMembers({ members }: WantedTeam, current: CurrentTeam) {
   const changes: MemberChange[] = []
@@ -159,7 +161,7 @@ function planDefaultModel(
       readOnly.push({ kind: 'default_model', name: wanted.defaultModel ?? before, listed: before })
     return { changes, readOnly }
   }
-  // A model that the file has taken from the team meanwhile is no mistake of this directory.
+  // The default model may be missing because the directory file was changed. Then this directory is not to blame.
   const isChosenHere = wanted.defaultModel !== undefined || models.some(({ name }) => name === after)
   if (before === null && after !== null && isChosenHere && !ids.has(after)) {
     const message = `defaultModel: "${after}" is not a model of the team.`

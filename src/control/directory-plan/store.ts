@@ -18,7 +18,7 @@ type Transaction = Prisma.TransactionClient
 /** What is wanted of a team that the caller administers. */
 export type WantedOfTeam = { readonly teamId: string; readonly wanted: WantedTeam }
 
-/** What applying a plan did besides its changes. */
+/** An applied plan, and what the caller has to announce. */
 export type Applied = {
   readonly plans: readonly TeamPlan[]
   /** The device sessions and API keys that ended. */
@@ -27,10 +27,10 @@ export type Applied = {
 }
 
 /**
- * `moved`: the plan is not the one of the fingerprint. `reauthenticate`: it makes an admin, and the sign-in is not
- * fresh. `busy`: the directory file is being applied.
+ * `changed`: the fingerprint is of another plan, as the team or the directory has changed. `reauthenticate`: the plan
+ * makes an admin, and the sign-in is not fresh. `busy`: the directory file is being applied.
  */
-export type ApplyRefusal = 'moved' | 'reauthenticate' | 'busy' | AdminModelMistake
+export type ApplyRefusal = 'changed' | 'reauthenticate' | 'busy' | AdminModelMistake
 
 /** The author of the changes, and whether the sign-in is fresh enough to make admins. */
 export type PlanActor = ModelActor & { readonly isFresh: boolean }
@@ -55,18 +55,18 @@ export function makeDirectoryPlanStore(db: PrismaClient) {
         )
       } catch (error) {
         if (error instanceof DirectoryBusyError) return 'busy'
-        if (error instanceof PlanMovedError) return 'moved'
+        if (error instanceof PlanChangedError) return 'changed'
         throw error
       }
     },
   }
 }
 
-/** Somebody was invited while the plan was applied. Throwing it undoes what was done. */
-class PlanMovedError extends Error {}
+/** Somebody was invited while the plan was applied. Throwing it rolls the transaction back. */
+class PlanChangedError extends Error {}
 
 const TRANSACTION = { maxWait: 5000, timeout: 20_000 }
-const LOCK_TRIES = 20
+const MAX_LOCK_TRIES = 20
 
 async function applyOnce(
   tx: Transaction,
@@ -75,13 +75,13 @@ async function applyOnce(
   actor: PlanActor,
   now: Date,
 ): Promise<Applied | ApplyRefusal> {
-  await lockDirectory(tx, LOCK_TRIES)
+  await lockDirectory(tx, MAX_LOCK_TRIES)
   // In the order of their ids, so that two transactions do not wait for each other.
   for (const id of teams.map(({ teamId }) => teamId).toSorted())
     await tx.$queryRaw`SELECT id FROM teams WHERE id = ${id}::uuid FOR NO KEY UPDATE`
   const plans = await planTeams(tx, teams)
   if ('message' in plans) return plans
-  if (fingerprintOfPlan(plans) !== fingerprint) return 'moved'
+  if (fingerprintOfPlan(plans) !== fingerprint) return 'changed'
   if (makesAdmin(plans) && !actor.isFresh) return 'reauthenticate'
   const ended: string[] = []
   const invited: { team: string; invitation: ListedInvitation }[] = []
@@ -140,7 +140,7 @@ async function applyMember(
   if (change.change === 'added') {
     const wanted = { teamId, email: change.name, role: change.after }
     const invitation = await saveInvitation(tx, wanted, inviter, now)
-    if (!invitation) throw new PlanMovedError()
+    if (!invitation) throw new PlanChangedError()
     return invitation
   }
   if (change.change === 'changed') await saveRole(tx, change.row, change.after, inviter, now)

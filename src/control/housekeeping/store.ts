@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { addSeconds } from '../../kernel/clock.ts'
+import { NIL_UUID } from '../../kernel/uuid.ts'
 
 const DAY_SECONDS = 86_400
 
@@ -128,7 +129,7 @@ function oldest(table: string, column: string, before: Date, limit: number): Pri
     SELECT ctid FROM ${name} WHERE ${time} <= ${before} ORDER BY ${time} LIMIT ${limit}::int FOR UPDATE SKIP LOCKED)`
 }
 
-/** Deletes the rows whose time has passed for so many days. The column has an index. */
+/** Deletes the rows whose time in a column is older than a number of days. The column has an index. */
 function makeTimeSweeper(db: PrismaClient, table: string, column: string, days: number): Table {
   return {
     table,
@@ -158,7 +159,7 @@ function makeDeviceSweeper(db: PrismaClient, column: string, days: number): Tabl
 
 type Place = { readonly expiresAt: Date; readonly id: string }
 
-const FIRST: Place = { expiresAt: new Date(0), id: '00000000-0000-0000-0000-000000000000' }
+const FIRST: Place = { expiresAt: new Date(0), id: NIL_UUID }
 
 /**
  * Deletes expired logins without a session. Those with a session are deleted together with it, so each login is looked

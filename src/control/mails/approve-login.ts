@@ -2,7 +2,7 @@ import { UNNAMED_DEVICE } from '../../kernel/device-name.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import { toUtcText, toUtcTimeOfDay } from '../../kernel/utc-text.ts'
 import { composeMail, deviceFact, nameInSubject } from './compose.ts'
-import type { ComposedMail, Part } from './compose.ts'
+import type { ComposedMail, EmailPart } from './compose.ts'
 
 export type ApproveLogin = {
   /** The address of the confirmation page, built from the configured base URL. */
@@ -49,7 +49,7 @@ function warning(userCode: string | null): string {
   return `Only approve if you started this sign-in and ${code}. Nobody from support will ask you to.`
 }
 
-function codePart(userCode: string | null): Part {
+function codePart(userCode: string | null): EmailPart {
   return userCode
     ? { kind: 'code', label: 'Compare this code with the one on your device', code: userCode }
     : {

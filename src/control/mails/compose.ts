@@ -5,7 +5,7 @@ import { cleanDeviceName, sourceOfDeviceName, UNNAMED_DEVICE } from '../../kerne
 export type ComposedMail = { readonly subject: string; readonly text: string; readonly html: string }
 
 /** One part of an email. The text form and the HTML form are made of the same parts. */
-export type Part =
+export type EmailPart =
   | { readonly kind: 'paragraph'; readonly text: string }
   | { readonly kind: 'code'; readonly label: string; readonly code: string }
   | { readonly kind: 'facts'; readonly facts: readonly Fact[] }
@@ -26,7 +26,7 @@ export type Heading = {
 /**
  * Composes an email: text of at most 76 columns except for addresses, and plain HTML that follows the reader's colours.
  */
-export function composeMail({ subject, title }: Heading, parts: readonly Part[]): ComposedMail {
+export function composeMail({ subject, title }: Heading, parts: readonly EmailPart[]): ComposedMail {
   return {
     subject,
     text: `${parts.map(toText).join('\n\n')}\n\n-- \n${SIGNATURE}\n`,
@@ -70,7 +70,7 @@ const SIGNATURE = 'Sent by svc. Replies to this address are not read.'
 const COLUMNS = 76
 const LABEL_COLUMNS = 10
 
-function toText(part: Part): string {
+function toText(part: EmailPart): string {
   switch (part.kind) {
     case 'paragraph':
       return wrap(part.text)
@@ -131,7 +131,7 @@ const STYLE = {
   signature: 'margin:28px 0 0;padding-top:14px;border-top:1px solid #8a9699;font-size:13px;opacity:0.75',
 } as const
 
-function toDocument(title: string, parts: readonly Part[]): Html {
+function toDocument(title: string, parts: readonly EmailPart[]): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -153,7 +153,7 @@ function toDocument(title: string, parts: readonly Part[]): Html {
     </html> `
 }
 
-function toHtml(part: Part): Html {
+function toHtml(part: EmailPart): Html {
   switch (part.kind) {
     case 'paragraph':
       return html`<p style="${STYLE.paragraph}">${part.text}</p>`

@@ -1,6 +1,6 @@
 import { toUtcText } from '../../kernel/utc-text.ts'
 import { composeMail, deviceFact, nameInSubject, quoteUnlinked } from './compose.ts'
-import type { ComposedMail, Heading, Part } from './compose.ts'
+import type { ComposedMail, Heading, EmailPart } from './compose.ts'
 
 /** When and where it happened, and the page on which the person can act. */
 type Occurrence = {
@@ -94,7 +94,7 @@ export function refreshReusedMail(data: RefreshReused): ComposedMail {
   ])
 }
 
-/** The parts of a key that an email tells. */
+/** What an email says about a key. */
 type ToldKey = {
   readonly name: string
   readonly prefix: string
@@ -127,7 +127,7 @@ export function keyMadeMail({ change, key, serviceAccount, madeBy, ...occurrence
         { label: 'Key', value: quoteUnlinked(key.name), note: `starts with ${key.prefix}` },
         { label: 'Made by', value: quoteUnlinked(madeBy) },
         { label: 'Models', value: toModelsText(key.models) },
-        { label: 'Works to', value: toUtcText(key.expiresAt) },
+        { label: 'Expires', value: toUtcText(key.expiresAt) },
         ...placeAndTime(occurrence),
       ],
     },
@@ -165,6 +165,6 @@ function placeAndTime({ at, ip }: Occurrence) {
   ]
 }
 
-function toDevices({ devicePage }: Occurrence): Part {
+function toDevices({ devicePage }: Occurrence): EmailPart {
   return { kind: 'link', label: 'Your devices and passkeys', address: devicePage }
 }

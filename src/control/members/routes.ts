@@ -3,6 +3,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
+import { findPage } from '../paging.ts'
 import { toMember, toMemberError } from './answers.ts'
 import type { MemberChanges } from './changes.ts'
 import type { TeamMemberStore } from './store.ts'
@@ -24,14 +25,11 @@ export function makeMemberHandlers({ members, changes, findAdminTeam, clock }: N
     async listMembers(req, res) {
       const { limit = DEFAULT_LIMIT, after = '' } = req.query
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
-      // One more than asked, to see whether there is another page.
-      const found = await members.list(teamId, { after, limit: limit + 1 }, clock.now())
-      const shown = found.slice(0, limit)
+      const { shown, last } = await findPage(limit, (count) =>
+        members.list(teamId, { after, limit: count }, clock.now()),
+      )
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({
-        members: shown.map(toMember),
-        next: found.length > shown.length ? (shown.at(-1)?.email ?? null) : null,
-      })
+      res.status(200).json({ members: shown.map(toMember), next: last && last.email })
     },
 
     async changeMember(req, res) {

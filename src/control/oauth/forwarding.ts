@@ -47,7 +47,7 @@ const MAX_ANSWER_BYTES = 64 * 1024
 const FORWARDED = 'x-svc-forwarded'
 
 /** The headers of an answer that go on to the caller. */
-const CROSSES_BACK = ['content-type', 'cache-control', 'pragma', 'retry-after']
+const FORWARDED_HEADERS = ['content-type', 'cache-control', 'pragma', 'retry-after']
 
 export function makeOAuthForwarding(needs: Needs): RoleRoutes {
   const { baseUrl, gatewayUrl } = needs
@@ -93,7 +93,7 @@ function makeForward({ controlPlaneUrl, limit }: Needs, path: string) {
     const { status, headers, body } = await send(controlPlaneUrl + path, req)
     // The control plane keeps to the contract. The reply type knows JSON answers only.
     const answer = res as unknown as Response
-    for (const name of CROSSES_BACK) {
+    for (const name of FORWARDED_HEADERS) {
       const value = headers.get(name)
       if (value !== null) answer.set(name, value)
     }

@@ -6,7 +6,7 @@ import { ICONS } from './icons.ts'
 import { CONFIRM_FIRST, fold, quoted, time } from './parts.ts'
 
 /** Where the forms of keys are sent, and whether the sign-in is fresh, which making a key needs. */
-export type KeyForms = {
+export type KeyFormOptions = {
   readonly path: string
   readonly fresh: boolean
   /** Fields that every form of these keys sends besides its own. */
@@ -32,14 +32,14 @@ export function newKeyPart({ key, info }: MadeKey): Html {
 }
 
 /** The keys that work, each with its forms to rotate and to revoke it. */
-export function keyRows(keys: readonly ListedKey[], forms: KeyForms): Html {
+export function keyRows(keys: readonly ListedKey[], forms: KeyFormOptions): Html {
   return html`<ul class="rows">
     ${keys.map((key) => keyRow(key, forms))}
   </ul>`
 }
 
 /** The form that makes a key. `models` are those of the team. */
-export function createKeyForm(models: readonly string[], forms: KeyForms): Html {
+export function createKeyForm(models: readonly string[], forms: KeyFormOptions): Html {
   const id = (name: string) => `${forms.idPrefix ?? ''}key-${name}`
   return html`<form method="post" action="${forms.path}" class="fields add">
     ${hiddenFields(forms)}
@@ -66,7 +66,7 @@ export function createKeyForm(models: readonly string[], forms: KeyForms): Html 
   </form>`
 }
 
-function keyRow(key: ListedKey, forms: KeyForms): Html {
+function keyRow(key: ListedKey, forms: KeyFormOptions): Html {
   return html`<li class="row">
     <div class="row-text">
       <p class="row-name">${quoted(key.name)} ${key.replacedBy && html`<span class="badge plain">Rotated</span>`}</p>
@@ -87,7 +87,7 @@ function modelsOf({ models, team }: ListedKey): Interpolation {
   return html`only <span class="name">${models.join(', ')}</span>, of <span class="name">${team}</span>`
 }
 
-function rotatePart(key: ListedKey, forms: KeyForms): Html {
+function rotatePart(key: ListedKey, forms: KeyFormOptions): Html {
   if (!forms.fresh) return html`<p>To rotate it, ${CONFIRM_FIRST}.</p>`
   return html`<form method="post" action="${forms.path}" class="fields">
     ${hiddenFields(forms)}
@@ -103,7 +103,7 @@ function rotatePart(key: ListedKey, forms: KeyForms): Html {
   </form>`
 }
 
-function revokeForm(key: ListedKey, forms: KeyForms): Html {
+function revokeForm(key: ListedKey, forms: KeyFormOptions): Html {
   return html`<form method="post" action="${forms.path}">
     ${hiddenFields(forms)}
     <input type="hidden" name="keyId" value="${key.id}" />
@@ -127,7 +127,7 @@ function option(value: string, text: string, selected: string): Html {
     : html`<option value="${value}">${text}</option>`
 }
 
-function hiddenFields({ fields = {} }: KeyForms): Interpolation {
+function hiddenFields({ fields = {} }: KeyFormOptions): Interpolation {
   return Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)
 }
 

@@ -99,8 +99,8 @@ export function makeSignInLinkHandlers(needs: Needs): Handlers<Operations> {
 }
 
 /**
- * Keeps the code that the person came to approve in the browser that asked. In the link it would lead whoever opens the
- * email to the device of a stranger who asked for the email (RFC 8628, section 5.4).
+ * Keeps the user code of a device in a cookie of the browser that asked for the link. If the link itself had the code,
+ * an attacker could ask for a link that leads its reader to the attacker's device (RFC 8628, section 5.4).
  */
 function keepUserCode(res: Response, typed: string | undefined, secure: boolean): void {
   const userCode = readUserCode(typed)

@@ -1,4 +1,7 @@
-/** When admins are told about a spending limit: once for each period, limit and share of it. */
+/**
+ * When 80 % or 100 % of a spending limit are used, the admins of the team get an email, and so does the member whose
+ * calls a limit of each member counts: once for each limit, period and percentage.
+ */
 import type { CountedLimit } from '../../spending/rules.ts'
 
 /** In percent of the amount. */
@@ -6,7 +9,7 @@ export const TOLD_SHARES = [80, 100] as const
 
 export type ReachedLimit = {
   readonly limit: CountedLimit
-  /** Of a limit of each member; null for all others. */
+  /** The member whose calls reached a limit of each member; null for all other limits. */
   readonly accountId: string | null
   readonly percent: (typeof TOLD_SHARES)[number]
   /** In 10^-9 USD. */

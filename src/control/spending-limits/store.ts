@@ -1,5 +1,6 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { toEmail } from '../../kernel/email.ts'
+import { isUuid, NIL_UUID } from '../../kernel/uuid.ts'
 import type { Period } from '../../spending/periods.ts'
 import type { Subject } from '../../spending/rules.ts'
 import { TOLD_SHARES } from './rules.ts'
@@ -110,10 +111,6 @@ async function saveEvent(
   })
 }
 
-function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
-}
-
 /** A notice that this process has to send. */
 export type ClaimedNotice = ReachedLimit & {
   /** The addresses of the team's admins. */
@@ -122,8 +119,8 @@ export type ClaimedNotice = ReachedLimit & {
   readonly member: string | null
 }
 
-/** Limits that are not of each member have this id of a member. */
-const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000'
+/** The account of a notice whose limit is not one of each member. */
+const NO_ACCOUNT = NIL_UUID
 
 export function makeNoticeStore(db: PrismaClient) {
   return {
@@ -145,7 +142,7 @@ export function makeNoticeStore(db: PrismaClient) {
       const ids = own.map(({ accountId }) => accountId).filter((id) => id !== null)
       const accounts = await db.account.findMany({ where: { id: { in: ids } }, select: { id: true, email: true } })
       const emails = new Map(accounts.map(({ id, email }) => [id, email]))
-      // A limit of each member is not of service accounts.
+      // A limit of each member counts service accounts too but does not apply to them, so they have no notice.
       return own
         .filter(({ accountId }) => accountId === null || emails.has(accountId))
         .map((one) => ({

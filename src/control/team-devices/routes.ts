@@ -2,8 +2,9 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
+import { readBefore } from '../paging.ts'
 import type { TeamDevices } from './changes.ts'
-import { readPlace, writePlace } from './rules.ts'
+import { readDevicePlace, writeDevicePlace } from './rules.ts'
 
 type Needs = { readonly devices: TeamDevices; readonly findAdminTeam: FindAdminTeam }
 
@@ -18,10 +19,7 @@ export function makeTeamDeviceHandlers({
     async listTeamDevices(req, res) {
       const { limit = DEFAULT_LIMIT, before } = req.query
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
-      const place = before === undefined ? null : readPlace(before)
-      if (before !== undefined && !place)
-        throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
-      const { shown, next } = await devices.listPage(teamId, place, limit)
+      const { shown, last } = await devices.listPage(teamId, readBefore(before, readDevicePlace), limit)
       res.set('Cache-Control', 'no-store')
       res.status(200).json({
         devices: shown.map(({ firstSeenAt, lastSeenAt, ...device }) => ({
@@ -29,7 +27,7 @@ export function makeTeamDeviceHandlers({
           firstSeenAt: firstSeenAt.toISOString(),
           lastSeenAt: lastSeenAt.toISOString(),
         })),
-        next: next && writePlace(next),
+        next: last && writeDevicePlace(last),
       })
     },
 

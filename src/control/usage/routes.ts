@@ -4,23 +4,24 @@ import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { formatTeamName, parseTeamName } from '../../kernel/team-name.ts'
+import { formatTeamName } from '../../kernel/team-name.ts'
+import { findMemberTeam, requireAdmin } from '../team-access.ts'
 import { toFileName, writeCsv } from './csv.ts'
 import type { UsageGrouping, UsageReport } from './report.ts'
 import { choosePeriod } from './rules.ts'
-import type { Period } from './rules.ts'
+import type { ReportPeriod } from './rules.ts'
 import { makeUsageStore } from './store.ts'
-import type { Subject } from './store.ts'
+import type { ReportSubject } from './store.ts'
 
 type Needs = { readonly db: PrismaClient; readonly findMembership: FindMembership; readonly clock: Clock }
 
-type Query = Partial<Period> & { readonly by?: UsageGrouping }
+type Query = Partial<ReportPeriod> & { readonly by?: UsageGrouping }
 
 /** Reports on what calls used: one's own, and those of a team for its admins. */
 export function makeUsageHandlers({ db, findMembership, clock }: Needs): Handlers<'getOwnUsage' | 'getTeamUsage'> {
   const usage = makeUsageStore(db)
 
-  async function report(subject: Subject, { by = 'day', ...given }: Query): Promise<UsageReport> {
+  async function report(subject: ReportSubject, { by = 'day', ...given }: Query): Promise<UsageReport> {
     const period = choosePeriod(given, clock.now())
     if ('mistake' in period) throw new ApiError('invalid_request', { message: period.mistake })
     const { rows, isTruncated, total } = await usage.findSums(subject, period, by)
@@ -34,11 +35,8 @@ export function makeUsageHandlers({ db, findMembership, clock }: Needs): Handler
     },
 
     async getTeamUsage(req, res) {
-      const team = parseTeamName(req.params.team)
-      const membership = team && (await findMembership(team, callerOf(req).accountId))
-      if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
-      if (membership.role !== 'admin')
-        throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
+      const { team, membership } = await findMemberTeam(findMembership, req.params.team, callerOf(req).accountId)
+      requireAdmin(membership.role)
       send(req, res, await report({ team: formatTeamName(team), accountId: null }, req.query))
     },
   }

@@ -4,13 +4,13 @@
  */
 
 /** The days of a report in UTC, as `2026-11-21`; both are included. */
-export type Period = { readonly from: string; readonly to: string }
+export type ReportPeriod = { readonly from: string; readonly to: string }
 
 const MAX_DAYS = 366
 const DAY_MS = 86_400_000
 
 /** The period of a request, or what is wrong with it. */
-export function choosePeriod(given: Partial<Period>, now: Date): Period | { readonly mistake: string } {
+export function choosePeriod(given: Partial<ReportPeriod>, now: Date): ReportPeriod | { readonly mistake: string } {
   const to = given.to ?? now.toISOString().slice(0, 10)
   const from = given.from ?? `${to.slice(0, 8)}01`
   if (!isDay(from)) return { mistake: 'from must be a day, such as 2026-11-01.' }

@@ -1,10 +1,11 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { NIL_UUID } from '../../kernel/uuid.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
-import type { Period } from './rules.ts'
+import type { ReportPeriod } from './rules.ts'
 
 /** Whose calls a report is about. */
-export type Subject = {
+export type ReportSubject = {
   /** `@organization/name`. */
   readonly team: string
   /** Null: everyone in the team. */
@@ -30,7 +31,7 @@ const GROUPINGS: Readonly<Record<UsageGrouping, { readonly column: string; reado
 }
 
 /** Calls without an API key have this id of a key. */
-const NO_KEY = '00000000-0000-0000-0000-000000000000'
+const NO_KEY = NIL_UUID
 
 /** The counters of `usage_days` by the names of a report. */
 const COUNTERS = {
@@ -67,7 +68,11 @@ const TOTALS = Prisma.raw(NAMES.map((name) => `coalesce(sum(${name}), 0)::bigint
 export function makeUsageStore(db: PrismaClient) {
   return {
     /** The sums of a period by a grouping, in the order of a report, and the sum of all of them. */
-    async findSums({ team, accountId }: Subject, { from, to }: Period, by: UsageGrouping): Promise<FoundSums> {
+    async findSums(
+      { team, accountId }: ReportSubject,
+      { from, to }: ReportPeriod,
+      by: UsageGrouping,
+    ): Promise<FoundSums> {
       const column = Prisma.raw(GROUPINGS[by].column)
       const isWhose = accountId === null ? Prisma.sql`true` : Prisma.sql`account_id = ${accountId}::uuid`
       const order = by === 'day' ? Prisma.sql`id` : Prisma.sql`"costNanoUsd" DESC, calls DESC, id`
@@ -97,7 +102,7 @@ export function makeUsageStore(db: PrismaClient) {
 
 export type FoundSums = { readonly rows: UsageRow[]; readonly isTruncated: boolean; readonly total: UsageSums }
 
-/** Sums stay far below 2^53: so many 10^-9 USD are 9 million USD. */
+/** Sums stay far below 2^53, which in 10^-9 USD is 9 million USD. */
 function toSums({ pricedCalls, costNanoUsd, ...counts }: Counts): UsageSums {
   const sums = {
     calls: Number(counts.calls),

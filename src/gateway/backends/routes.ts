@@ -5,7 +5,7 @@ import type { Backend } from './backend.ts'
 import type { Backends } from './backends.ts'
 
 /** The handler of the list of backends, which shows nothing of their addresses and credentials. */
-export function backendHandlers({ backends }: { readonly backends: Backends }): Handlers<'listBackends'> {
+export function makeBackendHandlers({ backends }: { readonly backends: Backends }): Handlers<'listBackends'> {
   return {
     async listBackends(req, res) {
       if (callerOf(req).role !== 'admin') {

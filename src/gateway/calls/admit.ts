@@ -6,7 +6,7 @@ import type { Backends } from '../backends/backends.ts'
 import type { StreamLimit, StreamSlot } from '../limits/streams.ts'
 import { explainRefusal, pickModel } from '../models/rules.ts'
 import type { FindTeam, ModelTeam } from '../models/rules.ts'
-import { sizeOf } from '../spending/estimate.ts'
+import { toCallSize } from '../spending/estimate.ts'
 import type { CallSize } from '../spending/estimate.ts'
 import type { SpendingHold } from '../spending/ledger.ts'
 import { judgeAlternatives } from './alternatives.ts'
@@ -59,7 +59,7 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
   const placementsOf = (one: SnapshotModel) => findPlacements(backends, operation, one)
   const refusal = team && judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal
-  const size = sizeOf(bytesOf(req).length, req.body)
+  const size = toCallSize(bytesOf(req).length, req.body)
   const hold = await holdSpending(needs, { operation, caller, model, size, placementsOf })
   if (hold instanceof ApiError) return hold
   const wantsStream = req.body.stream === true

@@ -63,7 +63,7 @@ export function judgeAlternatives(call: Call, body: Json): ApiError | null {
   return judgeTools(call, body)
 }
 
-/** Some tools of vendors run a model: an adviser, a painter. */
+/** Some tools that a vendor runs name a model of their own, for example one that makes images. */
 function judgeTools(call: Call, { tools }: Json): ApiError | null {
   for (const [at, tool] of readList(tools).entries()) {
     if (!isObject(tool) || !isGiven(tool.model)) continue

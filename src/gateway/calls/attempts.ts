@@ -38,7 +38,7 @@ export type AttemptNeeds = RecordNeeds &
 /** The steps of a plan that were tried, in order. */
 export type TriedSteps = {
   readonly attempts: readonly Attempt[]
-  /** What the backends that were not called cannot be asked. */
+  /** Why backends were not called: each error names what the request asks and the backend cannot do. */
   readonly refusals: readonly ApiError[]
 }
 
@@ -118,8 +118,8 @@ type Sending = {
 }
 
 /**
- * Null: the request has no reasoning to leave out. Not part of its caller, so that no body of a request stays on the
- * stack of a call that takes minutes.
+ * Starts the exchange of a step; null when it repeats a request that has no reasoning to leave out. It is a function of
+ * its own, so that the body of the request is not kept on the stack while `attemptStep` waits for the answer.
  */
 function sendStep(
   needs: AttemptNeeds,

@@ -22,7 +22,7 @@ export type CallNeeds = AdmitNeeds & AttemptNeeds
 type Needs = CallNeeds & { readonly sendCount: SendCount }
 
 /** The handlers of all model calls: what differs between them is in their rows of `OPERATIONS`. */
-export function callHandlers(given: Omit<CallNeeds, 'affinity'>): Handlers<CallOperationId> {
+export function makeCallHandlers(given: Omit<CallNeeds, 'affinity'>): Handlers<CallOperationId> {
   const needs = { ...given, affinity: openSessionAffinity(), sendCount: makeSendCount(given) }
   const handle = (operation: Operation) => (req: CallRequest, res: ServerResponse) =>
     handleCall(needs, operation, req, res)

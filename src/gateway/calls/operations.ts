@@ -16,7 +16,7 @@ export type Operation = {
   readonly isAnswer: (body: Json) => boolean
   /** Counts tokens, which can be estimated where no backend can. */
   readonly isCount?: true
-  /** Called by Codex, which shows no refusals of the dialect. */
+  /** Called by Codex, which does not show its user the refusals that the dialect has. */
   readonly isCodex?: true
 }
 

@@ -37,7 +37,7 @@ export type StepNeeds = {
   readonly model: SnapshotModel
   /** The name that answers give the model. */
   readonly calledAs: string
-  /** The caller's. */
+  /** The team of the caller: `@organization/name`. */
   readonly team: string
   readonly step: Step
   readonly backend: Backend
@@ -54,11 +54,11 @@ export type StepNeeds = {
  */
 export function prepareCall(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
   const { operation, step } = needs
-  return step.dialect === operation.dialect ? asItIs(needs, req) : translated(needs, req)
+  return step.dialect === operation.dialect ? prepareUnchanged(needs, req) : prepareTranslated(needs, req)
 }
 
 /** In the caller's dialect: the caller's bytes but for the model's name, token limits, and a wish for usage. */
-function asItIs(needs: StepNeeds, req: CallRequest): PreparedCall {
+function prepareUnchanged(needs: StepNeeds, req: CallRequest): PreparedCall {
   const { operation, model, calledAs, step, backend, mayBeTranslated } = needs
   const { isRenamed, refusesLocalReasoning } = backend.traits
   const answered = { operation, backend, model: calledAs, backendModel: step.model }
@@ -103,7 +103,7 @@ export function prepareCount(needs: StepNeeds, req: CallRequest): BackendRequest
 }
 
 /** In another dialect than the caller's. Nothing of the query goes along: it belongs to the caller's dialect. */
-function translated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
+function prepareTranslated(needs: StepNeeds, req: CallRequest): PreparedCall | ApiError {
   const { operation, calledAs, step, backend } = needs
   const translation = translateFor(needs, req)
   if (translation instanceof ApiError) return translation

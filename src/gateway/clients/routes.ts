@@ -21,7 +21,7 @@ type Telemetry =
   'acceptMetrics' | 'acceptLogs' | 'acceptTraces' | 'acceptVendorbMetrics' | 'acceptVendorbLogs' | 'acceptVendorbTraces'
 
 /** What coding agents ask for that sign in to the gateway by themselves. */
-export function clientHandlers({
+export function makeClientHandlers({
   findTeam,
   addresses,
   limit,

@@ -17,7 +17,7 @@ export type BackendRequest = {
 export type NoAnswer = 'unreachable' | 'timeout' | 'failed'
 
 /** A whole answer, or why there is none. */
-export type Reply =
+export type BackendReply =
   | { readonly kind: 'answered'; readonly status: number; readonly body: Buffer }
   | { readonly kind: NoAnswer; readonly reason: string }
 
@@ -30,7 +30,11 @@ type Limits = { readonly timeoutMs: number; readonly maxBytes: number }
 export const NOT_NEEDED = new Error('The answer to this request is not needed any more.')
 
 /** Sends a request and waits for the whole answer, within the limits. Never rejects. */
-export function sendAndWait(pool: Pool, request: BackendRequest, { timeoutMs, maxBytes }: Limits): Promise<Reply> {
+export function sendAndWait(
+  pool: Pool,
+  request: BackendRequest,
+  { timeoutMs, maxBytes }: Limits,
+): Promise<BackendReply> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     let status = 0
@@ -38,7 +42,7 @@ export function sendAndWait(pool: Pool, request: BackendRequest, { timeoutMs, ma
     let isOver = false
     let controller: Dispatcher.DispatchController | null = null
 
-    const settle = (reply: Reply): void => {
+    const settle = (reply: BackendReply): void => {
       if (isOver) return
       isOver = true
       clearTimeout(timer)

@@ -1,7 +1,7 @@
 import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
 import type { Failure } from '../dialects/failure.ts'
-import { sseDecoder } from '../dialects/sse/decode.ts'
+import { makeSseDecoder } from '../dialects/sse/decode.ts'
 import { isKept } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
@@ -31,7 +31,7 @@ export class StreamOpening implements Relay, SilentStream {
   readonly #exchange: RelayedExchange
   readonly #head: AnswerHead
   readonly #needs: Needs
-  readonly #decoder = sseDecoder()
+  readonly #decoder = makeSseDecoder()
   #held: Buffer[] = []
   #heldBytes = 0
   #ticks = 0

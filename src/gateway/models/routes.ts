@@ -21,7 +21,7 @@ type Needs = {
 type Operations = 'listModels' | 'getModel' | 'listCodexModels' | 'listMessagesModels' | 'getMessagesModel'
 
 /** The models of the caller's team, in the format of each kind of client. */
-export function modelHandlers({ findTeam }: Needs): Handlers<Operations> {
+export function makeModelHandlers({ findTeam }: Needs): Handlers<Operations> {
   const visibleTo = async (req: { caller?: Caller }) => {
     const team = await findTeam(callerOf(req))
     return team ? listEntries(team) : []

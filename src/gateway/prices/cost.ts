@@ -31,7 +31,7 @@ export type Prices = {
 }
 
 /** The prices of a gateway: those of the directory, and those of a list, which is empty at first. */
-export function makePrices(): Prices {
+export function openPrices(): Prices {
   let list: PriceList = new Map()
   /** The prices of the directory in exact form, as long as the directory keeps them. */
   const exact = new WeakMap<object, Price>()

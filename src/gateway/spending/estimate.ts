@@ -22,15 +22,15 @@ const BYTES_PER_TOKEN = 4
 const MAX_RESERVED_OUTPUT_TOKENS = 4096
 
 /**
- * Beyond the tokens above, an answer whose tokens were not reported has one for this many bytes. Each event of a stream has far
- * more bytes than its text, but some vendors put many tokens in one event.
+ * Beyond the tokens above, an answer whose tokens were not reported has one for this many bytes. Each event of a stream
+ * has far more bytes than its text, but some vendors put many tokens in one event.
  */
 const BYTES_PER_STREAMED_TOKEN = 64
 
 /** The members that ask for several answers to one request, which are billed together. */
 const ANSWER_COUNTS = ['n', 'best_of']
 
-export function sizeOf(bytes: number, body: Json): CallSize {
+export function toCallSize(bytes: number, body: Json): CallSize {
   // The largest limit, because a backend reads only those of its dialect, and ignores a small one beside them.
   const limits = TOKEN_LIMITS.map((name) => body[name]).filter(isPositive)
   const answers = Math.max(1, ...ANSWER_COUNTS.map((name) => body[name]).filter(isPositive))

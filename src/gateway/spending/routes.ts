@@ -4,7 +4,7 @@ import { toLimitAnswer } from '../../spending/answers.ts'
 import type { SpendingLedger } from './ledger.ts'
 
 /** The spending limits of the caller, as this gateway enforces them. */
-export function limitHandlers({ spending }: { readonly spending: SpendingLedger }): Handlers<'listOwnLimits'> {
+export function makeLimitHandlers({ spending }: { readonly spending: SpendingLedger }): Handlers<'listOwnLimits'> {
   return {
     async listOwnLimits(req, res) {
       const states = await spending.findStates(callerOf(req))

@@ -1,4 +1,5 @@
 /** What calls used, summed by day. The sums are saved with the events, and outlive them. */
+import { NIL_UUID } from '../../kernel/uuid.ts'
 import { isKnown } from '../dialects/usage.ts'
 import type { CallEvent, CallResult } from './events.ts'
 
@@ -9,7 +10,7 @@ type Key = { readonly name: string; readonly type: string; readonly of: (event: 
 type Counter = { readonly name: string; readonly type: 'int' | 'bigint'; readonly of: (event: Ended) => number | null }
 
 /** A primary key has no nulls, so calls without an API key have this id. */
-export const NO_KEY = '00000000-0000-0000-0000-000000000000'
+export const NO_KEY = NIL_UUID
 
 /** The columns that identify a sum. */
 export const KEYS = [

@@ -82,7 +82,7 @@ const SPENDING_COLUMNS: readonly Column<SpendingSum>[] = [
 const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
 
 /** Stores call events, and what they used. */
-export function callEventStore(db: PrismaClient) {
+export function makeCallEventStore(db: PrismaClient) {
   return {
     /**
      * Saves all events of a batch in their order, adds them to the sums of their days, sessions and spending limits,

@@ -15,7 +15,7 @@ type Needs = {
 }
 
 /** The handlers of the worker routes. A team sees the local worker with the models of that team. */
-export function workerHandlers({ findTeam, worker }: Needs): Handlers<'listWorkers' | 'getWorker'> {
+export function makeWorkerHandlers({ findTeam, worker }: Needs): Handlers<'listWorkers' | 'getWorker'> {
   const workerFor = async (req: { caller?: Caller }) => {
     const [team, found] = await Promise.all([findTeam(callerOf(req)), worker?.checkModels() ?? null])
     return toShownWorker(found, team ? visibleModels(team) : [])

@@ -15,7 +15,7 @@ type Needs = AuthenticationHooks & {
   readonly limit?: RequestHandler
   /** Runs after authentication. Open operations may have no caller. */
   readonly limitCaller?: RequestHandler
-  /** Reads the body into `req.body`. It runs after authentication, so that strangers cannot make this service parse. */
+  /** Reads the body into `req.body`. It runs after authentication, so that only known callers cost parsing. */
   readonly parseBody: RequestHandler
   /** Report every mistake of a request instead of the first one. */
   readonly nameAllMistakes: boolean

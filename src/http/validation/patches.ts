@@ -19,7 +19,7 @@ type DocumentModule = { OpenAPISchemaValidator?: new () => object }
  * ms at each start and role. `npm run lint` validates the document instead.
  */
 function skipDocumentSchema(module: DocumentModule): void {
-  if (typeof module.OpenAPISchemaValidator !== 'function') throw changed('OpenAPISchemaValidator')
+  if (typeof module.OpenAPISchemaValidator !== 'function') throw libraryChanged('OpenAPISchemaValidator')
   module.OpenAPISchemaValidator = class {
     validate = () => ({ errors: [] })
   }
@@ -35,7 +35,7 @@ type MutatorModule = { RequestParameterMutator?: { prototype: { modifyRequest?: 
  */
 function skipQueryParsing({ RequestParameterMutator }: MutatorModule): void {
   const modifyRequest = RequestParameterMutator?.prototype.modifyRequest
-  if (!RequestParameterMutator || !modifyRequest) throw changed('RequestParameterMutator.modifyRequest')
+  if (!RequestParameterMutator || !modifyRequest) throw libraryChanged('RequestParameterMutator.modifyRequest')
   if (modifyRequest.name === 'modifyRequestWithQuery') return
   RequestParameterMutator.prototype.modifyRequest = function modifyRequestWithQuery(req) {
     if (req.originalUrl.includes('?')) modifyRequest.call(this, req)
@@ -43,6 +43,6 @@ function skipQueryParsing({ RequestParameterMutator }: MutatorModule): void {
 }
 
 /** The start fails with this when another version of the validator is installed. */
-export function changed(missing: string): Error {
+export function libraryChanged(missing: string): Error {
   return new Error(`express-openapi-validator has no "${missing}". This service is written for version 5.6.2.`)
 }

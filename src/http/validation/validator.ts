@@ -4,7 +4,7 @@ import type { NextFunction, Request, RequestHandler } from 'express'
 import { middleware as openSteps } from 'express-openapi-validator'
 import type { Contract, OperationObject } from '../contract.ts'
 import { withApiErrors } from './errors.ts'
-import { changed, patchValidator } from './patches.ts'
+import { libraryChanged, patchValidator } from './patches.ts'
 import { toRequestDocument } from './request-document.ts'
 
 /** The two steps of the validator that this service uses. */
@@ -58,7 +58,7 @@ async function makeValidator(document: Contract, nameAllMistakes: boolean): Prom
 /** Finds a step of the library by its function's name. */
 function stepOf(steps: readonly unknown[], name: string): RequestHandler {
   const found = steps.find((step): step is RequestHandler => typeof step === 'function' && step.name === name)
-  if (!found) throw changed(name)
+  if (!found) throw libraryChanged(name)
   return found
 }
 

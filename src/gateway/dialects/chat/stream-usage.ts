@@ -1,7 +1,7 @@
 import type { StreamFilter, StreamUsage } from '../dialect.ts'
 import { isObject, parseObject, readList } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
-import { sseDecoder } from '../sse/decode.ts'
+import { makeSseDecoder } from '../sse/decode.ts'
 
 /** A chat stream reports its usage in a last chunk, and only when `stream_options.include_usage` asks for it. */
 export const CHAT_STREAM_USAGE: StreamUsage = {
@@ -80,7 +80,7 @@ function withoutReports(events: Buffer): Buffer {
 }
 
 function isReport(event: Buffer): boolean {
-  const [decoded] = sseDecoder().push(event)
+  const [decoded] = makeSseDecoder().push(event)
   const body = decoded ? parseObject(decoded.data) : null
   return body !== null && isUsageChunk(body)
 }

@@ -4,7 +4,7 @@ import { isObject, type Json, parseObject, readCount, readObject } from '../json
 import { makeErrorReader } from '../error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../openai-error.ts'
-import { sseDecoder } from '../sse/decode.ts'
+import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
 import { monitorResponse } from './monitor.ts'
@@ -64,7 +64,7 @@ function isPresent(value: unknown): boolean {
  * limit. Some servers send events with the right names but without these members, and clients fail to read them.
  */
 export function isResponseStream(stream: string, maxOutputTokens: number): boolean {
-  const events = sseDecoder()
+  const events = makeSseDecoder()
     .push(Buffer.from(stream))
     .map(({ data }) => parseObject(data))
     .filter((body) => body !== null)

@@ -23,7 +23,7 @@ export class SseEventTooLarge extends Error {
  * It ignores `id` and `retry`, because the gateway never reconnects. An event without a blank line after it is dropped,
  * as the standard requires.
  */
-export function sseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDecoder {
+export function makeSseDecoder(maxEventCharacters = MAX_EVENT_CHARACTERS): SseDecoder {
   const decoder = new TextDecoder()
   const fields = eventFields()
   let unfinished = ''

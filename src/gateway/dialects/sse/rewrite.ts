@@ -1,5 +1,5 @@
 import type { StreamFailure, StreamState, StreamTranslator } from '../dialect.ts'
-import { sseDecoder } from './decode.ts'
+import { makeSseDecoder } from './decode.ts'
 import type { SseEvent } from './decode.ts'
 import { encodeEvent } from './encode.ts'
 
@@ -20,7 +20,7 @@ export function makeStreamRewriter(
   translator: StreamTranslator,
   keepAlive: (begun: boolean) => string,
 ): StreamRewriter {
-  const decoder = sseDecoder()
+  const decoder = makeSseDecoder()
   let begun = false
 
   const toBytes = (events: readonly SseEvent[]): Buffer => {

@@ -1,0 +1,25 @@
+import type { FindMembership, Membership } from '../directory/members.ts'
+import { ApiError } from '../http/errors.ts'
+import type { Role } from '../kernel/caller.ts'
+import { parseTeamName } from '../kernel/team-name.ts'
+import type { TeamName } from '../kernel/team-name.ts'
+
+/**
+ * Finds what an account is in a team, by `@organization/name`. Throws the same `not_found` for a team that does not
+ * exist and for one that the account is not a member of.
+ */
+export async function findMemberTeam(
+  findMembership: FindMembership,
+  name: string,
+  accountId: string,
+): Promise<{ readonly team: TeamName; readonly membership: Membership }> {
+  const team = parseTeamName(name)
+  const membership = team && (await findMembership(team, accountId))
+  if (!membership) throw new ApiError('not_found', { message: 'You are not a member of a team with this name.' })
+  return { team, membership }
+}
+
+/** Throws `forbidden` for members who are not admins. */
+export function requireAdmin(role: Role): void {
+  if (role !== 'admin') throw new ApiError('forbidden', { message: 'Only admins of the team can do this.' })
+}
