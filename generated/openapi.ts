@@ -658,7 +658,8 @@ export interface paths {
          * Add or replace a model of a team
          * @description Adds a model to a team, or replaces one that an admin has added. Only this team sees it. Its id begins with
          *     `organization/team/`. It may be served by what serves the models of the directory file that the team may use, under
-         *     the same names there, and it costs what those cost. Gateways know it within 5 seconds. Answered with 409 when the
+         *     the same names there, and it costs what those cost. It may also be served by backends that admins of the team have
+         *     added, under any name there; its cost is then known where the price file has that name. Gateways know it within 5 seconds. Answered with 409 when the
          *     directory file has a model or an alias of this name. Only for admins of the team.
          */
         put: operations["putTeamModel"];
@@ -669,6 +670,55 @@ export interface paths {
          *     model of the team. Only for admins of the team.
          */
         delete: operations["deleteTeamModel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team}/backends": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the backends of a team
+         * @description Lists the backends of a team: those of the directory file that serve its models, and those that its admins have
+         *     added. Only for admins of the team.
+         */
+        get: operations["listTeamBackends"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/{team}/backends/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Add or change a backend of a team
+         * @description Adds a backend to a team, or changes one that an admin has added. Only models that admins of the team add can use it.
+         *     Its name begins with `organization/team/`. Gateways know it within 5 seconds. They connect to public addresses only,
+         *     and to those that the operator lists. Answered with 403 where the operator lets admins add no backends. Needs a
+         *     sign-in of the last 15 minutes. Only for admins of the team.
+         */
+        put: operations["putTeamBackend"];
+        post?: never;
+        /**
+         * Delete a backend of a team
+         * @description Deletes a backend that an admin has added, with its credential. Answered with 409 while a model uses it, and for a
+         *     backend of the directory file. Only for admins of the team.
+         */
+        delete: operations["deleteTeamBackend"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3623,6 +3673,16 @@ export interface components {
             key: string;
             info: components["schemas"]["ApiKeyInfo"];
         };
+        /** @description A new credential. */
+        NewBackendCredential: {
+            /** @description Sent to the backend with each call. It is stored encrypted, and no answer has it. */
+            value: string;
+            /**
+             * @description Default: `bearer`.
+             * @enum {string}
+             */
+            as?: "bearer" | "x-api-key";
+        };
         /** @description It does not exist, or the caller may not see it. */
         NotFound: {
             /**
@@ -3985,6 +4045,15 @@ export interface components {
             /** @enum {string} */
             use: "sig";
         };
+        /** @description A backend that an admin adds or changes. */
+        PutTeamBackend: {
+            /** @description The dialects that it supports. */
+            dialects: ("chat" | "responses" | "messages")[];
+            /** @description What precedes `/v1`. An https:// URL of a host in `allowedHosts`. */
+            url: string;
+            /** @description Left out: it stays as it is. Null: the backend wants none. It must be given when the host of the URL changes. */
+            credential?: components["schemas"]["NewBackendCredential"] | null;
+        };
         /** @description A model that an admin adds or replaces. */
         PutTeamModel: {
             displayName: string;
@@ -4186,7 +4255,10 @@ export interface components {
         SecretText: string;
         /** @description One backend of a model that an admin adds. */
         ServeEntry: {
-            /** @description With `model`, one of those that serve a model of the directory file that the team may use. */
+            /**
+             * @description A backend that admins of the team have added. Or one that serves a model of the directory file that the team may
+             *     use, with the name of that model there as `model`.
+             */
             backend: string;
             /** @description The name of the model at the backend. */
             model: string;
@@ -4205,7 +4277,8 @@ export interface components {
         ServeNeighbours: components["schemas"]["ServeEntry"][];
         /**
          * @description The backend that served a call: `local-engine` for the local worker, the name of an upstream such as `vendora`, or the
-         *     name of a backend of the directory file. `gateway` for an answer that no backend was needed for.
+         *     name of a backend of the directory file. `organization/team/name` for a backend that admins of the team have added.
+         *     `gateway` for an answer that no backend was needed for.
          */
         ServedBy: string;
         /**
@@ -4512,6 +4585,13 @@ export interface components {
              */
             expiresAt: string;
         };
+        /** @description What is known of a stored credential. The credential itself is never in an answer. */
+        StoredCredential: {
+            /** @enum {string} */
+            as: "bearer" | "x-api-key";
+            /** Format: date-time */
+            setAt: string;
+        };
         Team: {
             /** @description `@organization/name`. */
             team: string;
@@ -4524,6 +4604,29 @@ export interface components {
             endpoint: string;
             /** @description The model of calls that name no model. */
             defaultModel: string | null;
+        };
+        /** @description A backend that models of a team may name, as the admins of the team see it. */
+        TeamBackend: {
+            /** @description `organization/team/name` for a backend of an admin. Names of the directory file have no slash. */
+            name: string;
+            source: components["schemas"]["Source"];
+            /** @description The dialects in which it can be called. Calls in others are translated. */
+            dialects: ("chat" | "responses" | "messages")[];
+            /** @description What precedes `/v1`. Null for a backend of the directory file: its address is the operator's. */
+            url: string | null;
+            /** @description Null for a backend of the directory file, and for one that wants no credential. */
+            credential: components["schemas"]["StoredCredential"] | null;
+            /**
+             * @description Why it cannot be called. `host_not_allowed`: the operator does not list its host any more. `credential_unreadable`:
+             *     the key that encrypted its credential is missing, so set the credential again. Null: nothing is known.
+             */
+            problem: ("host_not_allowed" | "credential_unreadable") | null;
+        };
+        TeamBackendList: {
+            /** @description The hosts that backends of admins may have: names, and `*.` with a domain. Empty: admins can add no backends. */
+            allowedHosts: string[];
+            /** @description Ordered by name. */
+            backends: components["schemas"]["TeamBackend"][];
         };
         /** @description A device or browser that is signed in to a team. */
         TeamDevice: {
@@ -5225,6 +5328,7 @@ export type ModelResponse = components['schemas']['ModelResponse'];
 export type ModelTokenLimits = components['schemas']['ModelTokenLimits'];
 export type ModelUnavailable = components['schemas']['ModelUnavailable'];
 export type NewApiKey = components['schemas']['NewApiKey'];
+export type NewBackendCredential = components['schemas']['NewBackendCredential'];
 export type NotFound = components['schemas']['NotFound'];
 export type NotInvited = components['schemas']['NotInvited'];
 export type NotSupported = components['schemas']['NotSupported'];
@@ -5255,6 +5359,7 @@ export type PickedModel = components['schemas']['PickedModel'];
 export type PlanDirectory = components['schemas']['PlanDirectory'];
 export type PollDeviceLogin = components['schemas']['PollDeviceLogin'];
 export type PublicKey = components['schemas']['PublicKey'];
+export type PutTeamBackend = components['schemas']['PutTeamBackend'];
 export type PutTeamModel = components['schemas']['PutTeamModel'];
 export type RateLimited = components['schemas']['RateLimited'];
 export type Readiness = components['schemas']['Readiness'];
@@ -5295,7 +5400,10 @@ export type SpendingLimitReached = components['schemas']['SpendingLimitReached']
 export type StartDeviceLogin = components['schemas']['StartDeviceLogin'];
 export type StartPasskeyLogin = components['schemas']['StartPasskeyLogin'];
 export type StartedDeviceLogin = components['schemas']['StartedDeviceLogin'];
+export type StoredCredential = components['schemas']['StoredCredential'];
 export type Team = components['schemas']['Team'];
+export type TeamBackend = components['schemas']['TeamBackend'];
+export type TeamBackendList = components['schemas']['TeamBackendList'];
 export type TeamDevice = components['schemas']['TeamDevice'];
 export type TeamDeviceList = components['schemas']['TeamDeviceList'];
 export type TeamDevicesForm = components['schemas']['TeamDevicesForm'];
@@ -10472,6 +10580,459 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The model is deleted. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    listTeamBackends: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backends of the team. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "allowedHosts": [
+                     *         "api.vendor.example"
+                     *       ],
+                     *       "backends": [
+                     *         {
+                     *           "name": "acme/core/vendor",
+                     *           "source": "admin",
+                     *           "dialects": [
+                     *             "chat"
+                     *           ],
+                     *           "url": "https://api.vendor.example",
+                     *           "credential": {
+                     *             "as": "bearer",
+                     *             "setAt": "2026-11-22T09:00:00Z"
+                     *           },
+                     *           "problem": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamBackendList"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    putTeamBackend: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+                /**
+                 * @description The name, percent-encoded.
+                 * @example acme/core/vendor
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "dialects": [
+                 *         "chat"
+                 *       ],
+                 *       "url": "https://api.vendor.example",
+                 *       "credential": {
+                 *         "value": "key-1"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PutTeamBackend"];
+            };
+        };
+        responses: {
+            /** @description The backend. */
+            200: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "acme/core/vendor",
+                     *       "source": "admin",
+                     *       "dialects": [
+                     *         "chat"
+                     *       ],
+                     *       "url": "https://api.vendor.example",
+                     *       "credential": {
+                     *         "as": "bearer",
+                     *         "setAt": "2026-11-22T09:00:00Z"
+                     *       },
+                     *       "problem": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TeamBackend"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
+                };
+            };
+            /**
+             * @description The credential is missing, unknown, already used, revoked or not valid for this operation. Where a token was sent,
+             *     `WWW-Authenticate` has `error="invalid_token"`, and the message as `error_description`. Without `x-should-retry`, the
+             *     access token has expired, and the request works with a fresh one.
+             */
+            401: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description `false` when the same request fails again. */
+                    "x-should-retry"?: "false";
+                    /** @description The scheme to authenticate with (RFC 6750, section 3). */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Unauthorized"];
+                };
+            };
+            /** @description Another site sent the request, or the caller does not have the role that the operation needs. */
+            403: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description Always `false`: the same request fails again. */
+                    "x-should-retry": "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Forbidden"] | components["schemas"]["Reauthenticate"];
+                };
+            };
+            /** @description It does not exist, or the caller may not see it. */
+            404: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotFound"];
+                };
+            };
+            /** @description The current state does not allow this, for example because it was already decided. */
+            409: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The body is larger than this operation accepts. */
+            413: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PayloadTooLarge"];
+                };
+            };
+            /** @description This operation does not accept the body's media type or encoding. */
+            415: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnsupportedMediaType"];
+                };
+            };
+            /** @description Too many requests. Wait as many seconds as `Retry-After` says. */
+            429: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    /** @description How long to wait before the next try, in whole seconds; at least 1. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RateLimited"];
+                };
+            };
+            /** @description The database cannot be reached. Nothing was changed; try again. */
+            503: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceUnavailable"];
+                };
+            };
+        };
+    };
+    deleteTeamBackend: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `@organization/name`.
+                 * @example @acme/core
+                 */
+                team: string;
+                /**
+                 * @description The name, percent-encoded.
+                 * @example acme/core/vendor
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The backend is deleted. */
             200: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */

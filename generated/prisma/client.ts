@@ -83,6 +83,12 @@ export type TeamModel = Prisma.TeamModelModel
  */
 export type AdminModel = Prisma.AdminModelModel
 /**
+ * Model AdminBackend
+ * A backend that the admins of a team have added, which only models of the same admins use. It is no row of `backends`,
+ * which the directory file replaces as a whole.
+ */
+export type AdminBackend = Prisma.AdminBackendModel
+/**
  * Model DirectoryState
  * One row with the state of the whole directory. Gateways load teams, models and backends again when `version` has
  * changed, so whoever changes those raises it in the same transaction.

@@ -19,6 +19,11 @@ export function findContradictions(config: Config, s: Settings, isProduction: bo
       (database?.kind === 'embedded' || database?.kind === 'memory') &&
       'SVC_PROCESSES: an embedded database belongs to one process; several processes need postgresql://... in ' +
         'SVC_DATABASE_URL, or a gateway without a database',
+    config.adminBackendHosts !== null &&
+      config.encryptionKeys === null &&
+      database?.kind === 'postgres' &&
+      'SVC_ENCRYPTION_KEY: must be set with SVC_ADMIN_BACKEND_HOSTS, because it encrypts the credentials of the ' +
+        'backends in the database; "openssl rand -base64 32" makes one',
     isProduction &&
       s.SVC_DEV_LINKS &&
       'SVC_DEV_LINKS: must not be set with NODE_ENV=production, because it lets everyone who knows an address sign in',

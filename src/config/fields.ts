@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { readAllowedHosts } from '../kernel/allowed-hosts.ts'
+import { ENCRYPTION_KEY_BYTES } from '../kernel/cipher.ts'
 import { Secret } from '../kernel/secret.ts'
 
 export const text = z.string().trim().min(1, 'must not be blank')
@@ -8,6 +10,34 @@ export const text = z.string().trim().min(1, 'must not be blank')
 const withSecret = <Field extends z.ZodType>(field: Field) => field.meta({ holdsSecret: true })
 
 export const secret = withSecret(text.transform((value) => new Secret(value)))
+
+/** Keys of 32 bytes in base64, separated by commas or line breaks. The first one encrypts. */
+export const encryptionKeys = withSecret(
+  text.transform((value, context): [Secret, ...Secret[]] => {
+    const [first = '', ...others] = value.split(/[\s,]+/).filter((key) => key !== '')
+    const keys = [first, ...others]
+    if (!keys.every(isEncryptionKey)) {
+      const message = 'must be 32 random bytes in base64, or several such keys separated by commas'
+      context.addIssue({ code: 'custom', message })
+    }
+    return [new Secret(first), ...others.map((key) => new Secret(key))]
+  }),
+)
+
+function isEncryptionKey(key: string): boolean {
+  return /^[A-Za-z0-9+/_-]+=*$/.test(key) && Buffer.from(key, 'base64').length === ENCRYPTION_KEY_BYTES
+}
+
+export const allowedHosts = text.transform((value, context) => {
+  const hosts = readAllowedHosts(value)
+  if (!hosts) {
+    const message =
+      'must be host names, *.DOMAIN, each with or without :PORT, IP addresses or ranges such as 10.0.0.0/8, ' +
+      'separated by commas'
+    context.addIssue({ code: 'custom', message })
+  }
+  return hosts ?? z.NEVER
+})
 
 /** Whether the value of a setting is a secret or contains one, such as the password in a URL. */
 export function holdsSecret(field: z.ZodType): boolean {

@@ -27,6 +27,8 @@ const STORES = {
   SVC_DIRECTORY_FILE: text.optional(),
   SVC_AUDIT_DAYS: wholeNumber(1, 36_500).optional(),
   SVC_PRICES_FILE: text.optional(),
+  SVC_ADMIN_BACKEND_HOSTS: field.allowedHosts.optional(),
+  SVC_ENCRYPTION_KEY: field.encryptionKeys.optional(),
 }
 
 const LOGIN = {

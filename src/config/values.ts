@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { AllowedHosts } from '../kernel/allowed-hosts.ts'
 import { Secret } from '../kernel/secret.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
 import type { TracedBackends } from '../kernel/tracer.ts'
@@ -44,6 +45,10 @@ export type Config = {
   readonly auditDays: number | null
   /** The prices of models in USD; null: only the directory file has prices. */
   readonly pricesFile: string | null
+  /** The hosts that backends of teams' admins may have; null: admins may add none. */
+  readonly adminBackendHosts: AllowedHosts | null
+  /** What encrypts credentials in the database, the first one, and decrypts them; null: none is set. */
+  readonly encryptionKeys: readonly [Secret, ...Secret[]] | null
   readonly mail: MailConfig | null
   readonly login: {
     readonly loginSeconds: number
@@ -127,6 +132,8 @@ export function toConfig(s: Settings, { readSecret, tracing }: Surroundings): Co
     directoryFile: s.SVC_DIRECTORY_FILE ?? null,
     auditDays: s.SVC_AUDIT_DAYS ?? null,
     pricesFile: s.SVC_PRICES_FILE ?? null,
+    adminBackendHosts: s.SVC_ADMIN_BACKEND_HOSTS ?? null,
+    encryptionKeys: s.SVC_ENCRYPTION_KEY ?? null,
     mail,
     login: {
       loginSeconds: s.SVC_LOGIN_SECONDS,
@@ -146,12 +153,7 @@ export function toConfig(s: Settings, { readSecret, tracing }: Surroundings): Co
       mailsPerAddress: s.SVC_LIMIT_MAILS_PER_ADDRESS,
       userCodes: s.SVC_LIMIT_USER_CODES,
     },
-    callLimits: {
-      requestsPerMinute: s.SVC_LIMIT_REQUESTS_PER_MINUTE,
-      streams: s.SVC_LIMIT_STREAMS,
-      accountRequestsPerMinute: s.SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE,
-      accountStreams: s.SVC_LIMIT_ACCOUNT_STREAMS,
-    },
+    callLimits: toCallLimits(s),
     verification: toVerification(s, baseUrl),
     stop: { drainSeconds: s.SVC_DRAIN_SECONDS, stopSeconds: s.SVC_STOP_SECONDS },
     processes: s.SVC_PROCESSES,
@@ -170,6 +172,15 @@ export function toConfig(s: Settings, { readSecret, tracing }: Surroundings): Co
     trustProxy: s.SVC_TRUST_PROXY,
     allowedOrigins: s.SVC_ALLOWED_ORIGINS ?? [],
     logLevel: s.SVC_LOG_LEVEL,
+  }
+}
+
+function toCallLimits(s: Settings): Config['callLimits'] {
+  return {
+    requestsPerMinute: s.SVC_LIMIT_REQUESTS_PER_MINUTE,
+    streams: s.SVC_LIMIT_STREAMS,
+    accountRequestsPerMinute: s.SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE,
+    accountStreams: s.SVC_LIMIT_ACCOUNT_STREAMS,
   }
 }
 

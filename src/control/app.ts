@@ -107,6 +107,7 @@ function makeHandlers(
     notify,
     hasEmail,
     mails: limits.invitationMails,
+    adminBackends: needs.adminBackends,
     gatewayUrl,
     onSessionEnd,
     onLimitsChanged: needs.onLimitsChanged,

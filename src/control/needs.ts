@@ -3,6 +3,7 @@ import type { Keyring } from '../access/keyring.ts'
 import type { AccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
+import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { ExplainToken } from '../kernel/caller.ts'
 import type { Contract } from '../http/contract.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -30,6 +31,8 @@ export type ControlNeeds = {
   readonly keys: Keyring
   readonly explainToken: ExplainToken
   readonly notify: Notify
+  /** Null: the operator lets admins of teams add no backends. */
+  readonly adminBackends: AdminBackendTrust | null
   /** Tells this process that a device session or an API key has ended, so that its gateway refuses it at once. */
   readonly onSessionEnd: (id: string) => void
   /** Tells the gateway of this process that spending limits have changed. */

@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { FindAdminTeam } from './admin-team.ts'
@@ -12,6 +13,7 @@ import { makeMemberChanges } from './members/changes.ts'
 import { makeMemberHandlers } from './members/routes.ts'
 import { makeTeamMemberStore } from './members/store.ts'
 import type { Notify } from './notify.ts'
+import { makeTeamBackendsFlow } from './team-backends/flow.ts'
 import { makeTeamDevicesFlow } from './team-devices/flow.ts'
 import { makeTeamModelHandlers } from './team-models/routes.ts'
 import { makeTeamModelStore } from './team-models/store.ts'
@@ -24,6 +26,8 @@ type Needs = {
   /** Whether the service can send email. */
   readonly hasEmail: boolean
   readonly mails: InvitationMails
+  /** Null: the operator lets admins add no backends. */
+  readonly adminBackends: AdminBackendTrust | null
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
   readonly clock: Clock
@@ -32,13 +36,14 @@ type Needs = {
 
 /** What the admins of a team see and change. The API and the console use the same flows. */
 export function makeTeamAdminFlows(needs: Needs) {
-  const { db, findAdminTeam, onSessionEnd, clock, log } = needs
+  const { db, findAdminTeam, adminBackends: trust, onSessionEnd, clock, log } = needs
   const teamMembers = makeTeamMemberStore(db)
   const memberChanges = makeMemberChanges({ members: teamMembers, onSessionEnd, clock, log })
   const { invite, announce, ...invitations } = makeInvitationsFlow({ ...needs, members: teamMembers })
   const { teamDevices, ...devices } = makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock })
   const audit = makeAuditStore(db)
   const teamModels = makeTeamModelStore(db)
+  const backends = makeTeamBackendsFlow({ db, trust, findAdminTeam, clock, log })
   const directory = makeDirectoryPlanStore(db)
   const handlers = {
     ...invitations.handlers,
@@ -46,6 +51,7 @@ export function makeTeamAdminFlows(needs: Needs) {
     ...makeMemberHandlers({ members: teamMembers, changes: memberChanges, findAdminTeam, clock }),
     ...makeAuditHandlers({ audit, findAdminTeam }),
     ...makeTeamModelHandlers({ models: teamModels, findAdminTeam, clock, log }),
+    ...backends.handlers,
     ...makeDirectoryPlanHandlers({ directory, findAdminTeam, announce, onSessionEnd, clock, log }),
   }
   return { handlers, teamMembers, memberChanges, invite, teamDevices, audit, teamModels }

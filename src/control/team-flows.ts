@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { MemberStore } from '../directory/members.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
@@ -17,6 +18,8 @@ type Needs = {
   /** Whether the service can send email. */
   readonly hasEmail: boolean
   readonly mails: InvitationMails
+  /** Null: the operator lets admins add no backends. */
+  readonly adminBackends: AdminBackendTrust | null
   readonly gatewayUrl: string
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
@@ -28,7 +31,8 @@ type Needs = {
 
 /** What a team shows to its members, and what its admins see and change. The API and the console use the same flows. */
 export function makeTeamFlows(needs: Needs) {
-  const { db, members, notify, hasEmail, mails, gatewayUrl, onSessionEnd, onLimitsChanged, clock, log } = needs
+  const { db, members, notify, hasEmail, mails, adminBackends, gatewayUrl } = needs
+  const { onSessionEnd, onLimitsChanged, clock, log } = needs
   const { findMembership, findEmail } = members
   const findAdminTeam = makeFindAdminTeam(findMembership)
   const limits = makeSpendingLimitsFlow({ db, findAdminTeam, findMembership, onLimitsChanged, clock, log })
@@ -39,6 +43,7 @@ export function makeTeamFlows(needs: Needs) {
     notify,
     hasEmail,
     mails,
+    adminBackends,
     onSessionEnd,
     clock,
     log,

@@ -1,13 +1,14 @@
 /**
  * Models that the admins of a team add. Such a model has backends that serve the team's models of the directory file,
- * under the same names there, so an admin can give a model another name or a fallback, but can reach nothing new.
+ * under the same names there, so at the operator's backends an admin can reach nothing new. At the backends that admins
+ * of the same team have added (admin-backends.ts) it may have any name.
  * Only the team sees its names. Where the file has the same name, the file wins. All of this is decided when the
  * directory is loaded, so that a change of the file takes effect on these models too.
  */
-import { UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
+import { teamOfBackend, UPSTREAM_NAMES, WORKER_NAME } from '../kernel/backend-name.ts'
 import { isTaken } from './aliases.ts'
 import type { NameTable } from './aliases.ts'
-import { caps, serve } from './backends.ts'
+import { adminServe, caps } from './backends.ts'
 import type { GivenCaps, ServeEntry } from './backends.ts'
 import { alias, flag, list, object, text, tokens } from './fields.ts'
 import { formatPath, toMistakes } from './mistakes.ts'
@@ -39,7 +40,7 @@ const shown = text.refine((value) => !/\p{C}/u.test(value), 'must have visible c
 export const adminModelFields = {
   displayName: shown,
   aliases: list(alias).max(20, 'must have at most 20 names').default([]),
-  serve: serve.refine((entries) => entries.length > 0, 'must name at least one backend'),
+  serve: adminServe.refine((entries) => entries.length > 0, 'must name at least one backend'),
   contextWindow: tokens.nullish().transform((size) => size ?? null),
   caps,
   published: flag,
@@ -58,14 +59,20 @@ export function readAdminModel(given: unknown): { settings: AdminModelSettings }
 
 // ---- Deciding -------------------------------------------------------------------------------------------------------
 
-/** What a new model of a team is judged by. */
-export type AdminModelContext = {
-  /** What the ids of the team's own models begin with: `organization/team/`. */
-  readonly prefix: string
+/** What the models of a team's admins can be made of. */
+export type AdminModelSources = {
   /** The names of all models of the directory file. */
   readonly names: NameTable
   /** The models of the file that the team may use. */
   readonly fileModels: readonly DatedModel[]
+  /** The names of the backends that admins of the team have added. */
+  readonly ownBackends: readonly string[]
+}
+
+/** What a new model of a team is judged by. */
+export type AdminModelContext = AdminModelSources & {
+  /** What the ids of the team's own models begin with: `organization/team/`. */
+  readonly prefix: string
   /** The other models that admins of the team have added. */
   readonly others: readonly Pick<AdminModel, 'id' | 'aliases'>[]
 }
@@ -81,13 +88,13 @@ export function judgeAdminModel(
   wanted: AdminModelSettings,
   context: AdminModelContext,
 ): AdminModelMistake | null {
-  const { prefix, names, fileModels, others } = context
+  const { prefix, names, fileModels, ownBackends, others } = context
   if (fileModels.some((model) => model.id === id)) return refuseListed(id)
   if (!id.startsWith(prefix) || !OWN_NAME.test(id.slice(prefix.length)))
     return invalid(`The id of a model that admins of this team add begins with ${prefix}, such as ${prefix}writer.`)
   if (others.length >= MAX_ADMIN_MODELS)
     return taken(`The team has ${MAX_ADMIN_MODELS} models of its own already. Delete one first.`)
-  return judgeNames(id, wanted.aliases, names, others) ?? judgeServe(wanted.serve, fileModels)
+  return judgeNames(id, wanted.aliases, names, others) ?? judgeServe(wanted.serve, fileModels, ownBackends)
 }
 
 function judgeNames(
@@ -105,14 +112,22 @@ function judgeNames(
   return ofFile === undefined ? null : taken(`The directory file uses the name "${ofFile}". Choose another one.`)
 }
 
-function judgeServe(entries: readonly ServeEntry[], fileModels: readonly DatedModel[]): AdminModelMistake | null {
+function judgeServe(
+  entries: readonly ServeEntry[],
+  fileModels: readonly DatedModel[],
+  ownBackends: readonly string[],
+): AdminModelMistake | null {
   if (entries[0]?.when === 'offline') return invalid('serve[0].when: must not be offline for the first backend.')
   if (entries.some(({ price }) => price !== undefined))
-    return invalid('serve: must have no price. The model costs what the models of the directory file cost.')
-  const foreign = entries.find((entry) => findSource(fileModels, entry) === null)
+    return invalid('serve: must have no price. Prices come from the directory file and the price file.')
+  const foreign = entries.find((entry) => !ownBackends.includes(entry.backend) && !findSource(fileModels, entry))
   if (!foreign) return null
   const { backend, model, when } = foreign
   const how = when === 'always' ? '' : ' while offline'
+  if (teamOfBackend(backend) !== null)
+    return invalid(
+      `serve: the admins of the team have added no backend ${backend}. GET /v1/teams/{team}/backends lists them.`,
+    )
   return invalid(
     `serve: no model that the directory file gives the team is served by ${backend} as "${model}"${how}. ` +
       'GET /v1/teams/{team}/models shows what serves them.',
@@ -163,30 +178,43 @@ function findSource(
  */
 export function resolveAdminModel(
   model: AdminModel,
-  fileModels: readonly DatedModel[],
-  names: NameTable,
+  { fileModels, ownBackends, names }: AdminModelSources,
 ): DatedModel | null {
   if (isTaken(names, model.id)) return null
-  const found = model.serve.flatMap((entry) => {
+  const found = model.serve.flatMap((entry): readonly Found[] => {
+    if (ownBackends.includes(entry.backend)) return [{ entry, source: null }]
     const from = findSource(fileModels, entry)
-    return from ? [{ entry, ...from }] : []
+    return from ? [{ entry: withPrice(entry, from), source: from.source }] : []
   })
   const [first] = found
   if (!first) return null
+  const { owner, contextWindow, caps, verificationState } = first.source ?? ownDefaults(model.id)
   return {
     ...model,
     aliases: model.aliases.filter((name) => !isTaken(names, name)),
-    owner: first.source.owner,
+    owner,
     backendModel: null,
     upstreamModel: null,
-    serve: found.map(({ entry, source, place }) => {
-      const price = place.price ?? source.price
-      return { ...entry, ...(price && { price }), pricedAs: { id: source.id, owner: source.owner } }
-    }),
-    contextWindow: model.contextWindow ?? first.source.contextWindow,
-    caps: { ...first.source.caps, ...model.caps },
+    serve: found.map(({ entry }) => entry),
+    contextWindow: model.contextWindow ?? contextWindow,
+    caps: { ...caps, ...model.caps },
     price: null,
     certified: true,
-    verificationState: first.source.verificationState,
+    verificationState,
   }
+}
+
+/** A backend that may still serve a model; `source`: null for one that an admin has added. */
+type Found = { readonly entry: ServeEntry; readonly source: DatedModel | null }
+
+/** The entry with the price of the file. */
+function withPrice(entry: ServeEntry, { source, place }: { source: DatedModel; place: ServeEntry }): ServeEntry {
+  const price = place.price ?? source.price
+  return { ...entry, ...(price && { price }), pricedAs: { id: source.id, owner: source.owner } }
+}
+
+/** What a model says of itself whose first backend is one of an admin: the operator knows nothing of it. */
+function ownDefaults(id: string): Pick<DatedModel, 'owner' | 'contextWindow' | 'caps' | 'verificationState'> {
+  const [organization = ''] = id.split('/')
+  return { owner: organization, contextWindow: null, caps: {}, verificationState: 'unverified' }
 }

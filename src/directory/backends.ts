@@ -1,8 +1,10 @@
 /** What the directory file says of backends, of the models that they serve, and of what those models can be asked. */
 import { z } from 'zod'
+import { teamOfBackend } from '../kernel/backend-name.ts'
 import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import type { SecretSource } from '../kernel/secret-source.ts'
+import { isName } from '../kernel/team-name.ts'
 import { list, must, name, object, oneOf, oneOrList, text, tokens, trueOrFalse } from './fields.ts'
 import { price } from './prices.ts'
 import type { GivenPrice } from './prices.ts'
@@ -65,20 +67,28 @@ export const backend = object({
   credential: credential.nullish().transform((given) => given ?? null),
 })
 
-const served = object({
-  backend: name,
-  model: text,
-  when: oneOf(['always', 'offline']).default('always'),
-  weight: z.int(must('a whole number')).min(1, 'must be at least 1').max(1000, 'must be at most 1000').default(1),
-  price: price.optional(),
-})
+const weight = z.int(must('a whole number')).min(1, 'must be at least 1').max(1000, 'must be at most 1000').default(1)
 
 /** Each entry is a backend, or a list of neighbours. */
-export const serve = list(oneOrList(served))
-  .default([])
-  .transform((places): readonly ServeEntry[] =>
-    places.flatMap((neighbours, rank) => neighbours.map((entry) => ({ ...entry, rank }))),
-  )
+function serveOf(backendName: z.ZodType<string>) {
+  const when = oneOf(['always', 'offline']).default('always')
+  const served = object({ backend: backendName, model: text, when, weight, price: price.optional() })
+  return list(oneOrList(served))
+    .default([])
+    .transform((places): readonly ServeEntry[] =>
+      places.flatMap((neighbours, rank) => neighbours.map((entry) => ({ ...entry, rank }))),
+    )
+}
+
+/** What serves a model of the directory file. */
+export const serve = serveOf(name)
+
+/** What serves a model of an admin: also backends of admins, whose names are `organization/team/name`. */
+export const adminServe = serveOf(
+  z
+    .string(must('text'))
+    .refine((given) => isName(given) || teamOfBackend(given) !== null, 'must be the name of a backend'),
+)
 
 /** The members of `ModelCaps` in the gateway's dialects. */
 const capsMembers = object({

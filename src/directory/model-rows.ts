@@ -1,6 +1,7 @@
 /** The rows of models and backends. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Prisma } from '../../generated/prisma/client.ts'
+import type { AdminBackend } from './admin-backends.ts'
 import type { AdminModel } from './admin-models.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
 import { batchesOf, compareRows } from './compare.ts'
@@ -38,6 +39,17 @@ function toPrice(column: Prisma.JsonValue): GivenPrice | null {
 export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
   const { credentialEnv: env, credentialFile: file, credentialAs: as } = row
   return { name, dialects, url, credential: as && { env, file, as: as === 'x_api_key' ? 'x-api-key' : 'bearer' } }
+}
+
+/** The row of a backend that admins of a team have added. */
+export function toAdminBackend(row: Prisma.AdminBackendGetPayload<object>): AdminBackend {
+  const { name, teamId, dialects, url, encryptedCredential: bytes, credentialKeyId: keyId } = row
+  const { credentialAs: as, credentialSetAt: setAt } = row
+  const credential =
+    bytes && keyId !== null && as && setAt
+      ? { as: as === 'x_api_key' ? ('x-api-key' as const) : as, encrypted: { keyId, bytes }, setAt }
+      : null
+  return { name, teamId, dialects, url, credential }
 }
 
 function toBackendRow({ name, dialects, url, credential }: DirectoryBackend) {

@@ -1,6 +1,8 @@
 import { answerOrLastKnown } from '../database/last-known.ts'
+import { teamOfBackend } from '../kernel/backend-name.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
+import type { AdminBackend } from './admin-backends.ts'
 import { resolveAdminModel } from './admin-models.ts'
 import type { AdminModel } from './admin-models.ts'
 import { makeNameTable } from './aliases.ts'
@@ -27,6 +29,8 @@ export type DirectorySnapshot = {
   /** By `@organization/name`. */
   readonly teams: ReadonlyMap<string, SnapshotTeam>
   readonly backends: readonly DirectoryBackend[]
+  /** Those that admins of teams have added. */
+  readonly adminBackends: readonly AdminBackend[]
   /** Whether a model names the backends that serve it. */
   readonly hasPlans: boolean
 }
@@ -44,24 +48,35 @@ export function toSnapshot({ organizations, models, backends }: Directory, creat
 
 type GivenTeam = Omit<SnapshotTeam, 'names'> & { readonly adminModels?: readonly AdminModel[] }
 
-/** `models`: all of the directory file, of which only the names count here. */
+/**
+ * Teams with the models that their admins have added. Such a model may use the backends that admins of the same team
+ * have added. `models`: all of the directory file, of which only the names count here.
+ */
 export function withTeams(
   teams: readonly GivenTeam[],
   models: readonly NamedModel[] = [],
   backends: readonly DirectoryBackend[] = [],
+  adminBackends: readonly AdminBackend[] = [],
 ): DirectorySnapshot {
   const names = makeNameTable(models)
-  const whole = teams.map((team) => withAdminModels(team, names))
+  const byTeam = Map.groupBy(adminBackends, ({ name }) => teamOfBackend(name))
+  const whole = teams.map((team) => withAdminModels(team, names, byTeam.get(formatTeamName(team)) ?? []))
   return {
     teams: new Map(whole.map((team) => [formatTeamName(team), team])),
     backends,
+    adminBackends,
     hasPlans: whole.some(({ models }) => models.some(({ serve }) => serve.length > 0)),
   }
 }
 
 /** The team with the models that its admins have added, whose names only this team sees. */
-function withAdminModels({ adminModels = [], ...team }: GivenTeam, names: NameTable): SnapshotTeam {
-  const own = adminModels.flatMap((model) => resolveAdminModel(model, team.models, names) ?? [])
+function withAdminModels(
+  { adminModels = [], ...team }: GivenTeam,
+  names: NameTable,
+  backends: readonly AdminBackend[],
+): SnapshotTeam {
+  const sources = { fileModels: team.models, ownBackends: backends.map(({ name }) => name), names }
+  const own = adminModels.flatMap((model) => resolveAdminModel(model, sources) ?? [])
   if (own.length === 0) return { ...team, names }
   return { ...team, models: byId([...team.models, ...own]), names: { ...names, next: makeNameTable(own) } }
 }

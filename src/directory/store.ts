@@ -9,6 +9,7 @@ import {
   findModelChanges,
   saveBackendChanges,
   saveModelChanges,
+  toAdminBackend,
   toAdminModel,
   toBackend,
   toModel,
@@ -85,7 +86,8 @@ export function makeDirectoryStore(db: PrismaClient) {
         return { organization, name, defaultModel, timeZone, models: own, adminModels: added }
       })
       const backends = await db.backend.findMany({ orderBy: { name: 'asc' } })
-      loaded = { version, snapshot: withTeams(teams, models, backends.map(toBackend)) }
+      const adminBackends = (await db.adminBackend.findMany({ orderBy: { name: 'asc' } })).map(toAdminBackend)
+      loaded = { version, snapshot: withTeams(teams, models, backends.map(toBackend), adminBackends) }
       return loaded.snapshot
     },
   }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/values.ts'
+import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import { openBackends } from './backends/backends.ts'
 import { makeCallHandlers } from './calls/handle.ts'
@@ -25,6 +26,8 @@ export type GatewayNeeds = CallParts &
     readonly settings: EdgeNeeds['settings'] &
       Pick<Config, BackendSettings | 'baseUrl' | 'gatewayUrl' | 'tracedBackends'>
     readonly deployment: Deployment
+    /** Null: backends of admins are not called. */
+    readonly adminBackends: AdminBackendTrust | null
     /** Counts streams for all processes. Null: each process counts its own. */
     readonly redis: Redis | null
     /** Null: metrics are off. */
@@ -49,6 +52,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     settings,
     contract,
     deployment,
+    adminBackends,
     costOf,
     openRateLimit,
     redis,
@@ -62,6 +66,7 @@ export function openGateway(needs: GatewayNeeds): Gateway {
     upstreams: settings.upstreams,
     worker: settings.engine,
     readSecret: settings.readSecret,
+    adminBackends,
     connectTimeoutMs: settings.upstreamConnectTimeoutMs,
     idleTimeoutMs: settings.upstreamIdleTimeoutMs,
     clock,

@@ -15,6 +15,7 @@ const ROLES_OF_TAG: Readonly<Record<string, readonly RoleName[]>> = {
   Audit: ['control-plane'],
   Directory: ['control-plane'],
   'Team models': ['control-plane'],
+  'Team backends': ['control-plane'],
   'API keys': ['control-plane'],
   'Service accounts': ['control-plane'],
   OAuth: ['control-plane'],

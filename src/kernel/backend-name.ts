@@ -1,3 +1,5 @@
+import { formatTeamName } from './team-name.ts'
+
 /** The backends whose URL and credential are settings of their own. */
 export const UPSTREAM_NAMES = ['vendora', 'vendorb', 'vendorc'] as const
 
@@ -11,4 +13,13 @@ export const GATEWAY_NAME = 'gateway'
 
 export function isUpstreamName(name: string): name is UpstreamName {
   return (UPSTREAM_NAMES as readonly string[]).includes(name)
+}
+
+/**
+ * The team whose admins have added a backend, from its name `organization/team/name`, as `@organization/team`; null for
+ * a backend of the directory file or of the settings, whose names have no slash.
+ */
+export function teamOfBackend(name: string): string | null {
+  const [organization, team, own] = name.split('/')
+  return organization && team && own ? formatTeamName({ organization, name: team }) : null
 }

@@ -4,6 +4,7 @@ import type { Config } from '../config/values.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
 import { openDatabaseDeployment } from '../gateway/database-deployment.ts'
+import { openAdminBackends, reencryptCredentials } from './admin-backends.ts'
 import { startBackgroundWork } from './background.ts'
 import { openCallers } from './callers.ts'
 import { openConfiguredGateway } from './configured-gateway.ts'
@@ -21,7 +22,8 @@ export async function openDatabaseRoles(
   const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
   const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
-  const gateway = openConfiguredGateway(config, { ...given, deployment, clock, log })
+  const adminBackends = await openAdminBackends(config, log)
+  const gateway = openConfiguredGateway(config, { ...given, deployment, adminBackends, clock, log })
   const { auditDays } = config
   const background = startBackgroundWork({
     database,
@@ -39,10 +41,12 @@ export async function openDatabaseRoles(
     access,
     keys,
     notify,
+    adminBackends,
     explainToken: live.explainToken,
     onSessionEnd: live.end,
     onLimitsChanged: deployment.expireSpending,
   }
+  if (adminBackends && config.role !== 'gateway') await reencryptCredentials(database.prisma, adminBackends, log)
   const control = config.role === 'gateway' ? null : (await import('../control/app.ts')).openControlPlane(needs)
   return {
     routes: [gateway, control].flatMap((role) => (role ? [{ ...role.routes, onCaller: background.onCaller }] : [])),

@@ -38,7 +38,7 @@ export type Roles = {
 /** Opens the gateway of a process without a database. */
 export async function openStandaloneRoles(config: Config, { clock, log }: Resources, given: RoleNeeds): Promise<Roles> {
   const deployment = await openStandaloneDeployment({ ...config, clock, log })
-  const gateway = openConfiguredGateway(config, { ...given, deployment, clock, log })
+  const gateway = openConfiguredGateway(config, { ...given, deployment, adminBackends: null, clock, log })
   return {
     routes: gateway ? [gateway.routes] : [],
     applyDirectory: deployment.applyDirectory,

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
 import { contractOf, readContract, routesOf } from '../../src/http/contract.ts'
 import type { OperationId } from '../../src/http/operation.ts'
+import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { bearerOf, startKeyService } from '../support/keys.ts'
 import type { KeyService, NewKey } from '../support/keys.ts'
 import { addPasskey, bearer, newAuthenticator, signInWithPasskey } from '../support/passkeys.ts'
@@ -17,7 +18,10 @@ const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 
 let keys: KeyService
 beforeAll(async () => {
-  keys = await startKeyService()
+  keys = await startKeyService({
+    SVC_ADMIN_BACKEND_HOSTS: 'api.vendor.example',
+    SVC_ENCRYPTION_KEY: newKeyMaterial().reveal(),
+  })
 })
 afterAll(() => keys[Symbol.asyncDispose]())
 
@@ -54,6 +58,9 @@ const keyOf = async (account: string) => {
 const modelPath = (name: string) => `${TEAM}/models/acme%2Fcore%2F${name}`
 const putModel = (name: string) =>
   send('PUT', modelPath(name), { displayName: 'Own', serve: [{ backend: 'vendora', model: 'fast-1' }] })
+const backendPath = (name: string) => `${TEAM}/backends/acme%2Fcore%2F${name}`
+const putBackend = (name: string) =>
+  send('PUT', backendPath(name), { dialects: ['chat'], url: 'https://api.vendor.example' })
 const start = (path: string) => async () => {
   const response = await keys.service.fetch(path, json({ email: 'ada@example.com', deviceId: 'walk' }))
   remembered.login = ((await response.clone().json()) as { deviceCode: string }).deviceCode
@@ -173,6 +180,14 @@ const CHANGES: Partial<Record<OperationId, Change>> = {
     async make() {
       await expectOk('The model', putModel('gone'))
       return send('DELETE', modelPath('gone'))
+    },
+  },
+  putTeamBackend: { action: 'backend.created', make: () => putBackend('walk') },
+  deleteTeamBackend: {
+    action: 'backend.deleted',
+    async make() {
+      await expectOk('The backend', putBackend('gone'))
+      return send('DELETE', backendPath('gone'))
     },
   },
   changeTeam: {

@@ -183,6 +183,15 @@ models: [${models}]`
   })
 })
 
+describe('putTeamBackend', () => {
+  it('403: says what the operator has to set where admins may add no backends', async () => {
+    const body = { dialects: ['chat'], url: 'https://api.vendor.example' }
+    const refused = await send('PUT', `${TEAM}/backends/acme%2Fcore%2Fown`, body)
+    expect(refused.status).toBe(403)
+    expect(await messageOf(refused)).toContain('the operator sets SVC_ADMIN_BACKEND_HOSTS')
+  })
+})
+
 describe('deleteTeamModel', () => {
   it('200: deletes a model of an admin, with an audit event', async () => {
     const id = 'acme/core/deleted'

@@ -57,6 +57,7 @@ const context: AdminModelContext = {
   prefix: 'acme/core/',
   names,
   fileModels,
+  ownBackends: ['acme/core/vendor'],
   others: [{ id: 'acme/core/other', aliases: ['mine', 'gpt-*'] }],
 }
 const judge = (given: object, id = ID, changed: Partial<AdminModelContext> = {}) =>
@@ -79,6 +80,15 @@ describe('judgeAdminModel', () => {
         ],
       },
     ],
+    [
+      'any model of a backend of an admin',
+      {
+        serve: [
+          { backend: 'acme/core/vendor', model: 'anything' },
+          { backend: 'vendorb', model: 'writer-2026' },
+        ],
+      },
+    ],
     ['names that nothing else has', { aliases: ['own', 'gemini-*', 'c*', 'gpt-5'] }],
   ])('allows %s', (_name, given) => {
     expect(judge(given)).toBeNull()
@@ -89,6 +99,7 @@ describe('judgeAdminModel', () => {
     ['a model that is not certified', { serve: [{ backend: 'vendora', model: 'draft-1' }] }, 'invalid'],
     ['a model of the worker at an upstream', { serve: [{ backend: 'vendora', model: 'svc/fast' }] }, 'invalid'],
     ['another name at a backend of the team', { serve: [{ backend: 'vendorb', model: 'writer-x' }] }, 'invalid'],
+    ['a backend of another team', { serve: [{ backend: 'acme/other/vendor', model: 'anything' }] }, 'invalid'],
     ['an unknown backend', { serve: [{ backend: 'nowhere', model: 'writer-2026' }] }, 'invalid'],
     ['online what the file has for offline only', { serve: [{ backend: 'local-engine', model: 'small' }] }, 'invalid'],
     ['only an offline backend', { serve: [{ backend: 'vendorb', model: 'writer-2026', when: 'offline' }] }, 'invalid'],
@@ -154,7 +165,7 @@ describe('resolveAdminModel', () => {
       { backend: 'eu', model: 'writer-2026' },
       { backend: 'vendora', model: 'large-2026' },
     ]
-    expect(resolveAdminModel(own({ serve, caps: { pdf: true } }), fileModels, names)).toMatchObject({
+    expect(resolveAdminModel(own({ serve, caps: { pdf: true } }), context)).toMatchObject({
       id: ID,
       owner: 'vendorb',
       contextWindow: 200_000,
@@ -166,6 +177,24 @@ describe('resolveAdminModel', () => {
     })
   })
 
+  it('costs and can at a backend of an admin what the file does not say', () => {
+    const serve = [
+      { backend: 'acme/core/vendor', model: 'anything' },
+      { backend: 'eu', model: 'writer-2026' },
+    ]
+    const resolved = resolveAdminModel(own({ serve }), context)
+    expect(resolved).toMatchObject({ owner: 'acme', contextWindow: null, caps: {}, verificationState: 'unverified' })
+    expect(resolved?.serve[0]).toEqual({
+      backend: 'acme/core/vendor',
+      model: 'anything',
+      when: 'always',
+      rank: 0,
+      weight: 1,
+    })
+    expect(resolved?.serve[1]).toMatchObject({ price: { input: 4 } })
+    expect(resolveAdminModel(own({ serve: serve.slice(0, 1) }), { ...context, ownBackends: [] })).toBeNull()
+  })
+
   it('loses the backends that the file takes from the team, and is gone without any', () => {
     const model = own({
       serve: [
@@ -174,7 +203,7 @@ describe('resolveAdminModel', () => {
       ],
     })
     const backendsWith = (left: readonly SnapshotModel[]) =>
-      resolveAdminModel(model, left, names)?.serve.map(({ backend }) => backend)
+      resolveAdminModel(model, { ...context, fileModels: left })?.serve.map(({ backend }) => backend)
     expect(backendsWith(fileModels)).toEqual(['vendorb', 'vendora'])
     expect(backendsWith(fileModels.slice(1))).toEqual(['vendora'])
     expect(backendsWith(fileModels.slice(2))).toBeUndefined()
@@ -183,8 +212,8 @@ describe('resolveAdminModel', () => {
   it('loses the names that the file has, and is gone when its id is one of them', () => {
     const model = own({ aliases: ['own', 'later'] })
     const withAlias = (...aliases: string[]) => makeNameTable([...all, { id: 'svc/new', aliases }])
-    expect(resolveAdminModel(model, fileModels, withAlias('later'))?.aliases).toEqual(['own'])
-    expect(resolveAdminModel(model, fileModels, withAlias('acme/*'))).toBeNull()
+    expect(resolveAdminModel(model, { ...context, names: withAlias('later') })?.aliases).toEqual(['own'])
+    expect(resolveAdminModel(model, { ...context, names: withAlias('acme/*') })).toBeNull()
   })
 
   it('is named only in its team, after the names of the file', () => {

@@ -127,6 +127,9 @@ describe('readConfig', () => {
     ['SVC_TRUST_PROXY', '-1'],
     ['SVC_TRUST_PROXY', '10.0.0.0/33'],
     ['SVC_TRUST_PROXY', '10.0.0.1,'],
+    ['SVC_ADMIN_BACKEND_HOSTS', 'https://api.vendor.example'],
+    ['SVC_ENCRYPTION_KEY', 'c2hvcnQ='],
+    ['SVC_ENCRYPTION_KEY', `${'A'.repeat(43)}=,short`],
   ])('refuses %s=%s, naming the setting', (name, value) => {
     const mistakes = mistakesOf({ [name]: value })
     expect(mistakes).toHaveLength(1)
@@ -192,6 +195,11 @@ describe('readConfig', () => {
         'a gateway with a database of its own',
         { SVC_ROLE: 'gateway', SVC_DATABASE_URL: 'embedded:x' },
         'SVC_DATABASE_URL',
+      ],
+      [
+        'backends of admins on a Postgres server without an encryption key',
+        { SVC_DATABASE_URL: 'postgresql://db/svc', SVC_ADMIN_BACKEND_HOSTS: 'api.vendor.example' },
+        'SVC_ENCRYPTION_KEY',
       ],
       ['an idle time that is longer than the absolute time', { SVC_REFRESH_IDLE_DAYS: '91' }, 'SVC_REFRESH_IDLE_DAYS'],
     ])('%s', (_, env, name) => {
@@ -264,6 +272,7 @@ describe('a setting that is given as a file', () => {
     SVC_DATABASE_URL: 'postgresql://svc:hunter2@db/svc',
     SVC_REDIS_URL: 'redis://:hunter2@redis:6379',
     SVC_MAIL_URL: 'smtp://svc:hunter2@mail:587',
+    SVC_ENCRYPTION_KEY: 'A'.repeat(43) + '=',
   }
   const valueOf = (name: string) => VALUES[name] ?? 'hunter2'
 

@@ -38,6 +38,7 @@ const current: CurrentTeam = {
   adminDefaultModel: null,
   fileModels,
   adminModels: [],
+  ownBackends: [],
   names: makeNameTable(fileModels),
 }
 

@@ -72,6 +72,7 @@ export async function startGateway({
   const directoryOf = (listed: readonly DirectoryBackend[]): DirectorySnapshot => ({
     teams: new Map(),
     backends: listed,
+    adminBackends: [],
     hasPlans: known.team?.models.some(({ serve }) => serve.length > 0) ?? false,
   })
   const deployment: Deployment = {
@@ -112,6 +113,7 @@ export async function startGateway({
     },
     contract,
     deployment,
+    adminBackends: null,
     costOf: prices.costOf,
     openRateLimit: openRateLimits(null),
     redis: null,

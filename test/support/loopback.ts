@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import type { Server as HttpServer } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 
 /** Anything that listens as a server of Node does: an SMTP server, an Express app. */
 type Listenable = { listen(port: number, host: string): Server }
@@ -15,7 +16,7 @@ export async function listenOnLoopback(server: Listenable): Promise<number> {
 }
 
 /** Closes an HTTP server and all its connections. */
-export function closeHttpServer(server: HttpServer): Promise<void> {
+export function closeHttpServer(server: HttpServer | TlsServer): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeAllConnections()

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Certificate } from './certificate.ts'
 import { closeHttpServer, listenOnLoopback } from './loopback.ts'
 
 /** A request as the upstream received it, and what a script needs to answer it. */
@@ -33,11 +35,17 @@ export type TestUpstream = AsyncDisposable & {
   restart(script: Script): void
 }
 
-/** Starts an upstream on a free port. Disposal closes all connections. */
-export async function startUpstream(script: Script = answersJson({})): Promise<TestUpstream> {
+/**
+ * Starts an upstream on a free port, with TLS when it has a certificate of `localhost`. Disposal closes all connections.
+ */
+export async function startUpstream(
+  script: Script = answersJson({}),
+  certificate: Certificate | null = null,
+): Promise<TestUpstream> {
   const calls: SeenCall[] = []
   let open = 0
-  const server = createServer({ keepAliveTimeout: 30_000, noDelay: true }, (req, res) => {
+  const options = { keepAliveTimeout: 30_000, noDelay: true }
+  const onRequest = (req: IncomingMessage, res: ServerResponse) => {
     open++
     res.once('close', () => open--)
     res.on('error', () => {})
@@ -51,11 +59,14 @@ export async function startUpstream(script: Script = answersJson({})): Promise<T
       // The caller disconnected before its body was complete.
       () => res.destroy(),
     )
-  })
+  }
+  const server = certificate
+    ? createTlsServer({ ...options, ...certificate }, onRequest)
+    : createServer(options, onRequest)
   const port = await listenOnLoopback(server)
 
   const upstream: TestUpstream = {
-    url: new URL(`http://127.0.0.1:${port}`),
+    url: new URL(certificate ? `https://localhost:${port}` : `http://127.0.0.1:${port}`),
     calls,
     script,
     openCalls: () => open,

@@ -405,6 +405,7 @@ export const ModelName = {
   Backend: 'Backend',
   TeamModel: 'TeamModel',
   AdminModel: 'AdminModel',
+  AdminBackend: 'AdminBackend',
   DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
@@ -438,7 +439,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "adminModel" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession" | "usageDay" | "spendingLimit" | "spendingDay" | "spendingNotice"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "adminModel" | "adminBackend" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession" | "usageDay" | "spendingLimit" | "spendingDay" | "spendingNotice"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1031,6 +1032,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.AdminModelCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.AdminModelCountAggregateOutputType> | number
+        }
+      }
+    }
+    AdminBackend: {
+      payload: Prisma.$AdminBackendPayload<ExtArgs>
+      fields: Prisma.AdminBackendFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AdminBackendFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AdminBackendFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>
+        }
+        findFirst: {
+          args: Prisma.AdminBackendFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AdminBackendFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>
+        }
+        findMany: {
+          args: Prisma.AdminBackendFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>[]
+        }
+        create: {
+          args: Prisma.AdminBackendCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>
+        }
+        createMany: {
+          args: Prisma.AdminBackendCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AdminBackendCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>[]
+        }
+        delete: {
+          args: Prisma.AdminBackendDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>
+        }
+        update: {
+          args: Prisma.AdminBackendUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>
+        }
+        deleteMany: {
+          args: Prisma.AdminBackendDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AdminBackendUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AdminBackendUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>[]
+        }
+        upsert: {
+          args: Prisma.AdminBackendUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AdminBackendPayload>
+        }
+        aggregate: {
+          args: Prisma.AdminBackendAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAdminBackend>
+        }
+        groupBy: {
+          args: Prisma.AdminBackendGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AdminBackendGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AdminBackendCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AdminBackendCountAggregateOutputType> | number
         }
       }
     }
@@ -2511,6 +2586,21 @@ export const AdminModelScalarFieldEnum = {
 export type AdminModelScalarFieldEnum = (typeof AdminModelScalarFieldEnum)[keyof typeof AdminModelScalarFieldEnum]
 
 
+export const AdminBackendScalarFieldEnum = {
+  name: 'name',
+  teamId: 'teamId',
+  dialects: 'dialects',
+  url: 'url',
+  encryptedCredential: 'encryptedCredential',
+  credentialKeyId: 'credentialKeyId',
+  credentialAs: 'credentialAs',
+  credentialSetAt: 'credentialSetAt',
+  createdAt: 'createdAt'
+} as const
+
+export type AdminBackendScalarFieldEnum = (typeof AdminBackendScalarFieldEnum)[keyof typeof AdminBackendScalarFieldEnum]
+
+
 export const DirectoryStateScalarFieldEnum = {
   id: 'id',
   version: 'version',
@@ -3275,6 +3365,7 @@ export type GlobalOmitConfig = {
   backend?: Prisma.BackendOmit
   teamModel?: Prisma.TeamModelOmit
   adminModel?: Prisma.AdminModelOmit
+  adminBackend?: Prisma.AdminBackendOmit
   directoryState?: Prisma.DirectoryStateOmit
   deviceLogin?: Prisma.DeviceLoginOmit
   deviceSession?: Prisma.DeviceSessionOmit

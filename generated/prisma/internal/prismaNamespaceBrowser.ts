@@ -59,6 +59,7 @@ export const ModelName = {
   Backend: 'Backend',
   TeamModel: 'TeamModel',
   AdminModel: 'AdminModel',
+  AdminBackend: 'AdminBackend',
   DirectoryState: 'DirectoryState',
   DeviceLogin: 'DeviceLogin',
   DeviceSession: 'DeviceSession',
@@ -199,6 +200,21 @@ export const AdminModelScalarFieldEnum = {
 } as const
 
 export type AdminModelScalarFieldEnum = (typeof AdminModelScalarFieldEnum)[keyof typeof AdminModelScalarFieldEnum]
+
+
+export const AdminBackendScalarFieldEnum = {
+  name: 'name',
+  teamId: 'teamId',
+  dialects: 'dialects',
+  url: 'url',
+  encryptedCredential: 'encryptedCredential',
+  credentialKeyId: 'credentialKeyId',
+  credentialAs: 'credentialAs',
+  credentialSetAt: 'credentialSetAt',
+  createdAt: 'createdAt'
+} as const
+
+export type AdminBackendScalarFieldEnum = (typeof AdminBackendScalarFieldEnum)[keyof typeof AdminBackendScalarFieldEnum]
 
 
 export const DirectoryStateScalarFieldEnum = {

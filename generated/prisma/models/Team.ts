@@ -193,6 +193,7 @@ export type TeamWhereInput = {
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   models?: Prisma.TeamModelListRelationFilter
   adminModels?: Prisma.AdminModelListRelationFilter
+  adminBackends?: Prisma.AdminBackendListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   serviceAccounts?: Prisma.ServiceAccountListRelationFilter
   spendingLimits?: Prisma.SpendingLimitListRelationFilter
@@ -208,6 +209,7 @@ export type TeamOrderByWithRelationInput = {
   organization?: Prisma.OrganizationOrderByWithRelationInput
   models?: Prisma.TeamModelOrderByRelationAggregateInput
   adminModels?: Prisma.AdminModelOrderByRelationAggregateInput
+  adminBackends?: Prisma.AdminBackendOrderByRelationAggregateInput
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   serviceAccounts?: Prisma.ServiceAccountOrderByRelationAggregateInput
   spendingLimits?: Prisma.SpendingLimitOrderByRelationAggregateInput
@@ -227,6 +229,7 @@ export type TeamWhereUniqueInput = Prisma.AtLeast<{
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   models?: Prisma.TeamModelListRelationFilter
   adminModels?: Prisma.AdminModelListRelationFilter
+  adminBackends?: Prisma.AdminBackendListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   serviceAccounts?: Prisma.ServiceAccountListRelationFilter
   spendingLimits?: Prisma.SpendingLimitListRelationFilter
@@ -265,6 +268,7 @@ export type TeamCreateInput = {
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
@@ -279,6 +283,7 @@ export type TeamUncheckedCreateInput = {
   timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
@@ -293,6 +298,7 @@ export type TeamUpdateInput = {
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
@@ -307,6 +313,7 @@ export type TeamUncheckedUpdateInput = {
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
@@ -473,6 +480,20 @@ export type TeamUpdateOneRequiredWithoutAdminModelsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TeamUpdateToOneWithWhereWithoutAdminModelsInput, Prisma.TeamUpdateWithoutAdminModelsInput>, Prisma.TeamUncheckedUpdateWithoutAdminModelsInput>
 }
 
+export type TeamCreateNestedOneWithoutAdminBackendsInput = {
+  create?: Prisma.XOR<Prisma.TeamCreateWithoutAdminBackendsInput, Prisma.TeamUncheckedCreateWithoutAdminBackendsInput>
+  connectOrCreate?: Prisma.TeamCreateOrConnectWithoutAdminBackendsInput
+  connect?: Prisma.TeamWhereUniqueInput
+}
+
+export type TeamUpdateOneRequiredWithoutAdminBackendsNestedInput = {
+  create?: Prisma.XOR<Prisma.TeamCreateWithoutAdminBackendsInput, Prisma.TeamUncheckedCreateWithoutAdminBackendsInput>
+  connectOrCreate?: Prisma.TeamCreateOrConnectWithoutAdminBackendsInput
+  upsert?: Prisma.TeamUpsertWithoutAdminBackendsInput
+  connect?: Prisma.TeamWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TeamUpdateToOneWithWhereWithoutAdminBackendsInput, Prisma.TeamUpdateWithoutAdminBackendsInput>, Prisma.TeamUncheckedUpdateWithoutAdminBackendsInput>
+}
+
 export type TeamCreateNestedOneWithoutServiceAccountsInput = {
   create?: Prisma.XOR<Prisma.TeamCreateWithoutServiceAccountsInput, Prisma.TeamUncheckedCreateWithoutServiceAccountsInput>
   connectOrCreate?: Prisma.TeamCreateOrConnectWithoutServiceAccountsInput
@@ -509,6 +530,7 @@ export type TeamCreateWithoutOrganizationInput = {
   timeZone?: string
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
@@ -522,6 +544,7 @@ export type TeamUncheckedCreateWithoutOrganizationInput = {
   timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
@@ -574,6 +597,7 @@ export type TeamCreateWithoutInvitationsInput = {
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
 }
@@ -587,6 +611,7 @@ export type TeamUncheckedCreateWithoutInvitationsInput = {
   timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
 }
@@ -616,6 +641,7 @@ export type TeamUpdateWithoutInvitationsInput = {
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
 }
@@ -629,6 +655,7 @@ export type TeamUncheckedUpdateWithoutInvitationsInput = {
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
 }
@@ -641,6 +668,7 @@ export type TeamCreateWithoutModelsInput = {
   timeZone?: string
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
@@ -654,6 +682,7 @@ export type TeamUncheckedCreateWithoutModelsInput = {
   adminDefaultModel?: string | null
   timeZone?: string
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
@@ -683,6 +712,7 @@ export type TeamUpdateWithoutModelsInput = {
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
@@ -696,6 +726,7 @@ export type TeamUncheckedUpdateWithoutModelsInput = {
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
@@ -709,6 +740,7 @@ export type TeamCreateWithoutAdminModelsInput = {
   timeZone?: string
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
@@ -722,6 +754,7 @@ export type TeamUncheckedCreateWithoutAdminModelsInput = {
   adminDefaultModel?: string | null
   timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
@@ -751,6 +784,7 @@ export type TeamUpdateWithoutAdminModelsInput = {
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
@@ -764,6 +798,79 @@ export type TeamUncheckedUpdateWithoutAdminModelsInput = {
   adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUncheckedUpdateManyWithoutTeamNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
+}
+
+export type TeamCreateWithoutAdminBackendsInput = {
+  id?: string
+  name: string
+  defaultModel?: string | null
+  adminDefaultModel?: string | null
+  timeZone?: string
+  organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
+  models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
+}
+
+export type TeamUncheckedCreateWithoutAdminBackendsInput = {
+  id?: string
+  organizationId: string
+  name: string
+  defaultModel?: string | null
+  adminDefaultModel?: string | null
+  timeZone?: string
+  models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
+  adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
+  spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
+}
+
+export type TeamCreateOrConnectWithoutAdminBackendsInput = {
+  where: Prisma.TeamWhereUniqueInput
+  create: Prisma.XOR<Prisma.TeamCreateWithoutAdminBackendsInput, Prisma.TeamUncheckedCreateWithoutAdminBackendsInput>
+}
+
+export type TeamUpsertWithoutAdminBackendsInput = {
+  update: Prisma.XOR<Prisma.TeamUpdateWithoutAdminBackendsInput, Prisma.TeamUncheckedUpdateWithoutAdminBackendsInput>
+  create: Prisma.XOR<Prisma.TeamCreateWithoutAdminBackendsInput, Prisma.TeamUncheckedCreateWithoutAdminBackendsInput>
+  where?: Prisma.TeamWhereInput
+}
+
+export type TeamUpdateToOneWithWhereWithoutAdminBackendsInput = {
+  where?: Prisma.TeamWhereInput
+  data: Prisma.XOR<Prisma.TeamUpdateWithoutAdminBackendsInput, Prisma.TeamUncheckedUpdateWithoutAdminBackendsInput>
+}
+
+export type TeamUpdateWithoutAdminBackendsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
+  organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
+  models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
+  spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
+}
+
+export type TeamUncheckedUpdateWithoutAdminBackendsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  organizationId?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  defaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  adminDefaultModel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  timeZone?: Prisma.StringFieldUpdateOperationsInput | string
+  models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
@@ -778,6 +885,7 @@ export type TeamCreateWithoutServiceAccountsInput = {
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitCreateNestedManyWithoutTeamInput
 }
@@ -791,6 +899,7 @@ export type TeamUncheckedCreateWithoutServiceAccountsInput = {
   timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   spendingLimits?: Prisma.SpendingLimitUncheckedCreateNestedManyWithoutTeamInput
 }
@@ -820,6 +929,7 @@ export type TeamUpdateWithoutServiceAccountsInput = {
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
 }
@@ -833,6 +943,7 @@ export type TeamUncheckedUpdateWithoutServiceAccountsInput = {
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
 }
@@ -846,6 +957,7 @@ export type TeamCreateWithoutSpendingLimitsInput = {
   organization: Prisma.OrganizationCreateNestedOneWithoutTeamsInput
   models?: Prisma.TeamModelCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutTeamInput
 }
@@ -859,6 +971,7 @@ export type TeamUncheckedCreateWithoutSpendingLimitsInput = {
   timeZone?: string
   models?: Prisma.TeamModelUncheckedCreateNestedManyWithoutTeamInput
   adminModels?: Prisma.AdminModelUncheckedCreateNestedManyWithoutTeamInput
+  adminBackends?: Prisma.AdminBackendUncheckedCreateNestedManyWithoutTeamInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutTeamInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutTeamInput
 }
@@ -888,6 +1001,7 @@ export type TeamUpdateWithoutSpendingLimitsInput = {
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutTeamsNestedInput
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
 }
@@ -901,6 +1015,7 @@ export type TeamUncheckedUpdateWithoutSpendingLimitsInput = {
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
 }
@@ -921,6 +1036,7 @@ export type TeamUpdateWithoutOrganizationInput = {
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUpdateManyWithoutTeamNestedInput
@@ -934,6 +1050,7 @@ export type TeamUncheckedUpdateWithoutOrganizationInput = {
   timeZone?: Prisma.StringFieldUpdateOperationsInput | string
   models?: Prisma.TeamModelUncheckedUpdateManyWithoutTeamNestedInput
   adminModels?: Prisma.AdminModelUncheckedUpdateManyWithoutTeamNestedInput
+  adminBackends?: Prisma.AdminBackendUncheckedUpdateManyWithoutTeamNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutTeamNestedInput
   serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutTeamNestedInput
   spendingLimits?: Prisma.SpendingLimitUncheckedUpdateManyWithoutTeamNestedInput
@@ -955,6 +1072,7 @@ export type TeamUncheckedUpdateManyWithoutOrganizationInput = {
 export type TeamCountOutputType = {
   models: number
   adminModels: number
+  adminBackends: number
   invitations: number
   serviceAccounts: number
   spendingLimits: number
@@ -963,6 +1081,7 @@ export type TeamCountOutputType = {
 export type TeamCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   models?: boolean | TeamCountOutputTypeCountModelsArgs
   adminModels?: boolean | TeamCountOutputTypeCountAdminModelsArgs
+  adminBackends?: boolean | TeamCountOutputTypeCountAdminBackendsArgs
   invitations?: boolean | TeamCountOutputTypeCountInvitationsArgs
   serviceAccounts?: boolean | TeamCountOutputTypeCountServiceAccountsArgs
   spendingLimits?: boolean | TeamCountOutputTypeCountSpendingLimitsArgs
@@ -990,6 +1109,13 @@ export type TeamCountOutputTypeCountModelsArgs<ExtArgs extends runtime.Types.Ext
  */
 export type TeamCountOutputTypeCountAdminModelsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.AdminModelWhereInput
+}
+
+/**
+ * TeamCountOutputType without action
+ */
+export type TeamCountOutputTypeCountAdminBackendsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.AdminBackendWhereInput
 }
 
 /**
@@ -1024,6 +1150,7 @@ export type TeamSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   models?: boolean | Prisma.Team$modelsArgs<ExtArgs>
   adminModels?: boolean | Prisma.Team$adminModelsArgs<ExtArgs>
+  adminBackends?: boolean | Prisma.Team$adminBackendsArgs<ExtArgs>
   invitations?: boolean | Prisma.Team$invitationsArgs<ExtArgs>
   serviceAccounts?: boolean | Prisma.Team$serviceAccountsArgs<ExtArgs>
   spendingLimits?: boolean | Prisma.Team$spendingLimitsArgs<ExtArgs>
@@ -1064,6 +1191,7 @@ export type TeamInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   models?: boolean | Prisma.Team$modelsArgs<ExtArgs>
   adminModels?: boolean | Prisma.Team$adminModelsArgs<ExtArgs>
+  adminBackends?: boolean | Prisma.Team$adminBackendsArgs<ExtArgs>
   invitations?: boolean | Prisma.Team$invitationsArgs<ExtArgs>
   serviceAccounts?: boolean | Prisma.Team$serviceAccountsArgs<ExtArgs>
   spendingLimits?: boolean | Prisma.Team$spendingLimitsArgs<ExtArgs>
@@ -1082,6 +1210,7 @@ export type $TeamPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     organization: Prisma.$OrganizationPayload<ExtArgs>
     models: Prisma.$TeamModelPayload<ExtArgs>[]
     adminModels: Prisma.$AdminModelPayload<ExtArgs>[]
+    adminBackends: Prisma.$AdminBackendPayload<ExtArgs>[]
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     serviceAccounts: Prisma.$ServiceAccountPayload<ExtArgs>[]
     spendingLimits: Prisma.$SpendingLimitPayload<ExtArgs>[]
@@ -1496,6 +1625,7 @@ export interface Prisma__TeamClient<T, Null = never, ExtArgs extends runtime.Typ
   organization<T extends Prisma.OrganizationDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.OrganizationDefaultArgs<ExtArgs>>): Prisma.Prisma__OrganizationClient<runtime.Types.Result.GetResult<Prisma.$OrganizationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   models<T extends Prisma.Team$modelsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$modelsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TeamModelPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   adminModels<T extends Prisma.Team$adminModelsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$adminModelsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AdminModelPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  adminBackends<T extends Prisma.Team$adminBackendsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$adminBackendsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AdminBackendPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invitations<T extends Prisma.Team$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   serviceAccounts<T extends Prisma.Team$serviceAccountsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$serviceAccountsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   spendingLimits<T extends Prisma.Team$spendingLimitsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Team$spendingLimitsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SpendingLimitPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -1989,6 +2119,30 @@ export type Team$adminModelsArgs<ExtArgs extends runtime.Types.Extensions.Intern
   take?: number
   skip?: number
   distinct?: Prisma.AdminModelScalarFieldEnum | Prisma.AdminModelScalarFieldEnum[]
+}
+
+/**
+ * Team.adminBackends
+ */
+export type Team$adminBackendsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the AdminBackend
+   */
+  select?: Prisma.AdminBackendSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the AdminBackend
+   */
+  omit?: Prisma.AdminBackendOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.AdminBackendInclude<ExtArgs> | null
+  where?: Prisma.AdminBackendWhereInput
+  orderBy?: Prisma.AdminBackendOrderByWithRelationInput | Prisma.AdminBackendOrderByWithRelationInput[]
+  cursor?: Prisma.AdminBackendWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.AdminBackendScalarFieldEnum | Prisma.AdminBackendScalarFieldEnum[]
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { components } from '../../../generated/openapi.ts'
 import type { Html } from '../../http/page.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import type { DirectoryRefusal } from '../directory-change.ts'
 import { toTeamModels } from '../team-models/answers.ts'
-import type { ModelRefusal, TeamModelStore } from '../team-models/store.ts'
+import type { TeamModelStore } from '../team-models/store.ts'
 import { modelsPage } from './models-page.ts'
 import type { TeamNotice } from './notices.ts'
 import type { Viewer } from './viewer.ts'
@@ -33,7 +34,7 @@ export function makeModelForms({ models, clock }: Needs): ModelForms {
   }
 }
 
-type Notices = Readonly<Record<ModelRefusal['kind'], TeamNotice>>
+type Notices = Readonly<Record<DirectoryRefusal['kind'], TeamNotice>>
 
 const DELETE_REFUSALS: Notices = {
   invalid: 'no_such_model',

@@ -7,9 +7,9 @@ import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
+import { toChangeError } from '../directory-change.ts'
 import { isFresh } from '../fresh.ts'
 import type { AnnounceInvitation } from '../invitations/announce.ts'
-import { toModelError } from '../team-models/answers.ts'
 import { fingerprintOfPlan } from './rules.ts'
 import type { PlannedChange, TeamPlan } from './rules.ts'
 import type { DirectoryPlanStore, WantedOfTeam } from './store.ts'
@@ -40,7 +40,7 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
   return {
     async planDirectory(req, res) {
       const plans = await directory.plan(await readTeams(callerOf(req), req.body.directory))
-      if ('message' in plans) throw toModelError(plans)
+      if ('message' in plans) throw toChangeError(plans, 'model')
       res.set('Cache-Control', 'no-store')
       res.status(200).json(toAnswer(plans))
     },
@@ -53,8 +53,8 @@ export function makeDirectoryPlanHandlers(needs: Needs): Handlers<'planDirectory
       const applied = await directory.apply(teams, req.body.fingerprint, actor, now)
       if (applied === 'reauthenticate') throw new ApiError('reauthenticate')
       if (applied === 'changed') throw new ApiError('conflict', { message: PLAN_CHANGED })
-      if (applied === 'busy') throw toModelError({ kind: 'busy' })
-      if ('message' in applied) throw toModelError(applied)
+      if (applied === 'busy') throw toChangeError({ kind: 'busy' }, 'model')
+      if ('message' in applied) throw toChangeError(applied, 'model')
       applied.ended.forEach(onSessionEnd)
       log.info({ teams: teams.map(({ teamId }) => teamId), by: caller.accountId }, 'team_directory.applied')
       for (const { team, invitation } of applied.invited) await announce(invitation, team, caller.accountId)

@@ -30,6 +30,8 @@ export type CurrentTeam = {
   readonly adminDefaultModel: string | null
   readonly fileModels: readonly SnapshotModel[]
   readonly adminModels: readonly AdminModel[]
+  /** The names of the backends that admins of the team have added. */
+  readonly ownBackends: readonly string[]
   /** The names of all models of the directory file. */
   readonly names: NameTable
 }
@@ -118,12 +120,13 @@ type PlannedModel = Extract<PlannedChange, { kind: 'model' }>
 
 function planModels({ team, models }: WantedTeam, current: CurrentTeam): readonly PlannedModel[] | AdminModelMistake {
   if (!models) return []
-  const { fileModels, names } = current
+  const { fileModels, ownBackends, names } = current
   for (const { id, settings } of models) {
     const others = models
       .filter((other) => other.id !== id)
       .map((other) => ({ id: other.id, aliases: other.settings.aliases }))
-    const mistake = judgeAdminModel(id, settings, { prefix: `${team.slice(1)}/`, names, fileModels, others })
+    const context = { prefix: `${team.slice(1)}/`, names, fileModels, ownBackends, others }
+    const mistake = judgeAdminModel(id, settings, context)
     if (mistake) return { kind: mistake.kind, message: `${id}: ${mistake.message}` }
   }
   const rows = new Map(current.adminModels.map((row) => [row.id, row]))

@@ -5,11 +5,11 @@ import type { AdminModelMistake } from '../../directory/admin-models.ts'
 import { withdrawInvitations } from '../../directory/invitations.ts'
 import { toAdminModel } from '../../directory/model-rows.ts'
 import { DirectoryBusyError, lockDirectory, raiseVersion } from '../../directory/state.ts'
+import type { DirectoryActor } from '../directory-change.ts'
 import { saveInvitation } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
 import { saveRole } from '../members/store.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
-import type { ModelActor } from '../team-models/store.ts'
 import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from './rules.ts'
 import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
 
@@ -33,7 +33,7 @@ export type Applied = {
 export type ApplyRefusal = 'changed' | 'reauthenticate' | 'busy' | AdminModelMistake
 
 /** The author of the changes, and whether the sign-in is fresh enough to make admins. */
-export type PlanActor = ModelActor & { readonly isFresh: boolean }
+export type PlanActor = DirectoryActor & { readonly isFresh: boolean }
 
 export type DirectoryPlanStore = ReturnType<typeof makeDirectoryPlanStore>
 
@@ -102,7 +102,7 @@ async function applyOnce(
 async function removeMembers(
   tx: Transaction,
   changes: readonly PlannedChange[],
-  { accountId, ip }: ModelActor,
+  { accountId, ip }: DirectoryActor,
   now: Date,
 ): Promise<string[]> {
   const rows = changes.flatMap((one) => (one.kind === 'member' && one.change === 'removed' ? [one.row] : []))
@@ -114,7 +114,7 @@ async function applyChange(
   tx: Transaction,
   teamId: string,
   change: PlannedChange,
-  actor: ModelActor,
+  actor: DirectoryActor,
   now: Date,
 ): Promise<ListedInvitation | null> {
   if (change.kind === 'member') return applyMember(tx, teamId, change, actor, now)
@@ -133,7 +133,7 @@ async function applyMember(
   tx: Transaction,
   teamId: string,
   change: Extract<PlannedChange, { kind: 'member' }>,
-  { accountId, ip }: ModelActor,
+  { accountId, ip }: DirectoryActor,
   now: Date,
 ): Promise<ListedInvitation | null> {
   const inviter = { by: 'admin', accountId, ip } as const
@@ -161,7 +161,7 @@ async function planTeams(
 }
 
 async function findCurrent(db: Transaction, teamId: string): Promise<CurrentTeam> {
-  const { team, fileModels, names } = await loadTeamModels(db, teamId)
+  const { team, fileModels, ownBackends, names } = await loadTeamModels(db, teamId)
   const rows = await db.invitation.findMany({
     where: { teamId, revokedAt: null },
     include: { account: { select: { email: true } } },
@@ -175,6 +175,7 @@ async function findCurrent(db: Transaction, teamId: string): Promise<CurrentTeam
     adminDefaultModel: team.adminDefaultModel,
     fileModels,
     adminModels: team.adminModels.map(toAdminModel),
+    ownBackends,
     names,
   }
 }

@@ -2,8 +2,7 @@ import type { components } from '../../../generated/openapi.ts'
 import { placesOf } from '../../directory/admin-models.ts'
 import type { ServeEntry } from '../../directory/backends.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
-import { ApiError } from '../../http/errors.ts'
-import type { ModelRefusal, ModelsOfTeam } from './store.ts'
+import type { ModelsOfTeam } from './store.ts'
 
 type TeamModel = components['schemas']['TeamModel']
 
@@ -39,20 +38,4 @@ function toOwnModel({ model, usable }: ModelsOfTeam['adminModels'][number]): Tea
 
 function toServing({ backend, model, when, rank, weight }: ServeEntry) {
   return { backend, model, when, rank, weight }
-}
-
-/** The error of a refused change. */
-export function toModelError(refusal: ModelRefusal): ApiError {
-  switch (refusal.kind) {
-    case 'invalid':
-      return new ApiError('invalid_request', { message: refusal.message })
-    case 'taken':
-      return new ApiError('conflict', { message: refusal.message })
-    case 'not_found':
-      return new ApiError('not_found', { message: 'The admins of the team have added no model with this id.' })
-    case 'busy':
-      return new ApiError('conflict', {
-        message: 'The directory file is being applied. Repeat the request in a few seconds.',
-      })
-  }
 }

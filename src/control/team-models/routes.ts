@@ -5,7 +5,8 @@ import { callerOf, ipOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
-import { toModelError, toTeamModels } from './answers.ts'
+import { toChangeError } from '../directory-change.ts'
+import { toTeamModels } from './answers.ts'
 import type { TeamModelStore } from './store.ts'
 
 type Needs = {
@@ -34,10 +35,10 @@ export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Nee
       if ('mistakes' in read) throw new ApiError('invalid_request', { message: `${read.mistakes.join('; ')}.` })
       const team = { id: teamId, prefix: `${name.slice(1)}/` }
       const refusal = await models.put(team, id, read.settings, { accountId, ip: ipOf(req) }, clock.now())
-      if (refusal) throw toModelError(refusal)
+      if (refusal) throw toChangeError(refusal, 'model')
       log.info({ teamId, model: id, by: accountId }, 'team_model.saved')
       const saved = toTeamModels(await models.find(teamId)).models.find((model) => model.id === id)
-      if (!saved) throw toModelError({ kind: 'not_found' })
+      if (!saved) throw toChangeError({ kind: 'not_found' }, 'model')
       res.status(200).json(saved)
     },
 
@@ -46,7 +47,7 @@ export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Nee
       const { team, id } = req.params
       const teamId = await findAdminTeam(team, callerOf(req))
       const refusal = await models.remove(teamId, id, { accountId, ip: ipOf(req) }, clock.now())
-      if (refusal) throw toModelError(refusal)
+      if (refusal) throw toChangeError(refusal, 'model')
       log.info({ teamId, model: id, by: accountId }, 'team_model.deleted')
       res.status(200).json({ ok: true })
     },
@@ -56,7 +57,7 @@ export function makeTeamModelHandlers({ models, findAdminTeam, clock, log }: Nee
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
       const { defaultModel } = req.body
       const refusal = await models.setDefault(teamId, defaultModel, { accountId, ip: ipOf(req) }, clock.now())
-      if (refusal) throw toModelError(refusal)
+      if (refusal) throw toChangeError(refusal, 'model')
       log.info({ teamId, model: defaultModel, by: accountId }, 'team.default_model_changed')
       res.status(200).json({ ok: true })
     },

@@ -1,13 +1,14 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import { withRetry } from '../../database/errors.ts'
 import { judgeAdminModel, refuseListed, resolveAdminModel } from '../../directory/admin-models.ts'
-import type { AdminModel, AdminModelMistake, AdminModelSettings } from '../../directory/admin-models.ts'
+import type { AdminModel, AdminModelSettings } from '../../directory/admin-models.ts'
 import { makeNameTable } from '../../directory/aliases.ts'
 import type { NameTable } from '../../directory/aliases.ts'
 import { toAdminModel, toModel } from '../../directory/model-rows.ts'
 import { byId } from '../../directory/snapshot.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
-import { DirectoryBusyError, lockDirectory, raiseVersion } from '../../directory/state.ts'
+import { raiseVersion } from '../../directory/state.ts'
+import { changeDirectory } from '../directory-change.ts'
+import type { DirectoryActor, DirectoryRefusal } from '../directory-change.ts'
 
 type Transaction = Prisma.TransactionClient
 
@@ -21,25 +22,19 @@ export type ModelsOfTeam = {
   readonly defaultModelSource: 'file' | 'admin' | null
 }
 
-/** The author of a change. */
-export type ModelActor = { readonly accountId: string; readonly ip: string }
-
-/** Why a change was refused. `busy`: the directory file is being applied. */
-export type ModelRefusal = AdminModelMistake | { readonly kind: 'not_found' | 'busy' }
-
 export type TeamModelStore = ReturnType<typeof makeTeamModelStore>
 
 /** The models that admins of teams add, and the default models that they choose. */
 export function makeTeamModelStore(db: PrismaClient) {
   return {
     async find(teamId: string): Promise<ModelsOfTeam> {
-      const { team, fileModels, names } = await loadTeamModels(db, teamId)
+      const { team, ...sources } = await loadTeamModels(db, teamId)
       const { defaultModel, adminDefaultModel, adminModels } = team
       return {
-        fileModels,
+        fileModels: sources.fileModels,
         adminModels: adminModels.map((row) => {
           const model = toAdminModel(row)
-          return { model, usable: resolveAdminModel(model, fileModels, names) }
+          return { model, usable: resolveAdminModel(model, sources) }
         }),
         defaultModel: defaultModel ?? adminDefaultModel,
         defaultModelSource: defaultModel !== null ? 'file' : adminDefaultModel !== null ? 'admin' : null,
@@ -51,13 +46,13 @@ export function makeTeamModelStore(db: PrismaClient) {
       team: { readonly id: string; readonly prefix: string },
       id: string,
       wanted: AdminModelSettings,
-      actor: ModelActor,
+      actor: DirectoryActor,
       now: Date,
-    ): Promise<ModelRefusal | null> =>
-      change(db, async (tx) => {
-        const { fileModels, names, team: row } = await loadTeamModels(tx, team.id)
+    ): Promise<DirectoryRefusal | null> =>
+      changeDirectory(db, async (tx) => {
+        const { team: row, ...sources } = await loadTeamModels(tx, team.id)
         const others = row.adminModels.filter((other) => other.id !== id)
-        const mistake = judgeAdminModel(id, wanted, { prefix: team.prefix, names, fileModels, others })
+        const mistake = judgeAdminModel(id, wanted, { prefix: team.prefix, ...sources, others })
         if (mistake) return mistake
         const kind = others.length < row.adminModels.length ? 'model.changed' : 'model.created'
         await saveModel(tx, { kind, teamId: team.id, id, settings: wanted }, actor, now)
@@ -66,8 +61,8 @@ export function makeTeamModelStore(db: PrismaClient) {
       }),
 
     /** Deletes a model that an admin has added, with its audit row. */
-    remove: (teamId: string, id: string, actor: ModelActor, now: Date): Promise<ModelRefusal | null> =>
-      change(db, async (tx) => {
+    remove: (teamId: string, id: string, actor: DirectoryActor, now: Date): Promise<DirectoryRefusal | null> =>
+      changeDirectory(db, async (tx) => {
         const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (fileModels.some((model) => model.id === id)) return refuseListed(id)
         if (!team.adminModels.some((model) => model.id === id)) return { kind: 'not_found' }
@@ -82,8 +77,13 @@ export function makeTeamModelStore(db: PrismaClient) {
       }),
 
     /** Chooses the default model of a team, with its audit row. */
-    setDefault: (teamId: string, id: string | null, actor: ModelActor, now: Date): Promise<ModelRefusal | null> =>
-      change(db, async (tx) => {
+    setDefault: (
+      teamId: string,
+      id: string | null,
+      actor: DirectoryActor,
+      now: Date,
+    ): Promise<DirectoryRefusal | null> =>
+      changeDirectory(db, async (tx) => {
         const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (team.defaultModel !== null)
           return { kind: 'taken', message: 'The directory file sets the default model of the team. Change it there.' }
@@ -98,26 +98,6 @@ export function makeTeamModelStore(db: PrismaClient) {
   }
 }
 
-/** Longer than another admin's change takes, and shorter than the statements of a request may take together. */
-const LOCK_TRIES = 20
-
-async function change(
-  db: PrismaClient,
-  work: (tx: Transaction) => Promise<ModelRefusal | null>,
-): Promise<ModelRefusal | null> {
-  try {
-    return await withRetry(() =>
-      db.$transaction(async (tx) => {
-        await lockDirectory(tx, LOCK_TRIES)
-        return work(tx)
-      }),
-    )
-  } catch (error) {
-    if (error instanceof DirectoryBusyError) return { kind: 'busy' }
-    throw error
-  }
-}
-
 type SavedModel = {
   readonly kind: 'model.created' | 'model.changed'
   readonly teamId: string
@@ -129,7 +109,7 @@ type SavedModel = {
 export async function saveModel(
   tx: Transaction,
   { kind, teamId, id, settings }: SavedModel,
-  { accountId, ip }: ModelActor,
+  { accountId, ip }: DirectoryActor,
   now: Date,
 ): Promise<void> {
   const columns = { ...settings, aliases: [...settings.aliases], serve: [...settings.serve] }
@@ -143,7 +123,7 @@ export async function deleteModel(
   tx: Transaction,
   teamId: string,
   id: string,
-  { accountId, ip }: ModelActor,
+  { accountId, ip }: DirectoryActor,
   now: Date,
 ): Promise<void> {
   await tx.adminModel.delete({ where: { id } })
@@ -156,7 +136,7 @@ export async function saveDefaultModel(
   tx: Transaction,
   team: { readonly id: string; readonly adminDefaultModel: string | null },
   id: string | null,
-  { accountId, ip }: ModelActor,
+  { accountId, ip }: DirectoryActor,
   now: Date,
 ): Promise<void> {
   await tx.team.update({ where: { id: team.id }, data: { adminDefaultModel: id } })
@@ -164,16 +144,21 @@ export async function saveDefaultModel(
   await tx.auditEvent.create({ data: { ...event, details: { name: id, previous: team.adminDefaultModel } } })
 }
 
-/** A team with its models, and the names of all models of the file. */
+/** A team with its models, its admins' backends, and the names of all models of the file. */
 export async function loadTeamModels(db: Transaction, teamId: string) {
   const team = await db.team.findUniqueOrThrow({
     where: { id: teamId },
-    include: { models: { select: { modelId: true } }, adminModels: { orderBy: { id: 'asc' } } },
+    include: {
+      models: { select: { modelId: true } },
+      adminModels: { orderBy: { id: 'asc' } },
+      adminBackends: { select: { name: true } },
+    },
   })
   const models = (await db.model.findMany()).map(toModel)
   const ids = new Set(team.models.map(({ modelId }) => modelId))
   const names: NameTable = makeNameTable(models)
-  return { team, fileModels: byId(models.filter(({ id }) => ids.has(id))), names }
+  const ownBackends = team.adminBackends.map(({ name }) => name)
+  return { team, fileModels: byId(models.filter(({ id }) => ids.has(id))), ownBackends, names }
 }
 
 /** What an audit row says of the backends of a model. */

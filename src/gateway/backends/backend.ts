@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import { buildConnector, Pool } from 'undici'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
@@ -63,13 +64,21 @@ export type Timeouts = {
   readonly idleTimeoutMs: number
 }
 
+/** How connections are made. */
+export type Connecting = Timeouts & {
+  /** Looks up the name of the host at each connect; absent: as the system does. */
+  readonly lookup?: LookupFunction
+}
+
 /** Opens the connection pool of a backend at this URL. It connects when the first request needs it. */
-export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, idleTimeoutMs }: Timeouts) {
+export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, idleTimeoutMs, lookup }: Connecting) {
+  const connect = lookup ? { lookup } : {}
   const pool = new Pool(origin, {
     // No limit: a stream keeps its connection for minutes, so with a limit, calls would wait for each other.
     connections: null,
     pipelining: 1,
     allowH2: false,
+    connect,
     connectTimeout: connectTimeoutMs,
     headersTimeout: idleTimeoutMs,
     bodyTimeout: idleTimeoutMs,
@@ -81,18 +90,21 @@ export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, i
     maxHeaderSize: 64 * 1024,
     maxResponseSize: -1,
   })
-  const canConnect = makeConnectProbe(new URL(origin), connectTimeoutMs)
+  const canConnect = makeConnectProbe(new URL(origin), { ...connect, timeout: connectTimeoutMs })
   return { pool, canConnect, prefix: pathname.replace(/\/+$/, ''), idleTimeoutMs }
 }
 
 /** Makes a function that connects, closes the connection at once, and says whether that worked. */
-function makeConnectProbe({ hostname, host, protocol, port }: URL, timeoutMs: number): () => Promise<boolean> {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false })
+function makeConnectProbe(
+  { hostname, host, protocol, port }: URL,
+  options: buildConnector.BuildOptions,
+): () => Promise<boolean> {
+  const connect = buildConnector({ ...options, allowH2: false })
   return () =>
     new Promise((resolve) => {
-      connect({ hostname, host, protocol, port }, (_error, socket) => {
+      connect({ hostname, host, protocol, port }, (error, socket) => {
         socket?.destroy()
-        resolve(socket !== null)
+        resolve(error === null)
       })
     })
 }

@@ -1,4 +1,4 @@
-import type { DirectoryBackend } from '../../directory/backends.ts'
+import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { DirectorySnapshot } from '../../directory/snapshot.ts'
 import { UPSTREAM_NAMES } from '../../kernel/backend-name.ts'
 import type { UpstreamName } from '../../kernel/backend-name.ts'
@@ -8,6 +8,7 @@ import type { Logger } from '../../log.ts'
 import { closeBackend } from './backend.ts'
 import type { Backend, Timeouts } from './backend.ts'
 import { openListedBackends } from './listed.ts'
+import type { BackendRow } from './listed.ts'
 import { UPSTREAMS } from './table.ts'
 import { fixedDialects, openUpstream, toCredential } from './upstream.ts'
 import type { UpstreamSettings } from './upstream.ts'
@@ -22,15 +23,15 @@ export type Backends = {
   find(name: string): Backend | null
   /** Every backend that can be called. */
   list(): readonly Backend[]
-  /** The backends of the directory whose credential is missing here. */
-  listUnusable(): readonly DirectoryBackend[]
+  /** The backends of the directory that cannot be called here: a credential is missing, or a host is not allowed. */
+  listUnusable(): readonly BackendRow[]
   /** Whether a conversation may hold reasoning that was translated for its caller, which no vendor takes back. */
   mayTranslate(): boolean
   /**
    * Makes the backends those of this directory: opens what is new, and closes what it lists no more after its running
    * calls.
    */
-  apply(directory: Pick<DirectorySnapshot, 'backends' | 'hasPlans'>): void
+  apply(directory: Pick<DirectorySnapshot, 'backends' | 'adminBackends' | 'hasPlans'>): void
   /** Breaks off every call and closes every connection. */
   close(): Promise<void>
 }
@@ -39,6 +40,8 @@ type Needs = Timeouts & {
   readonly upstreams: Readonly<Record<UpstreamName, UpstreamSettings | null>>
   readonly worker: WorkerSettings | null
   readonly readSecret: ReadSecret
+  /** Null: backends of admins are not called. */
+  readonly adminBackends: AdminBackendTrust | null
   readonly clock: Clock
   readonly log: Logger
 }
@@ -58,13 +61,13 @@ export function openBackends(needs: Needs): Backends {
     list: () => [...byName.values()],
     listUnusable: listed.listUnusable,
     mayTranslate: () => mayTranslate,
-    apply({ backends: rows, hasPlans }) {
+    apply({ backends: rows, adminBackends, hasPlans }) {
       const dialectsOf = new Map(rows.map(({ name, dialects }) => [name, dialects]))
       const own = upstreams.map((upstream) => {
         const dialects = dialectsOf.get(upstream.name)
         return dialects ? { ...upstream, dialects: fixedDialects(dialects) } : upstream
       })
-      byName = toMap([...listed.apply(rows), ...own, ...(worker ? [worker] : [])])
+      byName = toMap([...listed.apply([...rows, ...adminBackends]), ...own, ...(worker ? [worker] : [])])
       mayTranslate = worker !== null || hasPlans || rows.length > 0
     },
     async close() {

@@ -1,5 +1,7 @@
-/** The backends that the directory file lists, which come and go while the gateway runs. */
+/** The backends of the directory, which come and go while the gateway runs. */
 import { isDeepStrictEqual } from 'node:util'
+import { openAdminBackend } from '../../directory/admin-backends.ts'
+import type { AdminBackend, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { ReadSecret } from '../../kernel/secret-source.ts'
@@ -7,42 +9,70 @@ import type { Logger } from '../../log.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { closeBackend } from './backend.ts'
 import type { Backend } from './backend.ts'
+import { makeCheckedLookup } from './checked-lookup.ts'
 import { openUpstream } from './upstream.ts'
 import type { UpstreamNeeds } from './upstream.ts'
 
+/** A backend of the directory file, or one that admins of a team have added. */
+export type BackendRow = DirectoryBackend | AdminBackend
+
 export type ListedBackends = {
   /** The backends of these rows that can be called; the others are closed after their running calls. */
-  apply(rows: readonly DirectoryBackend[]): readonly Backend[]
-  /** The rows whose credential is missing here. */
-  listUnusable(): readonly DirectoryBackend[]
+  apply(rows: readonly BackendRow[]): readonly Backend[]
+  /** The rows that cannot be called here: the credential is missing, or the host is not allowed. */
+  listUnusable(): readonly BackendRow[]
   /** Breaks off every call and closes every connection. */
   close(): Promise<void>
 }
 
-type Needs = UpstreamNeeds & { readonly readSecret: ReadSecret; readonly log: Logger }
+type Needs = UpstreamNeeds & {
+  readonly readSecret: ReadSecret
+  /** Null: backends of admins are not called. */
+  readonly adminBackends: AdminBackendTrust | null
+  readonly log: Logger
+}
 
-/** A backend that is open, or that cannot be called because its credential is missing here. */
-type Listed = { readonly row: DirectoryBackend; readonly secret: string | null; readonly backend: Backend | null }
+/** A backend that is open, or that cannot be called. */
+type Listed = { readonly row: BackendRow; readonly secret: string | null; readonly backend: Backend | null }
+
+/** What is sent with calls (null: nothing), or what reports why the backend cannot be called. */
+type Credentials = { readonly secret: Secret | null } | { readonly report: () => void }
 
 /** Opens each backend once, until its row or its credential changes. */
-export function openListedBackends({ readSecret, log, ...needs }: Needs): ListedBackends {
+export function openListedBackends({ readSecret, adminBackends, log, ...needs }: Needs): ListedBackends {
   let known: readonly Listed[] = []
   const retiring = new Set<Backend>()
+  const lookup = adminBackends && makeCheckedLookup(adminBackends.hosts.allowsAddress)
 
-  function list(row: DirectoryBackend): Listed {
-    const read = row.credential && readSecret(row.credential)
-    const mistake = read && 'mistake' in read ? read.mistake : null
-    const secret = read && 'secret' in read ? read.secret : null
-    const kept = known.find((one) => isDeepStrictEqual(one.row, row) && one.secret === (secret?.reveal() ?? null))
+  function list(row: BackendRow): Listed {
+    const read = 'teamId' in row ? readOfAdmin(row) : readOfFile(row)
+    const secret = 'secret' in read ? read.secret : null
+    const value = secret?.reveal() ?? null
+    const kept = known.find((one) => isDeepStrictEqual(one.row, row) && one.secret === value)
     if (kept) return kept
-    if (mistake !== null) log.error({ backend: row.name, mistake }, 'backend.credential_missing')
-    return { row, secret: secret?.reveal() ?? null, backend: mistake === null ? open(row, secret) : null }
+    if ('report' in read) read.report()
+    return { row, secret: value, backend: 'report' in read ? null : open(row, secret) }
   }
 
-  function open({ name, dialects, url, credential }: DirectoryBackend, secret: Secret | null): Backend | null {
+  function readOfFile({ name, credential }: DirectoryBackend): Credentials {
+    const read = credential && readSecret(credential)
+    if (!read || 'secret' in read) return { secret: read?.secret ?? null }
+    const { mistake } = read
+    return { report: () => log.error({ backend: name, mistake }, 'backend.credential_missing') }
+  }
+
+  function readOfAdmin(row: AdminBackend): Credentials {
+    const opened = openAdminBackend(row, adminBackends)
+    if ('secret' in opened) return opened
+    return { report: () => log.error({ backend: row.name, problem: opened.problem }, 'backend.unusable') }
+  }
+
+  function open(row: BackendRow, secret: Secret | null): Backend | null {
+    const { name, dialects, url, credential } = row
     if (url === null) return null
     const sent: Credential | null = credential && secret && { as: credential.as, secret }
-    return openUpstream({ name, url: new URL(url), credential: sent, dialects }, needs)
+    const connecting = 'teamId' in row && lookup ? { ...needs, lookup } : needs
+    return openUpstream({ name, url: new URL(url), credential: sent, dialects }, connecting)
   }
 
   function retire(backend: Backend): void {

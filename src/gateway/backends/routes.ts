@@ -1,14 +1,19 @@
 import { ApiError } from '../../http/errors.ts'
 import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
+import { teamOfBackend } from '../../kernel/backend-name.ts'
 import type { Backend } from './backend.ts'
 import type { Backends } from './backends.ts'
 
-/** The handler of the list of backends, which shows nothing of their addresses and credentials. */
+/**
+ * The handler of the list of backends, which shows nothing of their addresses and credentials. The backends that admins
+ * have added are shown to the admins of the same team.
+ */
 export function makeBackendHandlers({ backends }: { readonly backends: Backends }): Handlers<'listBackends'> {
   return {
     async listBackends(req, res) {
-      if (callerOf(req).role !== 'admin') {
+      const { role, team } = callerOf(req)
+      if (role !== 'admin') {
         throw new ApiError('forbidden', { message: 'Only admins of a team can list the backends.' })
       }
       const workerState = await findWorkerState(backends)
@@ -18,7 +23,8 @@ export function makeBackendHandlers({ backends }: { readonly backends: Backends 
       const unusable = backends.listUnusable().map(({ name, dialects }) => {
         return { ...NEVER_CALLED, name, dialects: [...dialects] }
       })
-      res.status(200).json({ backends: [...shown, ...unusable].toSorted((a, b) => (a.name < b.name ? -1 : 1)) })
+      const visible = [...shown, ...unusable].filter(({ name }) => [null, team].includes(teamOfBackend(name)))
+      res.status(200).json({ backends: visible.toSorted((a, b) => (a.name < b.name ? -1 : 1)) })
     },
   }
 }
@@ -48,7 +54,7 @@ function toShown({ name, kind, dialects, condition }: Backend, state: State) {
   }
 }
 
-/** A backend of the directory whose credential is missing on this gateway. */
+/** A backend of the directory that cannot be called on this gateway. */
 const NEVER_CALLED = {
   kind: 'vendor' as const,
   state: 'not_configured' as const,

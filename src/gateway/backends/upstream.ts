@@ -4,7 +4,7 @@ import type { Secret } from '../../kernel/secret.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import { openBackendPool } from './backend.ts'
-import type { Backend, BackendDialects, BackendHealth, Timeouts } from './backend.ts'
+import type { Backend, BackendDialects, BackendHealth, Connecting } from './backend.ts'
 import { openCondition } from './condition.ts'
 import { BACKEND_KINDS } from './kinds.ts'
 
@@ -16,7 +16,7 @@ export type UpstreamSettings = {
 
 type Service = Pick<Backend, 'name' | 'credential'> & { readonly url: URL; readonly dialects: readonly Dialect[] }
 
-export type UpstreamNeeds = Timeouts & { readonly clock: Clock }
+export type UpstreamNeeds = Connecting & { readonly clock: Clock }
 
 /** A vendor's service. */
 export function openUpstream({ name, url, credential, dialects }: Service, needs: UpstreamNeeds): Backend {

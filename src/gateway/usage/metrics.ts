@@ -1,6 +1,7 @@
 import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { makeCounter, makeHistogram } from '../../http/call-histograms.ts'
+import { teamOfBackend } from '../../kernel/backend-name.ts'
 import type { Usage } from '../dialects/usage.ts'
 import { makeBoundedLabels } from './bounded-labels.ts'
 import type { CallEvent } from './events.ts'
@@ -50,18 +51,27 @@ export function makeCallMetrics(registry: Registry, openStreams: () => number): 
   const bound = makeBoundedLabels()
   return ({ kind, call, result }) => {
     if (!result) return
-    const { dialect, servedBy } = call
+    const { dialect } = call
+    const servedBy = toLabel(call.servedBy)
     const [team, model] = bound(call.caller.team, call.model)
     const { attempts, outcome, status, durationMs, firstByteMs, usage, costNanoUsd } = result
     if (kind !== 'retried') {
       countCalls(1, servedBy, dialect, outcome, String(status ?? 'none'))
-      for (const { backend, result: answer } of attempts) countAttempts(1, team, model, backend, answer)
+      for (const { backend, result: answer } of attempts) countAttempts(1, team, model, toLabel(backend), answer)
       observeSeconds(durationMs / 1000, servedBy)
       if (firstByteMs !== null) observeFirstByteSeconds(firstByteMs / 1000, servedBy)
     }
     for (const [label, tokens] of tokensByKind(usage)) if (tokens) countTokens(tokens, team, model, servedBy, label)
     if (costNanoUsd) countCost(costNanoUsd / 1e9, team, model, servedBy)
   }
+}
+
+/**
+ * The label of a backend. Those of teams' admins share one, because the operator does not decide how many there are,
+ * and a metrics server keeps each value as a series.
+ */
+function toLabel(backend: string): string {
+  return teamOfBackend(backend) === null ? backend : 'team-backend'
 }
 
 /** Returns a function that counts the calls that a spending limit refused. */

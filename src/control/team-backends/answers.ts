@@ -1,0 +1,36 @@
+import type { components } from '../../../generated/openapi.ts'
+import { openAdminBackend } from '../../directory/admin-backends.ts'
+import type { AdminBackend, AdminBackendTrust } from '../../directory/admin-backends.ts'
+import type { DirectoryBackend } from '../../directory/backends.ts'
+import type { BackendsOfTeam } from './store.ts'
+
+type TeamBackend = components['schemas']['TeamBackend']
+
+/**
+ * Converts the backends of a team to the contract's. No credential is among them, and of the backends of the file not
+ * even the address, which is the operator's.
+ */
+export function toTeamBackends({ fileBackends, adminBackends }: BackendsOfTeam, trust: AdminBackendTrust | null) {
+  const backends = [...fileBackends.map(toFileBackend), ...adminBackends.map((backend) => toOwnBackend(backend, trust))]
+  return {
+    allowedHosts: [...(trust?.hosts.names ?? [])],
+    backends: backends.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+  } satisfies components['schemas']['TeamBackendList']
+}
+
+function toFileBackend({ name, dialects }: DirectoryBackend): TeamBackend {
+  return { name, source: 'file', dialects: [...dialects], url: null, credential: null, problem: null }
+}
+
+function toOwnBackend(backend: AdminBackend, trust: AdminBackendTrust | null): TeamBackend {
+  const { name, dialects, url, credential } = backend
+  const opened = openAdminBackend(backend, trust)
+  return {
+    name,
+    source: 'admin',
+    dialects: [...dialects],
+    url,
+    credential: credential && { as: credential.as, setAt: credential.setAt.toISOString() },
+    problem: 'problem' in opened ? opened.problem : null,
+  }
+}

@@ -1,0 +1,51 @@
+import { readAdminBackend } from '../../directory/admin-backends.ts'
+import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
+import type { Caller } from '../../kernel/caller.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { DirectoryRefusal } from '../directory-change.ts'
+import { isFresh } from '../fresh.ts'
+import type { TeamBackendStore } from './store.ts'
+
+/** `off`: the operator lets admins add no backends. `reauthenticate`: the sign-in is not fresh. */
+export type BackendRefusal = DirectoryRefusal | 'off' | 'reauthenticate'
+
+/** Changes the backends of a team, for an admin of it. */
+export type TeamBackendChanges = {
+  /** Adds or changes a backend. `team`: its id, and its name as `@organization/name`. */
+  put(caller: Caller, team: NamedTeam, name: string, given: unknown, ip: string): Promise<BackendRefusal | null>
+  remove(caller: Caller, teamId: string, name: string, ip: string): Promise<BackendRefusal | null>
+}
+
+type NamedTeam = { readonly id: string; readonly name: string }
+
+type Needs = {
+  readonly backends: TeamBackendStore
+  /** Null: the operator lets admins add none. */
+  readonly trust: AdminBackendTrust | null
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export function makeTeamBackendChanges({ backends, trust, clock, log }: Needs): TeamBackendChanges {
+  return {
+    async put(caller, team, name, given, ip) {
+      const { accountId } = caller
+      const now = clock.now()
+      if (!trust) return 'off'
+      if (!isFresh(caller, now)) return 'reauthenticate'
+      const read = readAdminBackend(given)
+      if ('mistakes' in read) return { kind: 'invalid', message: `${read.mistakes.join('; ')}.` }
+      const named = { id: team.id, prefix: `${team.name.slice(1)}/` }
+      const refusal = await backends.put(named, name, read.settings, trust, { accountId, ip }, now)
+      if (!refusal) log.info({ teamId: team.id, backend: name, by: accountId }, 'team_backend.saved')
+      return refusal
+    },
+
+    async remove({ accountId }, teamId, name, ip) {
+      const refusal = await backends.remove(teamId, name, { accountId, ip }, clock.now())
+      if (!refusal) log.info({ teamId, backend: name, by: accountId }, 'team_backend.deleted')
+      return refusal
+    },
+  }
+}

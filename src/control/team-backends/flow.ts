@@ -1,0 +1,27 @@
+import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Logger } from '../../log.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import { makeTeamBackendChanges } from './changes.ts'
+import { makeTeamBackendHandlers } from './routes.ts'
+import { makeTeamBackendStore } from './store.ts'
+
+type Needs = {
+  readonly db: PrismaClient
+  /** Null: the operator lets admins add none. */
+  readonly trust: AdminBackendTrust | null
+  readonly findAdminTeam: FindAdminTeam
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** The backends that admins of a team add. */
+export function makeTeamBackendsFlow({ db, trust, findAdminTeam, clock, log }: Needs) {
+  const backends = makeTeamBackendStore(db)
+  const changes = makeTeamBackendChanges({ backends, trust, clock, log })
+  return {
+    handlers: makeTeamBackendHandlers({ backends, changes, trust, findAdminTeam }),
+    teamBackends: { backends, changes, trust },
+  }
+}

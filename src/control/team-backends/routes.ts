@@ -1,0 +1,58 @@
+import type { AdminBackendTrust } from '../../directory/admin-backends.ts'
+import { ApiError } from '../../http/errors.ts'
+import type { Handlers } from '../../http/operation.ts'
+import { callerOf, ipOf } from '../../http/request.ts'
+import type { FindAdminTeam } from '../admin-team.ts'
+import { toChangeError } from '../directory-change.ts'
+import { toTeamBackends } from './answers.ts'
+import type { BackendRefusal, TeamBackendChanges } from './changes.ts'
+import type { TeamBackendStore } from './store.ts'
+
+type Needs = {
+  readonly backends: TeamBackendStore
+  readonly changes: TeamBackendChanges
+  /** Null: the operator lets admins add none. */
+  readonly trust: AdminBackendTrust | null
+  readonly findAdminTeam: FindAdminTeam
+}
+
+type Operations = 'listTeamBackends' | 'putTeamBackend' | 'deleteTeamBackend'
+
+/** The backends of a team, for its admins. */
+export function makeTeamBackendHandlers({ backends, changes, trust, findAdminTeam }: Needs): Handlers<Operations> {
+  return {
+    async listTeamBackends(req, res) {
+      const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      res.set('Cache-Control', 'no-store')
+      res.status(200).json(toTeamBackends(await backends.find(teamId), trust))
+    },
+
+    async putTeamBackend(req, res) {
+      const { team, name } = req.params
+      const teamId = await findAdminTeam(team, callerOf(req))
+      const refusal = await changes.put(callerOf(req), { id: teamId, name: team }, name, req.body, ipOf(req))
+      if (refusal) throw toError(refusal)
+      const saved = toTeamBackends(await backends.find(teamId), trust).backends.find((one) => one.name === name)
+      if (!saved) throw toError({ kind: 'not_found' })
+      res.status(200).json(saved)
+    },
+
+    async deleteTeamBackend(req, res) {
+      const { team, name } = req.params
+      const teamId = await findAdminTeam(team, callerOf(req))
+      const refusal = await changes.remove(callerOf(req), teamId, name, ipOf(req))
+      if (refusal) throw toError(refusal)
+      res.status(200).json({ ok: true })
+    },
+  }
+}
+
+function toError(refusal: BackendRefusal): ApiError {
+  if (refusal === 'reauthenticate') return new ApiError('reauthenticate')
+  if (refusal === 'off') return new ApiError('forbidden', { message: OFF })
+  return toChangeError(refusal, 'backend')
+}
+
+const OFF =
+  'The operator of this service lets admins add no backends. For that, the operator sets SVC_ADMIN_BACKEND_HOSTS to ' +
+  'the hosts that backends may have.'

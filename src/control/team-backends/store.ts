@@ -1,0 +1,153 @@
+import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { contextOfCredential, judgeAdminBackend } from '../../directory/admin-backends.ts'
+import type { AdminBackend, AdminBackendSettings, AdminBackendTrust } from '../../directory/admin-backends.ts'
+import { placesOf } from '../../directory/admin-models.ts'
+import type { DirectoryBackend } from '../../directory/backends.ts'
+import { toAdminBackend, toAdminModel, toBackend } from '../../directory/model-rows.ts'
+import { raiseVersion } from '../../directory/state.ts'
+import { changeDirectory } from '../directory-change.ts'
+import type { DirectoryActor, DirectoryRefusal } from '../directory-change.ts'
+import { loadTeamModels } from '../team-models/store.ts'
+
+type Transaction = Prisma.TransactionClient
+
+export type BackendsOfTeam = {
+  /** Of the directory file: those that serve a model of the team. */
+  readonly fileBackends: readonly DirectoryBackend[]
+  /** Added by admins. */
+  readonly adminBackends: readonly AdminBackend[]
+}
+
+export type TeamBackendStore = ReturnType<typeof makeTeamBackendStore>
+
+/** The backends that admins of teams add. */
+export function makeTeamBackendStore(db: PrismaClient) {
+  return {
+    async find(teamId: string): Promise<BackendsOfTeam> {
+      const { fileModels } = await loadTeamModels(db, teamId)
+      const serving = new Set(fileModels.flatMap((model) => placesOf(model).map(({ backend }) => backend)))
+      const rows = await db.backend.findMany({ where: { name: { in: [...serving] } } })
+      return { fileBackends: rows.map(toBackend), adminBackends: await findAdminBackends(db, teamId) }
+    },
+
+    /** Adds a backend, or changes one that an admin has added, with its audit row. */
+    put: (
+      team: { readonly id: string; readonly prefix: string },
+      name: string,
+      wanted: AdminBackendSettings,
+      trust: AdminBackendTrust,
+      actor: DirectoryActor,
+      now: Date,
+    ): Promise<DirectoryRefusal | null> =>
+      changeDirectory(db, async (tx) => {
+        const existing = await findAdminBackends(tx, team.id)
+        const mistake = judgeAdminBackend(name, wanted, { prefix: team.prefix, hosts: trust.hosts, existing })
+        if (mistake) return mistake
+        const id = { name, teamId: team.id }
+        const current = existing.find((backend) => backend.name === name) ?? null
+        const columns = { ...toColumns(wanted), ...toCredentialColumns(id, wanted, trust, now) }
+        await tx.adminBackend.upsert({
+          where: { name },
+          create: { ...id, ...columns, createdAt: now },
+          update: columns,
+        })
+        await saveEvent(tx, current ? 'backend.changed' : 'backend.created', id, toDetails(wanted, current), actor, now)
+        await raiseVersion(tx, now)
+        return null
+      }),
+
+    /** Deletes a backend that an admin has added and that no model uses, with its audit row. */
+    remove: (teamId: string, name: string, actor: DirectoryActor, now: Date): Promise<DirectoryRefusal | null> =>
+      changeDirectory(db, async (tx) => {
+        const { team } = await loadTeamModels(tx, teamId)
+        if (!team.adminBackends.some((backend) => backend.name === name)) return refuseUnknown(tx, name)
+        const users = team.adminModels
+          .map(toAdminModel)
+          .filter(({ serve }) => serve.some(({ backend }) => backend === name))
+        if (users.length > 0) return refuseUsed(users.map(({ id }) => id))
+        await tx.adminBackend.delete({ where: { name } })
+        await saveEvent(tx, 'backend.deleted', { name, teamId }, {}, actor, now)
+        await raiseVersion(tx, now)
+        return null
+      }),
+
+    /**
+     * Encrypts the credentials again that were encrypted with a former key. Resolves with how many those were, and how
+     * many cannot be decrypted, which stay as they are.
+     */
+    async reencrypt({ cipher }: AdminBackendTrust): Promise<{ encrypted: number; unreadable: number }> {
+      const rows = await db.adminBackend.findMany({ where: { credentialKeyId: { not: cipher.keyId } } })
+      const counts = { encrypted: 0, unreadable: 0 }
+      for (const { name, teamId, credential } of rows.map(toAdminBackend)) {
+        const context = contextOfCredential({ name, teamId })
+        const secret = credential && cipher.decrypt(credential.encrypted, context)
+        if (secret) {
+          const { keyId, bytes } = cipher.encrypt(secret, context)
+          // Only while no admin sets another credential.
+          const where = { name, encryptedCredential: credential.encrypted.bytes }
+          const data = { credentialKeyId: keyId, encryptedCredential: bytes }
+          counts.encrypted += (await db.adminBackend.updateMany({ where, data })).count
+        } else counts.unreadable += 1
+      }
+      return counts
+    },
+  }
+}
+
+async function findAdminBackends(db: Transaction, teamId: string): Promise<AdminBackend[]> {
+  return (await db.adminBackend.findMany({ where: { teamId }, orderBy: { name: 'asc' } })).map(toAdminBackend)
+}
+
+function toColumns({ dialects, url }: AdminBackendSettings) {
+  return { dialects: [...dialects], url }
+}
+
+/** Nothing when the credential stays as it is. */
+function toCredentialColumns(
+  id: Pick<AdminBackend, 'name' | 'teamId'>,
+  { credential }: AdminBackendSettings,
+  { cipher }: AdminBackendTrust,
+  now: Date,
+) {
+  if (credential === undefined) return {}
+  if (credential === null)
+    return { encryptedCredential: null, credentialKeyId: null, credentialAs: null, credentialSetAt: null }
+  const { keyId, bytes } = cipher.encrypt(credential.value, contextOfCredential(id))
+  const credentialAs = credential.as === 'x-api-key' ? ('x_api_key' as const) : credential.as
+  return { encryptedCredential: bytes, credentialKeyId: keyId, credentialAs, credentialSetAt: now }
+}
+
+async function refuseUnknown(tx: Transaction, name: string): Promise<DirectoryRefusal> {
+  const isListed = (await tx.backend.findUnique({ where: { name } })) !== null
+  if (!isListed) return { kind: 'not_found' }
+  return {
+    kind: 'taken',
+    message: `The directory file lists the backend ${name}. Change it there and reload the service.`,
+  }
+}
+
+function refuseUsed(ids: readonly string[]): DirectoryRefusal {
+  return {
+    kind: 'taken',
+    message: `Models of the team use this backend: ${ids.join(', ')}. Change or delete them first.`,
+  }
+}
+
+/** What an audit row says of a backend: never its credential, and of its address only the host. */
+function toDetails({ dialects, url, credential }: AdminBackendSettings, current: AdminBackend | null) {
+  const before = credential === null ? 'removed' : 'kept'
+  const state = credential ? 'set' : current?.credential ? before : 'none'
+  return { host: new URL(url).host, dialects: [...dialects], credential: state }
+}
+
+async function saveEvent(
+  tx: Transaction,
+  kind: 'backend.created' | 'backend.changed' | 'backend.deleted',
+  { name, teamId }: Pick<AdminBackend, 'name' | 'teamId'>,
+  details: Prisma.InputJsonObject,
+  { accountId, ip }: DirectoryActor,
+  now: Date,
+): Promise<void> {
+  const event = { kind, at: now, accountId, teamId, subjectId: name, ip }
+  await tx.auditEvent.create({ data: { ...event, details: { name, ...details } } })
+}

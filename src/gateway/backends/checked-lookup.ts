@@ -1,0 +1,24 @@
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+
+/**
+ * Makes the name look-up of connections to hosts that an admin has named. It drops the addresses that are not allowed,
+ * and fails with `ERR_ADDRESS_NOT_ALLOWED` when none is left. It runs at each connect, and the connection goes to the
+ * address that was checked, so a name that changes its addresses gains nothing. Node does not look up addresses: these
+ * have to be checked before.
+ */
+export function makeCheckedLookup(isAllowed: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return callback(error, [])
+      const [first, ...others] = found.filter(({ address }) => isAllowed(address))
+      if (!first) return callback(refuse(hostname), [])
+      return options.all ? callback(null, [first, ...others]) : callback(null, first.address, first.family)
+    })
+  }
+}
+
+function refuse(hostname: string): NodeJS.ErrnoException {
+  const message = `${hostname} has no address that SVC_ADMIN_BACKEND_HOSTS allows.`
+  return Object.assign(new Error(message), { code: 'ERR_ADDRESS_NOT_ALLOWED' })
+}

@@ -1,0 +1,31 @@
+import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { Config } from '../config/values.ts'
+import { makeTeamBackendStore } from '../control/team-backends/store.ts'
+import type { AdminBackendTrust } from '../directory/admin-backends.ts'
+import { openKeyFile } from '../database/key-file.ts'
+import { makeCipher } from '../kernel/cipher.ts'
+import type { Cipher } from '../kernel/cipher.ts'
+import { newKeyMaterial } from '../kernel/secret.ts'
+import type { Logger } from '../log.ts'
+
+type Settings = Pick<Config, 'adminBackendHosts' | 'encryptionKeys' | 'database'>
+
+/** What this process trusts backends of admins with; null: admins may add none, and none is called. */
+export async function openAdminBackends(config: Settings, log: Logger): Promise<AdminBackendTrust | null> {
+  const { adminBackendHosts: hosts } = config
+  return hosts && { hosts, cipher: await openCipher(config, log) }
+}
+
+/** Encrypts the credentials of backends with the first key, where another one has encrypted them. */
+export async function reencryptCredentials(db: PrismaClient, trust: AdminBackendTrust, log: Logger): Promise<void> {
+  const { encrypted, unreadable } = await makeTeamBackendStore(db).reencrypt(trust)
+  if (encrypted > 0) log.info({ encrypted }, 'team_backend.reencrypted')
+  if (unreadable > 0) log.error({ unreadable }, 'team_backend.credentials_unreadable')
+}
+
+async function openCipher({ encryptionKeys, database }: Settings, log: Logger): Promise<Cipher> {
+  if (encryptionKeys) return makeCipher(encryptionKeys)
+  if (database?.kind === 'embedded') return makeCipher([await openKeyFile(database.directory, log)])
+  // Of a database in memory, which ends with this process. The settings of others are checked.
+  return makeCipher([newKeyMaterial()])
+}
