@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pino from 'pino'
-import pretty from 'pino-pretty'
 import { systemClock } from './kernel/clock.ts'
 
 /** Writes one line for each event: its fields, then its name. */
@@ -36,9 +35,9 @@ export type Log = Logger & {
 }
 
 /** Opens the log on stdout: JSON lines, or readable ones on a terminal. Buffered lines are written at exit. */
-export function openLog(level: LogLevel, stdout: NodeJS.WriteStream = process.stdout): Log {
+export async function openLog(level: LogLevel, stdout: NodeJS.WriteStream = process.stdout): Promise<Log> {
   const stream = stdout.isTTY
-    ? pretty({ destination: stdout, ignore: 'pid,hostname', sync: true })
+    ? (await import('pino-pretty')).default({ destination: stdout, ignore: 'pid,hostname', sync: true })
     : pino.destination({ dest: 1, sync: false, ...BUFFER })
   const options = { level, timestamp: makeTimestamp(), base: null }
   const hooks = { streamWrite: (line: string) => line.replace(SECRET_PATTERN, '[secret]') }

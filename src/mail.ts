@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { createTransport } from 'nodemailer'
+import type * as Nodemailer from 'nodemailer'
 import { isLoopback } from './config/fields.ts'
 import type { MailConfig } from './config/values.ts'
 import type { Secret } from './kernel/secret.ts'
@@ -49,25 +49,28 @@ export function openMailer(config: MailConfig, log: Pick<Log, 'showLink' | 'warn
 function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
   const { protocol, hostname, username, password } = new URL(url.reveal())
   const host = hostname.replace(/^\[|\]$/g, '')
-  const transport = createTransport({
-    host,
-    port: portOf(url),
-    secure: protocol === 'smtps:',
-    requireTLS: protocol === 'smtp:' && !isLoopback(host),
-    ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
-    pool: true,
-    maxConnections: MAX_CONNECTIONS,
-    connectionTimeout: CONNECT_TIMEOUT_MS,
-    greetingTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: SOCKET_TIMEOUT_MS,
-  })
+  const transport = openLater(({ createTransport }) =>
+    createTransport({
+      host,
+      port: portOf(url),
+      secure: protocol === 'smtps:',
+      requireTLS: protocol === 'smtp:' && !isLoopback(host),
+      ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+      pool: true,
+      maxConnections: MAX_CONNECTIONS,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SOCKET_TIMEOUT_MS,
+    }),
+  )
   // Emails cannot be removed from the transport's own queue: a burst would delay new emails by sending expired ones.
   const semaphore = makeSemaphore(MAX_CONNECTIONS)
   return {
     send: (mail) =>
       withDeadline(async (expired) => {
         const release = await semaphore(expired)
-        await transport.sendMail(toMessage(mail, from)).finally(release)
+        const sending = transport.open().then((opened) => opened.sendMail(toMessage(mail, from)))
+        await sending.finally(release)
       }).catch((error: unknown) => {
         throw new MailError(`Email server ${serverOf(url)}: ${reasonOf(error)}.`)
       }),
@@ -94,10 +97,12 @@ function outboxMailer(
   { directory, from }: MailConfig & { kind: 'outbox' },
   log: Pick<Log, 'showLink' | 'warn'>,
 ): Mailer {
-  const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+  const transport = openLater(({ createTransport }) =>
+    createTransport({ streamTransport: true, buffer: true, newline: 'unix' }),
+  )
   return {
     async send(mail) {
-      const { message } = await transport.sendMail(toMessage(mail, from))
+      const { message } = await (await transport.open()).sendMail(toMessage(mail, from))
       const time = new Date().toISOString().replaceAll(/[:.]/g, '-')
       const file = path.join(directory, `${time}-${randomUUID().slice(0, 8)}.eml`)
       try {
@@ -109,6 +114,18 @@ function outboxMailer(
       if (mail.link) log.showLink({ link: mail.link.reveal(), file }, 'email.saved')
     },
     close: () => transport.close(),
+  }
+}
+
+/**
+ * Opens a transport of nodemailer with the first email, because a start would wait for its 39 modules. `open` resolves
+ * with the same transport each time.
+ */
+function openLater<Transport extends { close(): void }>(make: (nodemailer: typeof Nodemailer) => Transport) {
+  let opening: Promise<Transport> | null = null
+  return {
+    open: () => (opening ??= import('nodemailer').then(make)),
+    close: () => void opening?.then((transport) => transport.close()),
   }
 }
 

@@ -12,7 +12,7 @@ import { interrupted } from './interrupt.ts'
 /** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. */
 export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
-  const log = openLog(config.logLevel)
+  const log = await openLog(config.logLevel)
   const serveHere = () => serve(config, { clock: systemClock, log, forceDirectory: force })
   if (cluster.isWorker) return runChild(serveHere(), log)
   for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')

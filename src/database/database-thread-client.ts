@@ -1,4 +1,5 @@
-import { extname } from 'node:path'
+import { getCompileCacheDir } from 'node:module'
+import { dirname, extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils'
 import type { ThreadCall, ThreadData, ThreadMessage, ThreadMethods } from './database-thread.ts'
@@ -21,8 +22,9 @@ type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (e
 
 /** Starts the thread for the database in a directory; null: in memory. `open` must be the first call. */
 export function startDatabaseThread(directory: string | null): DatabaseThread {
-  const file = new URL(`./database-thread${extname(import.meta.url)}`, import.meta.url)
-  const workerData: ThreadData = { directory }
+  const file = new URL(`./database-thread-start${extname(import.meta.url)}`, import.meta.url)
+  const compileCache = getCompileCacheDir()
+  const workerData: ThreadData = { directory, compileCache: compileCache ? dirname(compileCache) : null }
   const worker = new Worker(file, { workerData, env: {} })
   const waiting = new Map<number, Waiting>()
   const listeners = new Map<number, (payload: string) => void>()

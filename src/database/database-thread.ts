@@ -42,8 +42,13 @@ export type ThreadMessage =
   | { readonly id: number; readonly error: PlainError }
   | { readonly subscription: number; readonly payload: string }
 
-/** What the thread is started with. Without a directory, the database is in memory. */
-export type ThreadData = { readonly directory: string | null }
+/** What the thread is started with. */
+export type ThreadData = {
+  /** Null: the database is in memory. */
+  readonly directory: string | null
+  /** Where the process keeps its compiled code; null: nowhere. */
+  readonly compileCache: string | null
+}
 
 const COPY_PREFIX = 'backup-'
 

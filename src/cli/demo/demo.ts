@@ -31,7 +31,7 @@ type Options = {
 export async function runDemo({ once, print, interrupted }: Options): Promise<void> {
   const echo = await startEchoEngine()
   const config = readConfig(undefined, settingsOfDemo(echo.url))
-  const log = openLog(config.logLevel)
+  const log = await openLog(config.logLevel)
   let lastEmail: OutboxEmail | null = null
   const showLink = (email: OutboxEmail) => void (lastEmail = email)
   const running = await serve(config, { clock: systemClock, log: { ...log, showLink } })
