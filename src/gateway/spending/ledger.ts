@@ -2,6 +2,7 @@ import { answerOrLastKnown } from '../../database/last-known.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { chooseLimits, counterOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
+import { spanAt } from '../../spending/periods.ts'
 import type { CountedLimit, Spender, Spent } from '../../spending/rules.ts'
 import type { FoundSpending } from '../../spending/store.ts'
 import type { CallEvent, EventBatch } from '../usage/events.ts'
@@ -66,6 +67,7 @@ type TeamLimits = {
  * not include yet, and what its running calls have reserved. Without limits, a call costs one look-up.
  */
 export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
+  let known: readonly CountedLimit[] = []
   let teams: ReadonlyMap<string, TeamLimits> = new Map()
   let checkedAt = -Infinity
   let isFailing = false
@@ -86,6 +88,7 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
         isFailing = true
         onFailure(error)
         if (!isLoaded) throw error
+        beginPeriods()
       })
       .finally(() => {
         checkedAt = performance.now()
@@ -97,8 +100,25 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
   function replace({ limits, savedBatches }: FoundSpending): void {
     isFailing = false
     isLoaded = true
-    teams = toTeams(limits)
     for (const id of savedBatches) batches.delete(id)
+    use(limits)
+  }
+
+  /** Begins the periods that start while the database is away. The calls of this process count in them. */
+  function beginPeriods(): void {
+    const now = clock.now()
+    const isOver = ({ span }: CountedLimit) => now >= span.resetsAt
+    if (!known.some(isOver)) return
+    use(
+      known.map((limit) =>
+        isOver(limit) ? { ...limit, span: spanAt(limit.period, limit.timeZone, now), spent: new Map() } : limit,
+      ),
+    )
+  }
+
+  function use(limits: readonly CountedLimit[]): void {
+    known = limits
+    teams = toTeams(limits)
     unsaved = new Map()
     held = new Map()
     for (const sum of [...open.values(), ...[...batches.values()].flat()]) add(unsaved, sum.team, sum, sum)
