@@ -6,7 +6,7 @@ import { withdrawInvitations } from '../../directory/invitations.ts'
 import { toAdminModel } from '../../directory/model-rows.ts'
 import { DirectoryBusyError, lockDirectory, raiseVersion } from '../../directory/state.ts'
 import type { DirectoryActor } from '../directory-change.ts'
-import { saveInvitation } from '../invitations/store.ts'
+import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
 import { saveRole } from '../members/store.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
@@ -88,10 +88,9 @@ async function applyOnce(
   for (const [i, { team, changes }] of plans.entries()) {
     const teamId = teams[i]?.teamId ?? ''
     ended.push(...(await removeMembers(tx, changes, actor, now)))
-    for (const change of changes) {
-      const done = await applyChange(tx, teamId, change, actor, now)
-      if (done) invited.push({ team, invitation: done })
-    }
+    const invitations = await addMembers(tx, teamId, changes, actor, now)
+    invited.push(...invitations.map((invitation) => ({ team, invitation })))
+    for (const change of changes) await applyChange(tx, teamId, change, actor, now)
   }
   const changes = plans.flatMap((plan) => plan.changes)
   if (changes.some(({ kind }) => kind !== 'member')) await raiseVersion(tx, now)
@@ -109,42 +108,41 @@ async function removeMembers(
   return withdrawInvitations(tx, rows, { by: 'admin', accountId, ip }, now)
 }
 
-/** Applies a change other than the removal of a member; returns the invitation that it made. */
+/** Invites all new members of a plan at once. */
+async function addMembers(
+  tx: Transaction,
+  teamId: string,
+  changes: readonly PlannedChange[],
+  { accountId, ip }: DirectoryActor,
+  now: Date,
+): Promise<ListedInvitation[]> {
+  const wanted = changes.flatMap((one) =>
+    one.kind === 'member' && one.change === 'added' ? [{ email: one.name, role: one.after }] : [],
+  )
+  const invitations = await saveInvitations(tx, teamId, wanted, { by: 'admin', accountId, ip }, now)
+  if (invitations.length < wanted.length) throw new PlanChangedError()
+  return invitations
+}
+
+/** Applies a change other than a new or removed member. */
 async function applyChange(
   tx: Transaction,
   teamId: string,
   change: PlannedChange,
   actor: DirectoryActor,
   now: Date,
-): Promise<ListedInvitation | null> {
-  if (change.kind === 'member') return applyMember(tx, teamId, change, actor, now)
+): Promise<void> {
   if (change.kind === 'default_model') {
     await saveDefaultModel(tx, { id: teamId, adminDefaultModel: change.before }, change.after, actor, now)
+  } else if (change.kind === 'member') {
+    const { accountId, ip } = actor
+    if (change.change === 'changed') await saveRole(tx, change.row, change.after, { by: 'admin', accountId, ip }, now)
   } else if (change.change === 'removed') {
     await deleteModel(tx, teamId, change.name, actor, now)
   } else {
     const kind = change.change === 'added' ? 'model.created' : 'model.changed'
     await saveModel(tx, { kind, teamId, id: change.name, settings: change.settings }, actor, now)
   }
-  return null
-}
-
-async function applyMember(
-  tx: Transaction,
-  teamId: string,
-  change: Extract<PlannedChange, { kind: 'member' }>,
-  { accountId, ip }: DirectoryActor,
-  now: Date,
-): Promise<ListedInvitation | null> {
-  const inviter = { by: 'admin', accountId, ip } as const
-  if (change.change === 'added') {
-    const wanted = { teamId, email: change.name, role: change.after }
-    const invitation = await saveInvitation(tx, wanted, inviter, now)
-    if (!invitation) throw new PlanChangedError()
-    return invitation
-  }
-  if (change.change === 'changed') await saveRole(tx, change.row, change.after, inviter, now)
-  return null
 }
 
 async function planTeams(

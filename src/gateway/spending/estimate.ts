@@ -52,7 +52,8 @@ export function estimateUsage({ bytes, maxOutputTokens }: CallSize): Usage {
 
 /**
  * The usage of an answer that has not reported all of it: what was reported, and an estimate of the rest. Without a
- * report the whole body of the request is uncached input. `unreportedBytes`: the size of the answer behind the last report.
+ * report the whole body of the request is uncached input. `unreportedBytes`: the size of the answer behind the last
+ * report.
  */
 export function completeUsage(reported: Usage, { bytes, maxOutputTokens }: CallSize, unreportedBytes: number): Usage {
   const written = Math.max(
