@@ -31,14 +31,13 @@ models:
 let deployment: Deployment
 let accessToken: string
 let first: Instance
-let second: Instance
 
 beforeAll(async () => {
   deployment = await startDeployment({ directory: DIRECTORY, redis: hasRedis })
   ;({ accessToken } = await deployment.signIn('ada@example.com'))
-  const [one, two] = deployment.gateways
-  if (!one || !two) throw new Error('The deployment has too few gateways.')
-  ;[first, second] = [one, two]
+  const [gateway] = deployment.gateways
+  if (!gateway) throw new Error('The deployment has no gateway.')
+  first = gateway
 }, 120_000)
 beforeEach(() => deployment.upstream.restart(answersJson({ object: 'chat.completion', choices: [] })))
 afterAll(() => deployment[Symbol.asyncDispose]())

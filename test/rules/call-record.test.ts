@@ -28,6 +28,7 @@ const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
   outcome,
   usage: NO_USAGE,
   answerEnding: null,
+  unreportedBytes: 1,
   refusal: null,
   ...given,
 })
@@ -103,12 +104,12 @@ it.each<[string, Partial<Attempt>, number]>([
   // 400 bytes of the request are 100 tokens, and 8 of the answer 2.
   [
     'an estimate where its backend reported no tokens',
-    { outcome: { ...outcome, kind: 'left', status: 200, bytes: 8 } },
+    { outcome: { ...outcome, kind: 'left', status: 200 }, unreportedBytes: 8 },
     120_000,
   ],
   [
     'an estimate where its backend did not answer',
-    { outcome: { ...outcome, kind: 'timeout', status: null, bytes: 0 } },
+    { outcome: { ...outcome, kind: 'timeout', status: null }, unreportedBytes: 0 },
     100_000,
   ],
   ['nothing where its backend refused it', {}, 0],
@@ -118,4 +119,16 @@ it.each<[string, Partial<Attempt>, number]>([
   const endedAt = new Date('2026-11-21T23:30:00Z')
   const [event] = eventsOf([attempt('vendorb', given)], 'createMessage', { endedAt })
   expect(event?.result?.spent).toEqual({ day: '2026-11-22', nanoUsd })
+})
+
+it('limits count what a caller has read behind the last report of an answer that it left', () => {
+  const left = { ...outcome, kind: 'left', answered: true, status: 200 } as const
+  const spentOf = (given: Partial<Attempt>, operation?: keyof typeof OPERATIONS) =>
+    eventsOf([attempt('vendorb', { outcome: left, ...given })], operation)[0]?.result?.spent.nanoUsd
+  // A messages stream reports one token of output at its start; the request allows 10 tokens.
+  expect(spentOf({ usage: COUNTED, unreportedBytes: 4000 })).toBe(100_000 + 11 * 10_000)
+  expect(spentOf({ usage: COUNTED, unreportedBytes: 0 })).toBe(110_000)
+  expect(spentOf({ unreportedBytes: 20 })).toBe(100_000 + 5 * 10_000)
+  expect(spentOf({ usage: FREE_USAGE, unreportedBytes: 0 }, 'countMessageTokens')).toBe(0)
+  expect(eventsOf([SERVED])[0]?.result?.spent.nanoUsd).toBe(110_000)
 })

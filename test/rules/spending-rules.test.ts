@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { findReached } from '../../src/control/spending-limits/rules.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
+import { completeUsage, estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
@@ -85,18 +86,35 @@ describe('a call', () => {
   })
 })
 
-it.each<[string, Dialect, Record<string, unknown>, number | undefined, number]>([
-  ['the output that it allows', 'chat', { max_tokens: 100 }, undefined, 100],
-  ['the largest of its limits', 'chat', { max_tokens: 100, max_completion_tokens: 50 }, undefined, 100],
-  ['no limit of another dialect', 'chat', { max_tokens: 100, max_output_tokens: 1 }, undefined, 100],
-  ['4,096 tokens where it allows more', 'responses', { max_output_tokens: 32_000 }, undefined, 4096],
-  ['4,096 tokens where it does not say', 'messages', {}, undefined, 4096],
-  ['4,096 tokens where it has no limit', 'chat', { max_tokens: 100, n_predict: -1 }, undefined, 4096],
-  ['the output of all answers that it asks for', 'chat', { max_tokens: 100, n: 3 }, undefined, 300],
-  ['4,096 tokens for each of them', 'chat', { n: 3, best_of: 5 }, undefined, 20_480],
-  ['the answer that it got, where that has ended', 'chat', {}, 400, 100],
-])('an estimate has a quarter of the bytes as input, and %s', (_, dialect, body, answerBytes, outputTokens) => {
-  expect(estimateUsage(toCallSize(4001, body, dialect), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+it.each<[string, Dialect, Record<string, unknown>, number]>([
+  ['the output that it allows', 'chat', { max_tokens: 100 }, 100],
+  ['the largest of its limits', 'chat', { max_tokens: 100, max_completion_tokens: 50 }, 100],
+  ['no limit of another dialect', 'chat', { max_tokens: 100, max_output_tokens: 1 }, 100],
+  ['4,096 tokens where it allows more', 'responses', { max_output_tokens: 32_000 }, 4096],
+  ['4,096 tokens where it does not say', 'messages', {}, 4096],
+  ['4,096 tokens where it has no limit', 'chat', { max_tokens: 100, n_predict: -1 }, 4096],
+  ['the output of all answers that it asks for', 'chat', { max_tokens: 100, n: 3 }, 300],
+  ['4,096 tokens for each of them', 'chat', { n: 3, best_of: 5 }, 20_480],
+])('an estimate has a quarter of the bytes as input, and %s', (_, dialect, body, outputTokens) => {
+  expect(estimateUsage(toCallSize(4001, body, dialect))).toMatchObject({ inputTokens: 1001, outputTokens })
+})
+
+it.each<[string, Record<string, unknown>, number, number]>([
+  ['a quarter of the bytes', {}, 400, 100],
+  ['4,096 tokens of an answer of 100 KB', {}, 100_000, 4096],
+  ['one token for 64 bytes of a longer one', {}, 6_400_000, 100_000],
+  ['at most what the request allows', { max_tokens: 32_000 }, 6_400_000, 32_000],
+  ['at most what the request allows for all its answers', { max_tokens: 100, n: 3 }, 6_400_000, 300],
+])('output without a report is estimated as %s', (_, body, bytes, outputTokens) => {
+  expect(completeUsage(NO_USAGE, toCallSize(4001, body, 'chat'), bytes)).toMatchObject({
+    inputTokens: 1001,
+    outputTokens,
+  })
+})
+
+it('an estimate keeps what was reported, and adds the output behind the report', () => {
+  const reported = { ...NO_USAGE, inputTokens: 7, cacheReadTokens: 9000, outputTokens: 2 }
+  expect(completeUsage(reported, toCallSize(4001, {}, 'chat'), 400)).toEqual({ ...reported, outputTokens: 102 })
 })
 
 it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {

@@ -5,11 +5,19 @@ import type { AnswerEnding } from '../dialects/ending-scanner.ts'
 import { scanUsage } from '../dialects/usage-scanner.ts'
 import type { Usage } from '../dialects/usage.ts'
 
+/** What an answer has reported of itself. */
+export type Observed = {
+  readonly usage: Usage
+  /** The bytes behind the last report of the usage, whose tokens are not in it; to the precision of a chunk. */
+  readonly unreportedBytes: number
+  /** Null where the call is not traced. */
+  readonly answerEnding: AnswerEnding | null
+}
+
 /** Reads an answer of a backend while its bytes pass. */
 export type AnswerObserver = {
   push(chunk: Buffer): void
-  /** What the answer has reported. `answerEnding`: null where the call is not traced. */
-  end(): { readonly usage: Usage; readonly answerEnding: AnswerEnding | null }
+  end(): Observed
 }
 
 /** Makes an observer for one answer in the dialect of its backend. */
@@ -21,6 +29,10 @@ export function observeAnswer(dialect: Dialect, { isTraced }: { readonly isTrace
       usage.push(chunk)
       ending?.push(chunk)
     },
-    end: () => ({ usage: usage.end(), answerEnding: ending && ending.end() }),
+    end: () => ({
+      usage: usage.end(),
+      unreportedBytes: usage.unreportedBytes(),
+      answerEnding: ending && ending.end(),
+    }),
   }
 }

@@ -169,11 +169,12 @@ function sendStep(
     backend.condition.noteEnd(outcome)
     if (suggestsUnready(outcome)) backend.health.recheck()
     const refusal = toRefusal(outcome, backend.traits.failureCodes)
-    const { usage, answerEnding } = observer.end()
+    const { usage, unreportedBytes, answerEnding } = observer.end()
     const { name, kind: backendKind } = backend
     const attempt = {
       ...{ backend: name, backendKind, model: step.model, sentAt, outcome, refusal, answerEnding },
       usage: operation.isCount ? FREE_USAGE : usage,
+      unreportedBytes: operation.isCount ? 0 : unreportedBytes,
     }
     if (span) endAttemptSpan(span, attempt)
     return attempt

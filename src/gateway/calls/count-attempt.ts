@@ -54,7 +54,7 @@ function readCount(reply: BackendReply, dialect: Dialect): Counted['tokens'] {
 }
 
 function toAttempt({ name, kind }: Backend, model: string, sentAt: Date, outcome: Outcome): Attempt {
-  const known = { usage: FREE_USAGE, answerEnding: null, refusal: null }
+  const known = { usage: FREE_USAGE, unreportedBytes: 0, answerEnding: null, refusal: null }
   return { backend: name, backendKind: kind, model, sentAt, outcome, ...known }
 }
 

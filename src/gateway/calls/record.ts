@@ -7,7 +7,7 @@ import { makeDayAt } from '../../spending/periods.ts'
 import { isUnknown } from '../usage/days.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
-import { estimateUsage } from '../spending/estimate.ts'
+import { completeUsage } from '../spending/estimate.ts'
 import type { Admission } from './admit.ts'
 
 export type RecordNeeds = {
@@ -110,18 +110,23 @@ function recordAttempt(
     usage,
     isEstimated: outcome.kind !== 'whole' && isKnown(usage),
     costNanoUsd,
-    spent: { day: dayAt(admission.timeZone, at), nanoUsd: costNanoUsd ?? estimateSpent(needs, admission, attempt) },
+    spent: { day: dayAt(admission.timeZone, at), nanoUsd: countSpent(needs, admission, attempt) },
   }
   needs.recordEvent({ kind, at, call: toFacts(admission, backend), result })
 }
 
 const dayAt = makeDayAt()
 
-/** What limits count of an attempt without a cost. A caller that leaves early must not spend without end. */
-function estimateSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt): number {
-  if (!isUnknownAttempt(attempt)) return 0
-  const usage = estimateUsage(admission.size, attempt.outcome.bytes)
-  return makeCostOfAttempt(needs, admission)({ ...attempt, usage }) ?? 0
+/**
+ * What limits count of an attempt: its cost, with an estimate of what its backend may have billed and not reported. A
+ * caller that leaves before the end of its streams must not spend without limit.
+ */
+function countSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt): number {
+  const { usage, outcome, unreportedBytes } = attempt
+  const costOf = makeCostOfAttempt(needs, admission)
+  const isPartial = isKnown(usage) ? outcome.kind !== 'whole' : isUnknownAttempt(attempt)
+  if (!isPartial) return costOf(attempt) ?? 0
+  return costOf({ ...attempt, usage: completeUsage(usage, admission.size, unreportedBytes) }) ?? 0
 }
 
 function toFacts(admission: Admission, servedBy: string): CallFacts {

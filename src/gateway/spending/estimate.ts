@@ -2,7 +2,7 @@
 import type { Dialect } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { NO_USAGE } from '../dialects/usage.ts'
+import { isKnown, NO_USAGE } from '../dialects/usage.ts'
 import type { Usage } from '../dialects/usage.ts'
 
 /** What an estimate needs of a request. */
@@ -24,6 +24,12 @@ const BYTES_PER_TOKEN = 4
  */
 const MAX_RESERVED_OUTPUT_TOKENS = 4096
 
+/**
+ * Beyond the tokens above, an answer whose tokens were not reported has one for this many bytes. Each event of a stream
+ * has far more bytes than its text, but some vendors put many tokens in one event.
+ */
+const BYTES_PER_STREAMED_TOKEN = 64
+
 /** The size of a request in a dialect. Of several limits the largest counts, because backends obey different ones. */
 export function toCallSize(bytes: number, body: Json, dialect: Dialect): CallSize {
   const { tokenLimits, answerCounts } = DIALECTS[dialect]
@@ -42,15 +48,26 @@ function readNumbers(body: Json, names: readonly string[]): number[] {
 
 /**
  * The usage to reserve for a call: its whole body as uncached input, and the output that it allows, of which at most
- * 4,096 tokens for each answer. `answerBytes`: the size of the answer, where it has ended without a count.
+ * 4,096 tokens for each answer.
  */
-export function estimateUsage({ bytes, maxOutputTokens, answers }: CallSize, answerBytes = Infinity): Usage {
-  const allowed = answers * Math.min(maxOutputTokens, MAX_RESERVED_OUTPUT_TOKENS)
-  return {
-    ...NO_USAGE,
-    inputTokens: toTokens(bytes),
-    outputTokens: Math.min(allowed, toTokens(answerBytes)),
-  }
+export function estimateUsage({ bytes, maxOutputTokens, answers }: CallSize): Usage {
+  const outputTokens = answers * Math.min(maxOutputTokens, MAX_RESERVED_OUTPUT_TOKENS)
+  return { ...NO_USAGE, inputTokens: toTokens(bytes), outputTokens }
+}
+
+/**
+ * The usage of an answer that has not reported all of it: what was reported, and an estimate of the rest. Without a
+ * report the whole body of the request is uncached input. `unreportedBytes`: the size of the answer behind the last
+ * report.
+ */
+export function completeUsage(reported: Usage, size: CallSize, unreportedBytes: number): Usage {
+  const { bytes, maxOutputTokens, answers } = size
+  const written = Math.max(
+    Math.min(toTokens(unreportedBytes), answers * MAX_RESERVED_OUTPUT_TOKENS),
+    Math.ceil(unreportedBytes / BYTES_PER_STREAMED_TOKEN),
+  )
+  const outputTokens = (reported.outputTokens ?? 0) + Math.min(answers * maxOutputTokens, written)
+  return { ...(isKnown(reported) ? reported : { ...NO_USAGE, inputTokens: toTokens(bytes) }), outputTokens }
 }
 
 function toTokens(bytes: number): number {

@@ -1,6 +1,7 @@
 import { answerOrLastKnown } from '../../database/last-known.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { spanAt } from '../../spending/periods.ts'
 import { chooseLimits, counterOf, findCounting, indexLimits, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
 import type { CountedLimit, LimitIndex, Spender, Spent } from '../../spending/rules.ts'
 import type { FoundSpending } from '../../spending/store.ts'
@@ -59,6 +60,7 @@ const STALE_MS = 2000
  * not include yet, and what its running calls have reserved. Without limits, a call costs one look-up.
  */
 export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
+  let known: readonly CountedLimit[] = []
   let teams: ReadonlyMap<string, LimitIndex<CountedLimit>> = new Map()
   let checkedAt = -Infinity
   let expirations = 0
@@ -90,14 +92,32 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
       checkedAt = performance.now()
       onFailure(error)
       if (!isLoaded) throw error
+      beginPeriods()
     }
   }
 
   function replace({ limits, savedBatches }: FoundSpending): void {
     isFailing = false
     isLoaded = true
-    teams = toTeams(limits)
     for (const id of savedBatches) batches.delete(id)
+    use(limits)
+  }
+
+  /** Begins the periods that start while the database is away. The calls of this process count in them. */
+  function beginPeriods(): void {
+    const now = clock.now()
+    const isOver = ({ span }: CountedLimit) => now >= span.resetsAt
+    if (!known.some(isOver)) return
+    use(
+      known.map((limit) =>
+        isOver(limit) ? { ...limit, span: spanAt(limit.period, limit.timeZone, now), spent: new Map() } : limit,
+      ),
+    )
+  }
+
+  function use(limits: readonly CountedLimit[]): void {
+    known = limits
+    teams = toTeams(limits)
     unsaved = new Map()
     held = new Map()
     for (const sum of [...open.values(), ...[...batches.values()].flat()]) add(unsaved, sum.team, sum, sum)

@@ -36,6 +36,8 @@ export type Attempt = {
   readonly usage: Usage
   /** What the answer says of itself; null where calls are not traced. */
   readonly answerEnding: AnswerEnding | null
+  /** The size of the answer behind the last report of its usage. */
+  readonly unreportedBytes: number
   readonly refusal: ApiError | null
 }
 
