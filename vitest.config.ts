@@ -18,6 +18,8 @@ export default defineConfig({
       // As in src/main.ts: V8 would optimize the code of the embedded database for more CPU time than that saves here.
       '--wasm-tiering-budget=2147483647',
     ],
+    // A missing snapshot file is a failure. `-u` writes them.
+    update: 'none',
     // Generous, for machines with other work: the speed that is promised is measured by the benchmark.
     testTimeout: 60_000,
     hookTimeout: 120_000,
