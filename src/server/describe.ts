@@ -29,12 +29,13 @@ export function findDirectoryWarnings(config: Config, counts: DirectoryCounts | 
       'The directory has no members: nobody can sign in. List them in the file that SVC_DIRECTORY_FILE names.',
     config.role !== 'control-plane' &&
       countBackends(config, counts) === 0 &&
-      'No backend is configured: every model call is refused. Set SVC_VENDORA_UPSTREAM_URL, ' +
-        'SVC_VENDORB_UPSTREAM_URL, SVC_VENDORC_UPSTREAM_URL or SVC_LOCAL_ENGINE_URL, or list ' +
-        'backends in the directory file.',
+      `No backend is configured: every model call is refused. Set ${UPSTREAM_SETTINGS.join(', ')} or ` +
+        'SVC_LOCAL_ENGINE_URL, or list backends in the directory file.',
   ]
   return warnings.filter((warning) => warning !== false)
 }
+
+const UPSTREAM_SETTINGS = UPSTREAM_NAMES.map((name) => `SVC_${name.toUpperCase()}_UPSTREAM_URL`)
 
 /** The configured upstreams, the local worker, and the directory's own backends. */
 function countBackends({ upstreams, engine }: Config, counts: DirectoryCounts): number {

@@ -292,7 +292,7 @@ describe('the forms for API keys', () => {
     expect(await noticeOf(await post({ action: 'revoke-key', keyId }))).toMatch(/^404 /)
     expect(await noticeOf(await post({ action: 'rotate-key', keyId }))).toMatch(/^404 /)
     expect(await noticeOf(await post({ action: 'create-key', name: 'x', model: 'svc/other' }))).toMatch(
-      /^400 Your team/,
+      /^400 The team does not have/,
     )
     expect(await noticeOf(await post({ action: 'create-key', name: '\u200b' }))).toMatch(/^400 A name has/)
     expect(await ownKeys(email)).toEqual([])

@@ -159,7 +159,9 @@ describe('the pages in a browser', () => {
     const posts: string[] = []
     page.on('request', (request) => request.method() === 'POST' && posts.push(request.url()))
     await page.goto(`${server.url}/confirm-code`)
-    for (const button of await page.getByRole('button').all()) await button.click()
+    const buttons = await page.getByRole('button').all()
+    expect(buttons).not.toEqual([])
+    for (const button of buttons) await button.click()
     expect(posts).toEqual([])
     expect(await page.content()).not.toContain(FRIENDLY.userCode)
   })

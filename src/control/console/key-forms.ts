@@ -5,6 +5,7 @@ import type { KeyChanges } from '../api-keys/changes.ts'
 import type { ApiKeyStore } from '../api-keys/store.ts'
 import { required, toNumber } from '../form-fields.ts'
 import { isFresh } from '../fresh.ts'
+import { KEY_REFUSALS } from '../pages/key-notices.ts'
 import type { MadeKey } from '../pages/key-parts.ts'
 import type { ServiceAccountChanges } from '../service-accounts/changes.ts'
 import type { ServiceAccountStore } from '../service-accounts/store.ts'
@@ -86,11 +87,3 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
 function says(notice: TeamNotice): Outcome {
   return { notice, madeKey: null }
 }
-
-const KEY_REFUSALS = {
-  not_found: 'unknown_key',
-  reauthenticate: 'reauthenticate',
-  invalid_name: 'invalid_name',
-  rotated_before: 'key_rotated_before',
-  too_many: 'too_many_keys',
-} as const satisfies Record<string, TeamNotice>

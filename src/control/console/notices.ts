@@ -1,4 +1,5 @@
 import type { Interpolation } from '../../http/page.ts'
+import { KEY_NOTICES } from '../pages/key-notices.ts'
 import { noticeBar } from '../pages/parts.ts'
 import { MAX_LIMITS } from '../spending-limits/store.ts'
 
@@ -47,17 +48,7 @@ const NOTICES = {
   account_exists: { status: 409, tone: 'bad', text: 'The team has a service account with this name.' },
   unknown_account: { status: 404, tone: 'bad', text: 'The team has no such service account any more.' },
   key_made: { status: 200, tone: 'good', text: 'The key is made.' },
-  key_rotated: { status: 200, tone: 'good', text: 'The key is rotated. Change your programs to the new one.' },
-  key_revoked: { status: 200, tone: 'good', text: 'The key is revoked and opens nothing any more.' },
-  unknown_key: { status: 404, tone: 'bad', text: 'There is no such key any more. The list is up to date.' },
-  unknown_model: { status: 400, tone: 'bad', text: 'The team does not have this model any more. No key was made.' },
-  key_rotated_before: {
-    status: 409,
-    tone: 'bad',
-    text: 'This key was rotated before. Rotate the key that replaced it.',
-  },
-  too_many_keys: { status: 409, tone: 'bad', text: '50 keys work already, which is the limit. Revoke one first.' },
-  invalid_name: { status: 400, tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
+  ...KEY_NOTICES,
   limit_created: { status: 200, tone: 'good', text: 'The limit is set. It holds within two seconds.' },
   limit_changed: { status: 200, tone: 'good', text: 'The limit is changed. It holds within two seconds.' },
   limit_removed: { status: 200, tone: 'good', text: 'The limit is removed.' },

@@ -4,7 +4,7 @@ import { ApiError } from '../../http/errors.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
 import { toNumber } from '../form-fields.ts'
-import type { DeviceNotice } from '../pages/device-notices.ts'
+import { KEY_NOTICES, KEY_REFUSALS } from '../pages/key-notices.ts'
 import type { PageContent } from './render.ts'
 
 /** The content of the page and the status that it is sent with. */
@@ -27,28 +27,23 @@ export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): 
       const wanted = { name, models: model ? [model] : [], days: toNumber(expiresInDays) }
       const made = await changes.create(caller, { scope: ownOf(req), holder }, wanted, ipOf(req))
       if (made === 'not_found') throw new ApiError('not_invited')
-      if (typeof made === 'string') return REFUSALS[made]
-      return 'unknown' in made ? REFUSALS.unknown_model : { status: 200, madeKey: made }
+      if (typeof made === 'string') return says(KEY_REFUSALS[made])
+      return 'unknown' in made ? says('unknown_model') : { status: 200, madeKey: made }
     },
 
     async rotate(req, keyId, { expiresInDays, overlapSeconds }) {
       const wanted = { days: toNumber(expiresInDays), overlapSeconds: toNumber(overlapSeconds) }
       const made = await changes.rotate(callerOf(req), keyId, ownOf(req), wanted, ipOf(req))
-      return typeof made === 'string' ? REFUSALS[made] : { status: 200, madeKey: made, notice: 'key_rotated' }
+      return typeof made === 'string' ? says(KEY_REFUSALS[made]) : { status: 200, madeKey: made, notice: 'key_rotated' }
     },
 
     async revoke(req, keyId) {
       const revoked = await changes.revoke(callerOf(req), keyId, ownOf(req), ipOf(req))
-      return revoked === 'revoked' ? { status: 200, notice: 'key_revoked' } : REFUSALS.not_found
+      return says(revoked === 'revoked' ? 'key_revoked' : 'unknown_key')
     },
   }
 }
 
-const REFUSALS = {
-  not_found: { status: 404, notice: 'unknown_key' },
-  invalid_name: { status: 400, notice: 'invalid_name' },
-  unknown_model: { status: 400, notice: 'unknown_model' },
-  rotated_before: { status: 409, notice: 'key_rotated_before' },
-  too_many: { status: 409, notice: 'too_many_keys' },
-  reauthenticate: { status: 403, notice: 'reauthenticate' },
-} as const satisfies Record<string, { status: number; notice: DeviceNotice }>
+function says(notice: keyof typeof KEY_NOTICES | 'reauthenticate'): FormOutcome {
+  return { status: notice === 'reauthenticate' ? 403 : KEY_NOTICES[notice].status, notice }
+}

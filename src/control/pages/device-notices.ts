@@ -1,3 +1,5 @@
+import { KEY_NOTICES } from './key-notices.ts'
+
 type Notice = { readonly tone: 'good' | 'bad'; readonly text: string }
 
 /** What the device page says after a form was sent. */
@@ -30,13 +32,7 @@ export const DEVICE_NOTICES = {
     text: 'The passkey is deleted and opens nothing any more. Remove it from your password manager too.',
   },
   unknown_passkey: { tone: 'bad', text: 'There is no such passkey any more. The list below is up to date.' },
-  key_rotated: { tone: 'good', text: 'The key is rotated. Change your programs to the new one below.' },
-  key_revoked: { tone: 'good', text: 'The key is revoked and opens nothing any more.' },
-  unknown_key: { tone: 'bad', text: 'There is no such key any more. The list below is up to date.' },
-  unknown_model: { tone: 'bad', text: 'Your team does not have this model any more. Choose another. No key was made.' },
-  key_rotated_before: { tone: 'bad', text: 'This key was rotated before. Rotate the key that replaced it.' },
-  too_many_keys: { tone: 'bad', text: '50 keys work already, which is the limit. Revoke one first.' },
-  invalid_name: { tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
+  ...KEY_NOTICES,
   reauthenticate: {
     tone: 'bad',
     text: 'This needs a sign-in that is at most 15 minutes old. Confirm that it is you below, then repeat it.',

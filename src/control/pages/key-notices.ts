@@ -1,0 +1,23 @@
+/** What a page says after a form for API keys was sent, and the status of that page. */
+export const KEY_NOTICES = {
+  key_rotated: { status: 200, tone: 'good', text: 'The key is rotated. Change your programs to the new one below.' },
+  key_revoked: { status: 200, tone: 'good', text: 'The key is revoked and opens nothing any more.' },
+  unknown_key: { status: 404, tone: 'bad', text: 'There is no such key any more. The list below is up to date.' },
+  unknown_model: { status: 400, tone: 'bad', text: 'The team does not have this model any more. No key was made.' },
+  key_rotated_before: {
+    status: 409,
+    tone: 'bad',
+    text: 'This key was rotated before. Rotate the key that replaced it.',
+  },
+  too_many_keys: { status: 409, tone: 'bad', text: '50 keys work already, which is the limit. Revoke one first.' },
+  invalid_name: { status: 400, tone: 'bad', text: 'A name has 1 to 64 visible characters. Nothing was changed.' },
+} as const
+
+/** The notice for each reason why a key was not made, rotated or revoked. */
+export const KEY_REFUSALS = {
+  not_found: 'unknown_key',
+  reauthenticate: 'reauthenticate',
+  invalid_name: 'invalid_name',
+  rotated_before: 'key_rotated_before',
+  too_many: 'too_many_keys',
+} as const
