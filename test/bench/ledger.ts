@@ -13,8 +13,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newFolder } from '../support/process.ts'
 import { startScriptedDeployment } from '../support/scripted-deployment.ts'
-import { FORMS } from '../support/scripted-usage.ts'
-import type { SheetLine } from '../support/scripted-usage.ts'
+import { FORMS } from '../support/scripted-calls.ts'
+import type { SheetLine } from '../support/scripted-calls.ts'
 import { addUp, compareLines, findSavedLines } from '../support/usage-sheet.ts'
 import type { Comparison } from '../support/usage-sheet.ts'
 
@@ -46,7 +46,7 @@ type Loss = { readonly gateway: number; readonly since: number; readonly at: num
 type Phase = { readonly name: string; readonly breaks: () => Promise<Loss | null> }
 
 await using spool = await newFolder()
-await using scripted = await startScriptedDeployment([{}, { SVC_SPOOL_DIR: spool.path }])
+await using scripted = await startScriptedDeployment([{ SVC_SPOOL_DIR: '' }, { SVC_SPOOL_DIR: spool.path }])
 const { deployment, lines } = scripted
 const { postgres } = deployment
 

@@ -1,6 +1,6 @@
 /** What a backend of each dialect answers to a scripted call: `Hello`, and the tokens that it reports. */
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import type { Tokens } from './scripted-usage.ts'
+import type { Tokens } from './scripted-calls.ts'
 
 export type ScriptedAnswer = {
   readonly whole: object

@@ -10,8 +10,8 @@ import {
   SCRIPTED_MODELS,
   sessionOf,
   writeScriptedDirectory,
-} from './scripted-usage.ts'
-import type { ScriptedCall, SheetLine } from './scripted-usage.ts'
+} from './scripted-calls.ts'
+import type { ScriptedCall, SheetLine } from './scripted-calls.ts'
 import { startUpstream } from './upstream.ts'
 import { compareReport } from './usage-sheet.ts'
 

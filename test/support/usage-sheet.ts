@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import type { UsageReport, UsageSums } from '../../src/control/usage/report.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
-import { PRICE, sessionOf } from './scripted-usage.ts'
-import type { SheetLine, Tokens } from './scripted-usage.ts'
+import { PRICE, sessionOf } from './scripted-calls.ts'
+import type { SheetLine, Tokens } from './scripted-calls.ts'
 
 /** The events of ended calls, each as `writeLine` writes the line that it must equal. */
 export async function findSavedLines(databaseUrl: Secret): Promise<string[]> {
