@@ -44,10 +44,14 @@ function backendRow(backend: TeamBackend, { path, draft }: ModelsPageForms, canC
     <p class="row-facts">
       <span>${dialects.join(', ')}</span>
       <span class="name">${url ?? 'of the directory file'}</span>
-      ${source === 'admin' && html`<span>${credential ? html`credential set ${time(new Date(credential.setAt))}` : 'no credential'}</span>`}
+      ${source === 'admin' && html`<span>${credentialOf(credential)}</span>`}
     </p>
     ${source === 'admin' && fold('Edit', name, editForms(backend, path, given, canChange), given !== null)}
   </li>`
+}
+
+function credentialOf(credential: TeamBackend['credential']): Interpolation {
+  return credential ? html`credential set ${time(new Date(credential.setAt))}` : 'no credential'
 }
 
 const PROBLEMS = {

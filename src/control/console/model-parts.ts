@@ -98,7 +98,7 @@ function modelFields(prefix: string, values: Values, backends: readonly string[]
           html`<div>
             <label for="${prefix}-backend">Served by</label>
             <select id="${prefix}-backend" name="backend">
-              ${backends.map((name) => html`<option value="${name}" ${name === backend && html`selected`}>${name}</option>`)}
+              ${backends.map((name) => option(name, name === backend))}
             </select>
           </div>`,
           textField(prefix, 'backendModel', 'Its name there', backendModel, { maxLength: 200, isName: true }),
@@ -106,6 +106,10 @@ function modelFields(prefix: string, values: Values, backends: readonly string[]
     textField(prefix, 'aliases', 'Other names', aliases, { isOptional: true, maxLength: 2600, isName: true }),
     textField(prefix, 'contextWindow', 'Context in tokens', contextWindow, { isOptional: true, maxLength: 9 }),
   ]
+}
+
+function option(name: string, isSelected: boolean): Html {
+  return html`<option value="${name}" ${isSelected && html`selected`}>${name}</option>`
 }
 
 type FieldOptions = { readonly isOptional?: boolean; readonly maxLength?: number; readonly isName?: boolean }
