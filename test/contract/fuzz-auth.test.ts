@@ -60,6 +60,7 @@ const spent: Record<string, object> = {}
 
 beforeAll(async () => {
   service = await startService({
+    env: { SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '0' },
     directory: directoryOf(['bob@example.com']).replace(
       'members: [',
       `members: [${people.map(({ email }) => `{ email: ${email}, role: admin }`).join()}, `,
