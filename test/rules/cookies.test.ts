@@ -56,7 +56,7 @@ describe('setCookie and clearCookies', () => {
       { path: '/v1/auth', sameSite: 'strict', secure, httpOnly: true },
     ]
     expect(recorded(secure)).toEqual([
-      ...names.map((name, index) => ['set', name, 'value', { ...attributes[index], maxAge: 60_000 }]),
+      ...names.map((name, index) => ['set', name, 'value', { ...attributes[index], encode: String, maxAge: 60_000 }]),
       ...names.map((name, index) => ['clear', name, attributes[index]]),
     ])
   })
