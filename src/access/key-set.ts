@@ -16,6 +16,7 @@ export function toJwks(keys: readonly PublishedKey[]): object[] {
   return keys.map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', use: 'sig', kid, x }))
 }
 
+/** Whether a parsed JSON value is an object with members, not null and not a list. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }

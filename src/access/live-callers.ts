@@ -29,6 +29,7 @@ type Needs = {
   readonly clock: Clock
 }
 
+/** Opens the identification of callers by the database. Close it with `close`. */
 export function openLiveCallers({ db, issuer, findPublicKey, unknownKeys, clock }: Needs): LiveCallers {
   const { findDeviceCaller, findAlive } = makeAccessStore(db)
   const { findKey, findAliveKeys } = makeKeyStore(db)

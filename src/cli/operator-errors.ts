@@ -1,6 +1,6 @@
 import { ConfigError } from '../config.ts'
 import { BackupError } from '../database/backup.ts'
-import { DatabaseOpenError } from '../database/client.ts'
+import { DatabaseCrashError, DatabaseOpenError } from '../database/client.ts'
 import { DirectoryInUseError } from '../database/lock.ts'
 import { MigrationError } from '../database/migrations.ts'
 import { DirectoryFileError } from '../server/directory-file.ts'
@@ -16,6 +16,7 @@ const OPERATOR_ERRORS = [
   PricesFileError,
   AddressError,
   DatabaseOpenError,
+  DatabaseCrashError,
   BackupError,
   DirectoryInUseError,
   MigrationError,

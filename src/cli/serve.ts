@@ -9,7 +9,11 @@ import { serve } from '../server/serve.ts'
 import type { Running } from '../server/serve.ts'
 import { interrupted } from './interrupt.ts'
 
-/** `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. */
+/**
+ * `svc serve`: serves until a signal to stop. SIGHUP applies the directory file and the price file again. When the
+ * embedded database crashes, it stops as after a signal and rejects with a `DatabaseCrashError`, so that a supervisor
+ * starts the service again.
+ */
 export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
   const log = await openLog(config.logLevel)
@@ -23,10 +27,12 @@ export async function runService({ force }: { readonly force: boolean }): Promis
     starting.then((running) => running.reload()).catch(() => undefined)
   })
   const running = await starting
-  const signal = await interrupted()
-  log.info({ signal }, 'service.stopping')
+  const reason = await Promise.race([interrupted(), ...('crashed' in running ? [running.crashed] : [])])
+  if (reason instanceof Error) log.error({ err: reason }, 'database.crashed')
+  else log.info({ signal: reason }, 'service.stopping')
   await running.stop()
   await closeLog(log)
+  if (reason instanceof Error) throw reason
 }
 
 /** Serves as one of several processes, until the process above says stop. */

@@ -96,6 +96,7 @@ const MAX_SOCKET_PATH_BYTES = 103
 
 export const socketPath = text.refine(isSocketPath, `must have at most ${MAX_SOCKET_PATH_BYTES} bytes`)
 
+/** Whether a path is short enough for a Unix socket. */
 export function isSocketPath(path: string): boolean {
   return Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES
 }

@@ -10,6 +10,11 @@ export type Database = {
   listen(channel: string, onNotice: OnNotice): Listening
   /** Copies an embedded database while it is in use, and resolves with where the copy is; null for all others. */
   readonly copyFiles: (() => Promise<string>) | null
+  /**
+   * Resolves with the reason when an embedded database has ended by itself, and stays pending otherwise. It then
+   * remains unavailable in this process; its rows are as after a `kill -9`.
+   */
+  readonly crashed: Promise<DatabaseCrashError>
   /** Waits for running statements, for a second at most, and closes all connections. May be called again. */
   close(): Promise<void>
 }
@@ -28,6 +33,11 @@ export type Listening = {
 /** The database cannot be opened. The message names the database and the reason, without the password. */
 export class DatabaseOpenError extends Error {
   override readonly name = 'DatabaseOpenError'
+}
+
+/** An embedded database has ended by itself. */
+export class DatabaseCrashError extends Error {
+  override readonly name = 'DatabaseCrashError'
 }
 
 const PING_TIMEOUT_MS = 1500

@@ -2,6 +2,7 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils'
+import { DatabaseCrashError } from './client.ts'
 import type { ThreadCall, ThreadData, ThreadMessage, ThreadMethods } from './database-thread.ts'
 import { fromPlainError } from './plain-error.ts'
 
@@ -14,6 +15,8 @@ export type DatabaseThread = {
   ): ReturnType<ThreadMethods[Name]>
   /** Calls `onNotice` for each notification of a channel, until the returned function is called. */
   listen(channel: string, onNotice: (payload: string) => void): () => void
+  /** Resolves when the thread has ended by itself. */
+  readonly crashed: Promise<DatabaseCrashError>
   /** Ends the thread, and calls that are still running with it. */
   end(): Promise<void>
 }
@@ -29,12 +32,16 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
   const waiting = new Map<number, Waiting>()
   const listeners = new Map<number, (payload: string) => void>()
   let lastId = 0
+  const { promise: crashed, resolve: reportCrash } = Promise.withResolvers<DatabaseCrashError>()
+  let isEnding = false
   let ended: Error | null = null
 
-  function fail(error: Error): void {
-    ended ??= error
-    for (const { reject } of waiting.values()) reject(ended)
+  function fail(cause: unknown): void {
+    if (ended) return
+    const error = (ended = new DatabaseCrashError(CLOSED, { cause }))
+    for (const { reject } of waiting.values()) reject(error)
     waiting.clear()
+    if (!isEnding) reportCrash(error)
   }
   function settle(id: number): Waiting | undefined {
     const found = waiting.get(id)
@@ -58,8 +65,8 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
     else if ('error' in message) settle(message.id)?.reject(fromPlainError(message.error))
     else settle(message.id)?.resolve(message.value)
   })
-  worker.on('error', (cause) => fail(new Error(CLOSED, { cause })))
-  worker.on('exit', () => fail(new Error(CLOSED)))
+  worker.on('error', fail)
+  worker.on('exit', (code) => fail(`The thread has ended with the exit code ${code}.`))
 
   return {
     // The thread answers each call with the result of its method.
@@ -74,13 +81,15 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
         call('unlisten', subscription).catch(() => undefined)
       }
     },
+    crashed,
     async end() {
+      isEnding = true
       await worker.terminate()
     },
   }
 }
 
-const CLOSED = 'PGlite is closed: its thread has ended.'
+const CLOSED = 'PGlite is closed: the thread of the embedded database has ended.'
 
 /** Prisma's adapter for the database of a thread. */
 export function makeThreadAdapter({ call }: DatabaseThread): SqlDriverAdapterFactory {

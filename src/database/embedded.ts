@@ -3,7 +3,7 @@ import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Logger } from '../log.ts'
 import { makePrivateDirectory } from '../private-files.ts'
-import { DatabaseOpenError, makePing, once } from './client.ts'
+import { DatabaseCrashError, DatabaseOpenError, makePing, once } from './client.ts'
 import type { Database, Listening, OnNotice } from './client.ts'
 import { startDatabaseThread, makeThreadAdapter } from './database-thread-client.ts'
 import { lockDataDirectory } from './lock.ts'
@@ -49,8 +49,12 @@ async function openThread(directory: string | null, onClosed: () => void): Promi
     ping: () => thread.call('ping'),
     listen: thread.listen,
     copyFiles: directory === null ? null : () => thread.call('copyAside'),
+    crashed: thread.crashed,
     async close() {
-      await thread.call('close')
+      await thread.call('close').catch((error: unknown) => {
+        // A thread that has crashed has nothing to close.
+        if (!(error instanceof DatabaseCrashError)) throw error
+      })
       await thread.end()
       onClosed()
     },
@@ -58,7 +62,7 @@ async function openThread(directory: string | null, onClosed: () => void): Promi
 }
 
 /** An open PGlite with a current schema. */
-export type OpenPGlite = Pick<Database, 'copyFiles'> & {
+export type OpenPGlite = Pick<Database, 'copyFiles' | 'crashed'> & {
   readonly adapter: SqlDriverAdapterFactory
   readonly ping: () => Promise<unknown>
   /** Calls `onNotice` for each notification of a channel, until the returned function is called. */
@@ -68,7 +72,7 @@ export type OpenPGlite = Pick<Database, 'copyFiles'> & {
 }
 
 /** Connects Prisma to an open PGlite. */
-export function toDatabase({ adapter, ping, listen, copyFiles, close }: OpenPGlite): Database {
+export function toDatabase({ adapter, ping, listen, copyFiles, crashed, close }: OpenPGlite): Database {
   const prisma = new PrismaClient({
     adapter,
     errorFormat: 'minimal',
@@ -85,6 +89,7 @@ export function toDatabase({ adapter, ping, listen, copyFiles, close }: OpenPGli
       return listening
     },
     copyFiles,
+    crashed,
     close: once(async () => {
       for (const listening of listenings) listening.close()
       await prisma.$disconnect()

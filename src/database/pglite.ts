@@ -7,6 +7,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { DatabaseOpenError } from './client.ts'
 import { readEmptyDatabase, writeEmptyDatabase } from './empty-database.ts'
 import type { MigrationConnection } from './migrations.ts'
+import { makePreparedStatements } from './prepared-statements.ts'
 
 /**
  * Opens the data directory, and creates it when there is none. A file beside it exists while it is being created. When
@@ -46,39 +47,39 @@ export function toMigrationConnection(pglite: PGlite): MigrationConnection {
 
 /** The package's Prisma adapter for PGlite, with transactions that report a failed COMMIT. */
 export function makePgliteAdapter(pglite: PGlite): SqlDriverAdapterFactory {
-  const shared = withSharedParsers(pglite)
-  const factory = new PrismaPGlite(shared)
+  const prepared = withPreparedStatements(pglite)
+  const factory = new PrismaPGlite(prepared)
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
     async connect() {
       const adapter = await factory.connect()
-      return Object.assign(adapter, { startTransaction: () => startTransaction(shared) })
+      return Object.assign(adapter, { startTransaction: () => startTransaction(prepared) })
     },
   }
 }
 
-type Queryable = Pick<PGlite, 'query'>
-
 /**
- * Registers the adapter's parsers with PGlite once. The adapter passes them with each query, and PGlite then copies its
- * 300 parsers, which takes as long as the query itself.
+ * What the adapter uses of PGlite, with prepared statements. The adapter's parsers are registered once: PGlite would
+ * copy its 300 parsers for each query otherwise, which takes as long as the query itself.
  */
-function withSharedParsers(pglite: PGlite): PGlite {
+function withPreparedStatements(pglite: PGlite): PGlite {
+  const run = makePreparedStatements(pglite)
   let registered: ParserOptions | undefined
-  const makeQuery =
-    (queryable: Queryable): PGlite['query'] =>
-    (sql, values, { parsers, ...options } = {}) => {
-      if (parsers && parsers !== registered) {
-        Object.assign(pglite.parsers, parsers)
-        registered = parsers
-      }
-      return queryable.query(sql, values, options)
+  const query: PGlite['query'] = (sql, values, { parsers } = {}) => {
+    if (parsers && parsers !== registered) {
+      Object.assign(pglite.parsers, parsers)
+      registered = parsers
     }
+    return pglite.runExclusive(() => run(sql, values))
+  }
   const used: Pick<PGlite, 'query' | 'exec' | 'transaction'> = {
-    query: makeQuery(pglite),
+    async query<Row>(...given: Parameters<PGlite['query']>) {
+      await pglite._checkReady()
+      return pglite._runExclusiveTransaction(() => query<Row>(...given))
+    },
     exec: (sql, options) => pglite.exec(sql, options),
-    transaction: (run) => pglite.transaction((transaction) => run({ ...transaction, query: makeQuery(transaction) })),
+    transaction: (work) => pglite.transaction((transaction) => work({ ...transaction, query })),
   }
   // The adapter uses no other member.
   return used as PGlite

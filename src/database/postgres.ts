@@ -28,6 +28,8 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
   return {
     prisma,
     copyFiles: null,
+    // The server is a process of its own, and connections to it are opened again.
+    crashed: new Promise(() => undefined),
     ping: makePing(() => connections.watch(() => connections.pool.query('SELECT 1'))),
     listen(channel, onNotice) {
       const listening = listenOnPostgres(connectionOptions(url), channel, onNotice)

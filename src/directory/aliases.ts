@@ -19,6 +19,7 @@ export type NameTable = {
   readonly next?: NameTable
 }
 
+/** The table of the ids and aliases of models. An alias that ends in `*` is a beginning of names. */
 export function makeNameTable(models: readonly NamedModel[]): NameTable {
   const names = models.flatMap(({ id, aliases }) => [id, ...aliases].map((name) => ({ name, id })))
   const prefixes = names

@@ -24,6 +24,7 @@ export function compareRows<Row, Wanted>(
   }
 }
 
+/** Cuts a list into batches of at most `size` items, in their order. */
 export function batchesOf<Item>(items: readonly Item[], size = BATCH_SIZE): Item[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 }

@@ -9,6 +9,7 @@ export type DirectoryCounts = {
   readonly backends: readonly string[]
 }
 
+/** Counts what a directory has, for the log. */
 export function countDirectory({ organizations, backends }: Directory): DirectoryCounts {
   const teams = organizations.flatMap((organization) => organization.teams)
   return {

@@ -36,6 +36,7 @@ function toPrice(column: Prisma.JsonValue): GivenPrice | null {
   return isDeepStrictEqual(column, NO_PRICE) ? null : (column as GivenPrice)
 }
 
+/** The backend of a row of the directory file. */
 export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
   const { credentialEnv: env, credentialFile: file, credentialAs: as } = row
   return { name, dialects, url, credential: as && { env, file, as: as === 'x_api_key' ? 'x-api-key' : 'bearer' } }
@@ -71,6 +72,7 @@ export async function findBackendChanges(
   return compareRows(kept, new Map(backends.map((backend) => [backend.name, toBackendRow(backend)])), differs)
 }
 
+/** Writes the changes of the backends of the directory file. */
 export async function saveBackendChanges(tx: Transaction, changes: BackendChanges): Promise<void> {
   const { added, changed, removed } = changes
   await tx.backend.deleteMany({ where: { name: { in: removed.map(({ name }) => name) } } })
@@ -90,6 +92,7 @@ export async function findModelChanges(db: Transaction, models: readonly Directo
   return compareRows(kept, new Map(models.map((model) => [model.id, toModelRow(model)])), differs)
 }
 
+/** Writes the changes of the models of the directory file. */
 export async function saveModelChanges(tx: Transaction, changes: ModelChanges, now: Date): Promise<void> {
   const { added, changed, removed } = changes
   for (const batch of batchesOf(removed))

@@ -14,6 +14,7 @@ export type DirectoryPlan = {
   readonly members: MemberRowChanges
 }
 
+/** Whether a plan writes any row. */
 export function hasChanges({ teams, models, backends, members }: DirectoryPlan): boolean {
   const { invited, changed, withdrawn } = members
   const rows: readonly (readonly unknown[])[] = [

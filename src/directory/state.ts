@@ -13,6 +13,7 @@ export type DirectoryState = {
 /** There is one row. */
 const ID = 1
 
+/** Reads the state of the directory; version 0 before the first file was applied. */
 export async function findState(db: Transaction): Promise<DirectoryState> {
   const row = await db.directoryState.findUnique({ where: { id: ID } })
   return row ?? { version: 0, fileRevision: null }

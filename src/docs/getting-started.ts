@@ -8,6 +8,7 @@ import { inline } from './text.ts'
 type Addresses = { readonly baseUrl: string; readonly gatewayUrl: string }
 type Step = { readonly text: string; readonly command: string }
 
+/** The section of the page with these commands, for the addresses of a deployment. */
 export function gettingStarted(addresses: Addresses): Html {
   return html`<section>
     <h2 id="getting-started">Getting started</h2>

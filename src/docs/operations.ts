@@ -11,6 +11,7 @@ export type Placed = { readonly method: string; readonly path: string; readonly 
 /** These headers are on every answer. The introduction describes them once. */
 const COMMON_HEADERS = ['x-request-id', 'request-id']
 
+/** The part of the page about one operation: parameters, bodies, answers and errors. */
 export function operationArticle({ method, path, operation }: Placed, document: Document): Html {
   const { operationId, description, parameters = [], requestBody, responses } = operation
   return html`<article>
@@ -38,6 +39,7 @@ export function linkTo({ operationId, summary }: DocumentedOperation): Html {
   return html`<a href="#${operationId}">${summary ?? operationId}</a>`
 }
 
+/** The HTTP method of an operation as a coloured label. */
 export function methodMark(method: string): Html {
   return html`<b class="method ${method}">${method.toUpperCase()}</b>`
 }

@@ -11,6 +11,7 @@ export const WORKER_NAME = 'local-engine' as const
 /** The gateway itself, for the few answers that it gives without a backend. */
 export const GATEWAY_NAME = 'gateway'
 
+/** Whether a name is that of an upstream with settings of its own. */
 export function isUpstreamName(name: string): name is UpstreamName {
   return (UPSTREAM_NAMES as readonly string[]).includes(name)
 }

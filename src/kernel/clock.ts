@@ -7,10 +7,12 @@ export type Clock = {
 /** The clock of this machine. */
 export const systemClock: Clock = { now: () => new Date() }
 
+/** A time plus milliseconds, which may be negative. */
 export function addMs(time: Date, ms: number): Date {
   return new Date(time.getTime() + ms)
 }
 
+/** A time plus seconds, which may be negative. */
 export function addSeconds(time: Date, seconds: number): Date {
   return addMs(time, seconds * 1000)
 }

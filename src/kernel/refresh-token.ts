@@ -26,6 +26,7 @@ export type RefreshClaim = {
 /** A service key for refresh tokens, and the number that tokens name it by. */
 export type RefreshKey = { readonly number: number; readonly secret: Secret }
 
+/** The refresh token of a session and a generation. The same arguments make the same token. */
 export function makeRefreshToken(key: RefreshKey, salt: Uint8Array, sessionId: string, generation: number): Secret {
   const body = Buffer.alloc(BODY_BYTES)
   body.writeUInt8(VERSION, 0)

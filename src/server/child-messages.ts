@@ -10,11 +10,12 @@ export type FromChild = {
   readonly text: string
 }
 
-/** Other libraries exchange messages over the same channel. */
+/** Whether a message is one of this service. Node.js and libraries use the same channel. */
 export function isToChild(message: unknown): message is ToChild {
   return typeOf(message) === 'stop' || typeOf(message) === 'reload'
 }
 
+/** The same as `isToChild`, in the other direction. */
 export function isFromChild(message: unknown): message is FromChild {
   return typeOf(message) === 'reloaded'
 }

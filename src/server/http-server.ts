@@ -22,6 +22,7 @@ const LAST_ANSWERS_MS = 1000
 
 const CHECK_INTERVAL_MS = 50
 
+/** Makes the HTTP server of an app, with its timeouts and an orderly stop. It does not listen yet. */
 export function openHttpServer(app: RequestListener, timeouts: ServerTimeouts): HttpServer {
   const { writeTimeout, stopLinger, ...nodeTimeouts } = timeouts
   const running = new Set<ServerResponse>()

@@ -29,6 +29,8 @@ export type Running = {
   reloadDirectory(force?: boolean): Promise<string>
   /** Applies the directory file and the price file again, in the same way; a mistake in one does not keep the other. */
   reload(force?: boolean): Promise<string>
+  /** Resolves with the reason when the database cannot be used in this process again, so that it should stop. */
+  readonly crashed: Promise<Error>
   /**
    * Drains for SVC_DRAIN_SECONDS, during which `/readyz` says 503 and all requests are served. Then closes the
    * listener, lets running calls end within SVC_STOP_SECONDS, and closes everything.
@@ -135,6 +137,7 @@ async function start(
     port,
     metricsPort: metrics?.port ?? null,
     ...reloads,
+    crashed: database ? database.crashed : new Promise(() => undefined),
     async stop() {
       await management?.close()
       service.drain()

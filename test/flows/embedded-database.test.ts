@@ -6,7 +6,9 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { setImmediate } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DatabaseCrashError } from '../../src/database/client.ts'
 import type { Database } from '../../src/database/client.ts'
 import { isDatabaseUnavailable } from '../../src/database/errors.ts'
 import { openDatabase } from '../../src/database/open.ts'
@@ -225,6 +227,18 @@ describe('the thread of a database', () => {
     await database.prisma.$executeRaw`SELECT pg_notify('news', 'second')`
     await database.ping()
     expect(heard).toEqual(['first'])
+  })
+
+  it('is unavailable after a crash, which is reported', async () => {
+    const starting = once(process, 'worker') as Promise<[Worker]>
+    const crashing = await openDatabase({ kind: 'memory' })
+    const [worker] = await starting
+    const statement = crashing.prisma.$queryRaw`SELECT pg_sleep(10)::text`.catch((error: unknown) => error)
+    await worker.terminate()
+    expect(await crashing.crashed).toBeInstanceOf(DatabaseCrashError)
+    expect(isDatabaseUnavailable(await statement)).toBe(true)
+    expect(await crashing.ping()).toBe(false)
+    await crashing.close()
   })
 
   it('is unavailable after it is closed', async () => {

@@ -48,6 +48,7 @@ function open(pglite: PGlite): Opened {
       return () => void started.then((stop) => stop()).catch(() => undefined)
     },
     copyFiles: null,
+    crashed: new Promise(() => undefined),
     close: () => pglite.close(),
   })
   return { pglite, database }
@@ -69,6 +70,7 @@ function lend({ pglite, database }: Opened): Database {
       return listening
     },
     copyFiles: null,
+    crashed: database.crashed,
     close: async () => {
       for (const listening of listenings) listening.close()
       // Waits for the queries that were sent before.

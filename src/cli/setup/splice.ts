@@ -4,6 +4,7 @@
  */
 export type Splice = { readonly at: number; readonly removed: string; readonly added: string }
 
+/** The text after the splices, which are applied one after the other. */
 export function applySplices(text: string, splices: readonly Splice[]): string {
   return splices.reduce(
     (current, { at, removed, added }) => current.slice(0, at) + added + current.slice(at + removed.length),

@@ -20,6 +20,7 @@ type Needs = {
 
 type Operations = 'startDeviceLogin' | 'startLogin' | 'pollDeviceLogin'
 
+/** The operations with which a device starts a login and asks for its result. */
 export function makeDeviceLoginHandlers(needs: Needs): Handlers<Operations> {
   const { startLogin, pollLogin, issueTokens, pollIntervalSeconds, lifetimes, secure, clock } = needs
 

@@ -37,6 +37,7 @@ type Operations =
   | 'renamePasskey'
   | 'deletePasskey'
 
+/** The operations that register, use, rename and delete passkeys. */
 export function makePasskeyHandlers(needs: Needs): Handlers<Operations> {
   const { passkeys, registration, login, changes, issueTokens, starts, lifetimes, secure, clock } = needs
   return {

@@ -122,6 +122,7 @@ export type ClaimedNotice = ReachedLimit & {
 /** The account of a notice whose limit is not one of each member. */
 const NO_ACCOUNT = NIL_UUID
 
+/** The notices about spending limits that were sent, so that no two processes send the same one. */
 export function makeNoticeStore(db: PrismaClient) {
   return {
     /**

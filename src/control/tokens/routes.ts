@@ -19,6 +19,7 @@ type Needs = {
   readonly clock: Clock
 }
 
+/** The operations that refresh tokens and sign the caller out. */
 export function makeTokenHandlers(needs: Needs): Handlers<'refreshTokens' | 'logout'> {
   const { refreshSession, issueTokens, signOut, lifetimes, secure, clock } = needs
   return {

@@ -30,6 +30,7 @@ const BYTES_PER_STREAMED_TOKEN = 64
 /** The members that ask for several answers to one request, which are billed together. */
 const ANSWER_COUNTS = ['n', 'best_of']
 
+/** The size of a call: the bytes of its body, and the most output tokens that it allows for all of its answers. */
 export function toCallSize(bytes: number, body: Json): CallSize {
   // The largest limit, because a backend reads only those of its dialect, and ignores a small one beside them.
   const limits = TOKEN_LIMITS.map((name) => body[name]).filter(isPositive)

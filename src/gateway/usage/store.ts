@@ -105,12 +105,12 @@ export function makeCallEventStore(db: PrismaClient) {
         ),
         days AS (
           INSERT INTO usage_days (${namesOf(DAY_COLUMNS)})
-          SELECT day.* FROM locked, unnest(${arraysOf(DAY_COLUMNS, days)}) AS day
+          SELECT ${rowsOf(DAY_COLUMNS, days)} FROM locked
           ON CONFLICT (${namesOf(KEYS)}) DO UPDATE SET ${ADDED}
         ),
         spending AS (
           INSERT INTO spending_days AS spent (${namesOf(SPENDING_COLUMNS)})
-          SELECT added.* FROM locked, unnest(${arraysOf(SPENDING_COLUMNS, spent)}) AS added
+          SELECT ${rowsOf(SPENDING_COLUMNS, spent)} FROM locked
           ON CONFLICT (team, day, account_id, key_id) DO UPDATE SET
             spent_nano_usd = spent.spent_nano_usd + excluded.spent_nano_usd,
             unknown_calls = spent.unknown_calls + excluded.unknown_calls,
@@ -118,7 +118,7 @@ export function makeCallEventStore(db: PrismaClient) {
         ),
         sessions AS (
           INSERT INTO agent_sessions AS session (${namesOf(SUM_COLUMNS)})
-          SELECT added.* FROM locked, unnest(${arraysOf(SUM_COLUMNS, sums)}) AS added
+          SELECT ${rowsOf(SUM_COLUMNS, sums)} FROM locked
           ON CONFLICT (team, account_id, session_id) DO UPDATE SET
             last_active_at = greatest(session.last_active_at, excluded.last_active_at),
             model = excluded.model,
@@ -128,7 +128,7 @@ export function makeCallEventStore(db: PrismaClient) {
             output_tokens = session.output_tokens + excluded.output_tokens
         )
         INSERT INTO call_events (${namesOf(EVENT_COLUMNS)})
-        SELECT event.* FROM locked, unnest(${arraysOf(EVENT_COLUMNS, events)}) AS event`
+        SELECT ${rowsOf(EVENT_COLUMNS, events)} FROM locked`
     },
   }
 }
@@ -147,11 +147,14 @@ function namesOf(columns: readonly { readonly name: string }[]): Prisma.Sql {
 }
 
 /**
- * One array for each column, for `unnest`. A query with one row of parameters for each event, as Prisma builds it,
- * costs several times as much.
+ * One array for each column, which `unnest` makes rows of. A query with one row of parameters for each event, as Prisma
+ * builds it, costs several times as much. In the list of a SELECT, `unnest` is a fourth faster than behind FROM, where
+ * Postgres stores each column before it makes the rows.
  */
-function arraysOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Prisma.Sql {
-  return Prisma.join(columns.map(({ type, of }) => Prisma.sql`${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[]`))
+function rowsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Prisma.Sql {
+  return Prisma.join(
+    columns.map(({ type, of }) => Prisma.sql`unnest(${arrayOf(rows.map(of))}::text::${Prisma.raw(type)}[])`),
+  )
 }
 
 /**

@@ -1,0 +1,51 @@
+import type { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makePreparedStatements } from '../../src/database/prepared-statements.ts'
+import type { RunStatement } from '../../src/database/prepared-statements.ts'
+import { loadMigrated } from '../support/database.ts'
+
+let pglite: PGlite
+let run: RunStatement
+
+beforeAll(async () => {
+  pglite = await loadMigrated()
+  run = makePreparedStatements(pglite)
+})
+afterAll(() => pglite.close())
+
+async function countPrepared(): Promise<number> {
+  const { rows } = await pglite.query<{ count: number }>('SELECT count(*)::int AS count FROM pg_prepared_statements')
+  return rows[0]?.count ?? NaN
+}
+
+describe('prepared statements of the embedded database', () => {
+  it('are parsed once, and take new values each time', async () => {
+    const before = await countPrepared()
+    const text = 'SELECT $1::int + 1, $2::uuid, $3::text'
+    const uuid = '01932d5e-7c1f-7a5b-8c3d-2e4f5a6b7c8d'
+    expect((await run(text, [1, uuid, null])).rows).toEqual([[2, uuid, null]])
+    expect((await run(text, [41, uuid, 'ü"\\'])).rows).toEqual([[42, uuid, 'ü"\\']])
+    expect(await countPrepared()).toBe(before + 1)
+  })
+
+  it('report the number of changed rows', async () => {
+    const text = `INSERT INTO call_event_batches (id, saved_at) SELECT unnest($1::text::text[]), now()`
+    expect((await run(text, ['{a,b,c}'])).affectedRows).toBe(3)
+    expect((await run(text, ['{d}'])).affectedRows).toBe(1)
+  })
+
+  it('can be used again after an error in their text or in their values', async () => {
+    await expect(run('SELECT * FROM no_such_table')).rejects.toMatchObject({ code: '42P01' })
+    await expect(run('SELECT 1 / $1::int', [0])).rejects.toMatchObject({ code: '22012' })
+    expect((await run('SELECT 1 / $1::int', [1])).rows).toEqual([[1]])
+  })
+
+  it('are forgotten when 250 others were used since, and when their text is long', async () => {
+    for (let number = 0; number < 260; number += 1) await run(`SELECT ${number}`)
+    const count = await countPrepared()
+    expect(count).toBe(250)
+    expect((await run('SELECT 0')).rows).toEqual([[0]])
+    expect((await run(`SELECT 1 -- ${'x'.repeat(20_000)}`)).rows).toEqual([[1]])
+    expect(await countPrepared()).toBe(count)
+  })
+})
