@@ -62,7 +62,7 @@ describe('a call', () => {
     expect(typeof verdict === 'string' ? verdict : verdict.refused).toBe(expected)
   })
 
-  it('is refused with the limit that resets last, because waiting for another one is in vain', () => {
+  it('is refused with the limit that resets last, because until then no other reset helps', () => {
     const span = { from: '2026-11-01', until: '2026-12-01', resetsAt: new Date('2026-11-30T23:00:00Z') }
     const month = { period: 'month', span, timeZone: 'Europe/Berlin' }
     const verdict = judgeSpending([standing(10), standing(10.5, 0, month)], USD)
@@ -123,7 +123,7 @@ it('admins are told about limits at 80 % and 100 %, of each member by itself', (
     limitOf({ id: 'b', spent: spentBy('b', 8) }),
     limitOf({ id: 'c', spent: spentBy('c', 10) }),
     limitOf({ id: 'd', subject: 'members', spent: new Map([...spentBy('d/ada', 9), ...spentBy('d/bob', 9)]) }),
-    // It replaces the one of each member.
+    // This limit replaces limit d for Bob.
     limitOf({ id: 'e', subject: 'member', subjectId: 'bob', amountNanoUsd: 90 * USD, spent: spentBy('e', 9) }),
   ]
   expect(findReached(limits).map(({ limit, accountId, percent }) => [limit.id, accountId, percent])).toEqual([
