@@ -5,14 +5,15 @@ import { SETTINGS } from './config/settings.ts'
 import { readTracing } from './config/tracing.ts'
 import { toConfig } from './config/values.ts'
 import type { Config, Surroundings } from './config/values.ts'
+import { OperatorError } from './kernel/operator-error.ts'
 
 /** All mistakes of the settings, each starting with the name of its setting. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
+  override readonly name = 'ConfigError'
   readonly mistakes: readonly string[]
 
   constructor(mistakes: readonly string[]) {
     super(`The settings have mistakes:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`)
-    this.name = 'ConfigError'
     this.mistakes = mistakes
   }
 }

@@ -4358,7 +4358,7 @@ export interface components {
         /**
          * @description The start or the end of a model call, without its content. Every event of a call has the same `requestId`. A call
          *     begins with `call.started`, and has one more for each further backend that it is sent to. `call.retried`: a backend
-         *     counted tokens, but the call goes on to the next one. A call ends with `call.finished` or `call.failed`. A call whose
+         *     counted tokens, or may have, but the caller gets the answer of another one. A call ends with `call.finished` or `call.failed`. A call whose
          *     gateway was killed has no end.
          */
         SessionEvent: {

@@ -3,6 +3,7 @@
  * modules of all.
  */
 import { Command } from 'commander'
+import { OperatorError } from '../kernel/operator-error.ts'
 import type { MakeCommand } from './command-line.ts'
 
 export const makeServe: MakeCommand = () =>
@@ -73,8 +74,7 @@ async function run(command: () => Promise<void>): Promise<void> {
   try {
     await command()
   } catch (error) {
-    const { isOperatorError } = await import('./operator-errors.ts')
-    console.error(isOperatorError(error) ? error.message : error)
+    console.error(error instanceof OperatorError ? error.message : error)
     // Open connections and timers would keep the process alive.
     process.exit(1)
   }

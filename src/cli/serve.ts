@@ -4,8 +4,6 @@ import { systemClock } from '../kernel/clock.ts'
 import { openLog } from '../log.ts'
 import type { Log } from '../log.ts'
 import { obeyParent } from '../server/child.ts'
-import { openProcesses } from '../server/processes.ts'
-import { serve } from '../server/serve.ts'
 import type { Running } from '../server/serve.ts'
 import { interrupted } from './interrupt.ts'
 
@@ -17,10 +15,13 @@ import { interrupted } from './interrupt.ts'
 export async function runService({ force }: { readonly force: boolean }): Promise<void> {
   const config = readConfig()
   const log = await openLog(config.logLevel)
-  const serveHere = () => serve(config, { clock: systemClock, log, forceDirectory: force })
+  // The service is loaded after the settings are read, so that a mistake in them shows at once.
+  const serveHere = async () =>
+    (await import('../server/serve.ts')).serve(config, { clock: systemClock, log, forceDirectory: force })
   if (cluster.isWorker) return runChild(serveHere(), log)
   for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
-  const starting = config.processes > 1 ? openProcesses(config, log) : serveHere()
+  const openProcesses = async () => (await import('../server/processes.ts')).openProcesses(config, log)
+  const starting = config.processes > 1 ? openProcesses() : serveHere()
   // From the start, because the default action of the signal ends the process.
   process.on('SIGHUP', () => {
     // The log says what became of it.

@@ -11,6 +11,7 @@ import { makeControlEdge } from './edge.ts'
 import { makeKeyFlows } from './key-flows.ts'
 import { makeKeyHandlers } from './keys/routes.ts'
 import { makeControlLimits } from './limits.ts'
+import type { ControlLimits } from './limits.ts'
 import { makeMagicLinkHandlers } from './magic-link/routes.ts'
 import type { ControlNeeds } from './needs.ts'
 import { makeOAuthHandlers } from './oauth/routes.ts'
@@ -35,10 +36,16 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const unknownCredentials = makeUnknownCredentials({ perMinute: settings.limits.startsPerIp })
   const onUnknownCredential = unknownCredentials.count
   const members = makeMemberStore(database.prisma)
+  const limits = makeControlLimits({
+    limits: settings.limits,
+    accountRequestsPerMinute: settings.callLimits.accountRequestsPerMinute,
+    sendsMail: settings.mail?.kind === 'smtp',
+    redis: needs.redis,
+  })
   const agentSessions = openAgentSessionsFlow({ ...needs, members })
   const routes = {
     contract,
-    handlers: { ...makeHandlers(needs, members, onUnknownCredential), ...agentSessions.handlers },
+    handlers: { ...makeHandlers(needs, members, limits, onUnknownCredential), ...agentSessions.handlers },
     schemes: makeControlSchemes({
       db: database.prisma,
       findDeviceCaller: access.findDeviceCaller,
@@ -49,18 +56,22 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
     }),
     explainToken: needs.explainToken,
     nameAllMistakes: true,
-    ...makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }),
+    ...makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials, accounts: limits.accounts }),
   }
   return { routes, endStreams: agentSessions.endStreams, close: agentSessions.close }
 }
 
 /** The handlers of the flows that hold nothing open. */
-function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCredential: (ip: string) => void) {
+function makeHandlers(
+  needs: ControlNeeds,
+  members: MemberStore,
+  limits: ControlLimits,
+  onUnknownCredential: (ip: string) => void,
+) {
   const { settings, database, keys, notify, onSessionEnd, clock, log } = needs
-  const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId, limits: rates, mail } = settings
+  const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId } = settings
   const db = database.prisma
   const secure = baseUrl.startsWith('https://')
-  const limits = makeControlLimits({ limits: rates, sendsMail: mail?.kind === 'smtp', redis: needs.redis })
   const { findEmail } = members
 
   const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
@@ -90,13 +101,12 @@ function makeHandlers(needs: ControlNeeds, members: MemberStore, onUnknownCreden
     log,
   })
   const { hasEmail } = signInLinks.signInLinks
-  const { mails } = limits.signInLinks
   const team = makeTeamFlows({
     db,
     members,
     notify,
     hasEmail,
-    mails,
+    mails: limits.invitationMails,
     adminBackends: needs.adminBackends,
     gatewayUrl,
     onSessionEnd,

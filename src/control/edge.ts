@@ -1,6 +1,8 @@
+import type { RequestHandler } from 'express'
 import { smallBody } from '../http/body.ts'
 import type { Contract } from '../http/contract.ts'
 import { CONTROL_ACCESS, cors } from '../http/cors.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
 import { sameOrigin } from '../http/same-origin.ts'
 import type { UnknownCredentials } from './unknown-credentials.ts'
 
@@ -24,16 +26,19 @@ type Needs = {
   readonly baseUrl: string
   readonly allowedOrigins: readonly string[]
   readonly unknownCredentials: UnknownCredentials
+  /** Requests of one account. */
+  readonly accounts: RateLimit
 }
 
 /**
- * What runs before the handlers of the control plane: the limit of unknown credentials, CORS, the same-origin check,
- * and the parser of bodies.
+ * What runs before the handlers of the control plane: the limits of unknown credentials and of accounts, CORS, the
+ * same-origin check, and the parser of bodies.
  */
-export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials }: Needs) {
+export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCredentials, accounts }: Needs) {
   return {
     parseBody: smallBody(MAX_BODY_BYTES, LARGER_BODIES),
     limit: unknownCredentials.refuseCookie,
+    limitCaller: limitAccounts(accounts),
     before: [
       // First, because it must cost as little as possible.
       unknownCredentials.refuseOpen,
@@ -41,5 +46,13 @@ export function makeControlEdge({ contract, baseUrl, allowedOrigins, unknownCred
       ...cors(contract, allowedOrigins, CONTROL_ACCESS),
       sameOrigin([new URL(baseUrl).origin, ...allowedOrigins]),
     ],
+  }
+}
+
+/** Counts a request of an identified caller; throws `rate_limited` when its account has made too many. */
+function limitAccounts(accounts: RateLimit): RequestHandler {
+  return async ({ caller }, _res, next) => {
+    if (caller) await accounts.take(caller.accountId)
+    next()
   }
 }

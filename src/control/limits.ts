@@ -4,6 +4,8 @@ import { combineLimits, openRateLimits } from '../http/rate-limit.ts'
 type Needs = {
   /** Counts within ten minutes; 0 switches a limit off. */
   readonly limits: { readonly startsPerIp: number; readonly mailsPerAddress: number; readonly userCodes: number }
+  /** Requests of one account; 0 switches the limit off. */
+  readonly accountRequestsPerMinute: number
   /** Whether emails leave this machine. An outbox is a folder, so there is nothing to limit. */
   readonly sendsMail: boolean
   /** Null: each process counts for itself. */
@@ -13,13 +15,15 @@ type Needs = {
 export type ControlLimits = ReturnType<typeof makeControlLimits>
 
 const WINDOW_SECONDS = 600
+/** Emails that an admin of a team can cause by invitations, as a multiple of those to one address. */
+const MAILS_OF_TEAM = 40
 const DAY_SECONDS = 86_400
 
 /**
  * The rate limits of the control plane. The settings give the main number of each kind; the other numbers are multiples
  * of it.
  */
-export function makeControlLimits({ limits, sendsMail, redis }: Needs) {
+export function makeControlLimits({ limits, accountRequestsPerMinute, sendsMail, redis }: Needs) {
   const open = openRateLimits(redis)
   const inWindow = (name: string, points: number) => open(name, { points, seconds: WINDOW_SECONDS })
   const mailsPerAddress = sendsMail ? limits.mailsPerAddress : 0
@@ -29,11 +33,13 @@ export function makeControlLimits({ limits, sendsMail, redis }: Needs) {
     open('mails-a-day', { points: mailsPerAddress * 6, seconds: DAY_SECONDS }),
   ])
   return {
+    accounts: open('requests-of-account', { points: accountRequestsPerMinute, seconds: 60 }),
     logins: {
       starts: inWindow('starts', limits.startsPerIp),
       notInvited: inWindow('not-invited', Math.ceil(limits.startsPerIp / 3)),
       mails,
     },
+    invitationMails: { ofAddress: mails, ofTeam: inWindow('invitation-mails', mailsPerAddress * MAILS_OF_TEAM) },
     signInLinks: { requests: inWindow('sign-in-links', limits.startsPerIp), mails },
     keyNotices: inWindow('key-notices', mailsPerAddress),
     passkeyStarts: inWindow('passkey-starts', limits.startsPerIp),

@@ -14,7 +14,7 @@ import type { Notify } from './notify.ts'
 /** The settings that the control plane reads. */
 type Settings = Pick<
   Config,
-  'baseUrl' | 'gatewayUrl' | 'login' | 'tokens' | 'rpId' | 'limits' | 'mail' | 'allowedOrigins'
+  'baseUrl' | 'gatewayUrl' | 'login' | 'tokens' | 'rpId' | 'limits' | 'callLimits' | 'mail' | 'allowedOrigins'
 >
 
 /** What the process gives the control plane. */

@@ -1,6 +1,5 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
-import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import type { FindAdminTeam } from './admin-team.ts'
@@ -8,6 +7,7 @@ import { makeAuditHandlers } from './audit/routes.ts'
 import { makeAuditStore } from './audit/store.ts'
 import { makeDirectoryPlanHandlers } from './directory-plan/routes.ts'
 import { makeDirectoryPlanStore } from './directory-plan/store.ts'
+import type { InvitationMails } from './invitations/announce.ts'
 import { makeInvitationsFlow } from './invitations/flow.ts'
 import { makeMemberChanges } from './members/changes.ts'
 import { makeMemberHandlers } from './members/routes.ts'
@@ -25,8 +25,7 @@ type Needs = {
   readonly notify: Notify
   /** Whether the service can send email. */
   readonly hasEmail: boolean
-  /** Emails to one address. */
-  readonly mails: RateLimit
+  readonly mails: InvitationMails
   /** Null: the operator lets admins add no backends. */
   readonly adminBackends: AdminBackendTrust | null
   /** Tells the gateway of this process that a device session or an API key has ended. */

@@ -1,10 +1,10 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import type { MemberStore } from '../directory/members.ts'
-import type { RateLimit } from '../http/rate-limit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Logger } from '../log.ts'
 import { makeFindAdminTeam } from './admin-team.ts'
+import type { InvitationMails } from './invitations/announce.ts'
 import type { Notify } from './notify.ts'
 import { makeSpendingLimitsFlow } from './spending-limits/flow.ts'
 import { makeTeamAdminFlows } from './team-admin-flows.ts'
@@ -17,8 +17,7 @@ type Needs = {
   readonly notify: Notify
   /** Whether the service can send email. */
   readonly hasEmail: boolean
-  /** Emails to one address. */
-  readonly mails: RateLimit
+  readonly mails: InvitationMails
   /** Null: the operator lets admins add no backends. */
   readonly adminBackends: AdminBackendTrust | null
   readonly gatewayUrl: string

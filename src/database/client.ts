@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /** An open database with a current schema. */
 export type Database = {
@@ -31,12 +32,12 @@ export type Listening = {
 }
 
 /** The database cannot be opened. The message names the database and the reason, without the password. */
-export class DatabaseOpenError extends Error {
+export class DatabaseOpenError extends OperatorError {
   override readonly name = 'DatabaseOpenError'
 }
 
 /** An embedded database has ended by itself. */
-export class DatabaseCrashError extends Error {
+export class DatabaseCrashError extends OperatorError {
   override readonly name = 'DatabaseCrashError'
 }
 

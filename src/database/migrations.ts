@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /** A connection that is used for migrating only, so that a lock taken on it is held until `migrate` returns. */
 export type MigrationConnection = {
@@ -14,7 +15,7 @@ export type Migration = { readonly name: string; readonly sql: string; readonly 
 export const migrationsDirectory = fileURLToPath(new URL('../../prisma/migrations/', import.meta.url))
 
 /** The schema of the database does not fit this version of the service. The message says what to do. */
-export class MigrationError extends Error {
+export class MigrationError extends OperatorError {
   override readonly name = 'MigrationError'
 }
 

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** Names of the semantic conventions of OpenTelemetry, or `svc.` names. What is null is left out. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | null>>
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[] | null>>
 
 export type NewSpan = {
   readonly name: string

@@ -6,14 +6,16 @@ import type { ReadSecret } from '../kernel/secret-source.ts'
 import type { Logger } from '../log.ts'
 import type { Service } from './compose.ts'
 import { readDirectoryText } from './directory-reader.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /**
  * The directory file cannot be read, has mistakes, or is refused because of what it would change. The message says why.
  */
-export class DirectoryFileError extends Error {
+export class DirectoryFileError extends OperatorError {
+  override readonly name = 'DirectoryFileError'
+
   constructor(file: string, mistakes: readonly string[]) {
     super(`The directory file ${file} was not applied:\n${mistakes.map((mistake) => `  ${mistake}`).join('\n')}`)
-    this.name = 'DirectoryFileError'
   }
 }
 

@@ -1,15 +1,17 @@
 import type { Server, ServerOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /** The service cannot listen on the configured address. */
-export class AddressError extends Error {
+export class AddressError extends OperatorError {
+  override readonly name = 'AddressError'
+
   constructor(host: string, port: number, setting: 'SVC_PORT' | 'SVC_METRICS_PORT', code: string | undefined) {
     const cure =
       code === 'EADDRINUSE'
         ? `Another process listens there. Stop it or set ${setting}.`
         : `Check SVC_HOST and ${setting}.`
     super(`Cannot listen on ${host}, port ${port} (${code}). ${cure}`)
-    this.name = 'AddressError'
   }
 }
 

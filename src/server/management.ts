@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Logger } from '../log.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /**
  * What operators' commands ask of the running service, by name. An action resolves with a sentence for the operator,
@@ -15,7 +16,7 @@ export type ManagementActions = Readonly<Record<string, (options: URLSearchParam
 export type Management = { close(): Promise<void> }
 
 /** No process answers at the socket, or it refused. The message says what to do. */
-export class ManagementError extends Error {
+export class ManagementError extends OperatorError {
   override readonly name = 'ManagementError'
 }
 

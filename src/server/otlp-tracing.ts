@@ -138,5 +138,9 @@ function toSpan(span: OtelSpan): Span {
 }
 
 function toAttributes(attributes: SpanAttributes): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== null))
+  const known: Attributes = {}
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null) known[name] = typeof value === 'object' ? [...value] : value
+  }
+  return known
 }

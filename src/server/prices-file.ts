@@ -5,17 +5,19 @@ import { readPrices } from '../gateway/prices/read-prices.ts'
 import type { PriceList } from '../gateway/prices/read-prices.ts'
 import type { Logger } from '../log.ts'
 import type { Service } from './compose.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /** The most mistakes that a message names. */
 const MAX_MISTAKES = 20
 
 /** The price file cannot be read or has mistakes. The message names them. */
-export class PricesFileError extends Error {
+export class PricesFileError extends OperatorError {
+  override readonly name = 'PricesFileError'
+
   constructor(file: string, mistakes: readonly string[]) {
     const more = mistakes.length > MAX_MISTAKES ? [`and ${mistakes.length - MAX_MISTAKES} more`] : []
     const lines = [...mistakes.slice(0, MAX_MISTAKES), ...more].map((line) => `  ${line}`)
     super(`The price file ${file} was not applied:\n${lines.join('\n')}`)
-    this.name = 'PricesFileError'
   }
 }
 

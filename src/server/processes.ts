@@ -8,6 +8,7 @@ import { isFromChild } from './child-messages.ts'
 import type { ToChild } from './child-messages.ts'
 import { openManagement } from './management.ts'
 import { metricsOfChildren, serveMetrics } from './metrics.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /** Several processes that serve one port, and this process above them. */
 export type Processes = {
@@ -18,7 +19,7 @@ export type Processes = {
 }
 
 /** The first process could not start. It has printed why. */
-export class ProcessStartError extends Error {
+export class ProcessStartError extends OperatorError {
   override readonly name = 'ProcessStartError'
 }
 

@@ -57,10 +57,43 @@ export function counterOf({ id, subject }: Pick<SpendingLimit, 'id' | 'subject'>
   return subject === 'members' ? `${id}/${accountId}` : id
 }
 
-/** Whether a limit of the spender's team counts its calls. */
-export function counts({ subject, subjectId, keyIds }: SpendingLimit, { accountId, keyId }: Spender): boolean {
-  if (subject === 'team' || subject === 'members') return true
-  return subject === 'key' ? keyId !== null && keyIds.includes(keyId) : accountId === subjectId
+/** The limits of a team by whose calls they count. */
+export type LimitIndex<Limit> = {
+  /** Those that count every caller of the team. */
+  readonly shared: readonly Limit[]
+  /** The others by account, service account or API key. */
+  readonly bySubject: ReadonlyMap<string, readonly Limit[]>
+}
+
+/** Makes the index of the limits of a team. */
+export function indexLimits<Limit extends SpendingLimit>(limits: readonly Limit[]): LimitIndex<Limit> {
+  const bySubject = new Map<string, Limit[]>()
+  for (const limit of limits) {
+    const ids = limit.keyIds.length > 0 ? limit.keyIds : [limit.subjectId ?? '']
+    for (const id of ids) bySubject.set(id, [...(bySubject.get(id) ?? []), limit])
+  }
+  return { shared: bySubject.get('') ?? [], bySubject }
+}
+
+/** The limits that count the calls of a spender. */
+export function findCounting<Limit>(
+  index: LimitIndex<Limit> | undefined,
+  { accountId, keyId }: Spender,
+): readonly Limit[] {
+  if (!index) return []
+  const own = index.bySubject.get(accountId) ?? []
+  const ofKey = keyId === null ? [] : (index.bySubject.get(keyId) ?? [])
+  return [...index.shared, ...own, ...ofKey]
+}
+
+/** Adds what was spent to a counter. */
+export function addSpent(counters: Map<string, Spent>, counter: string, added: Spent): void {
+  const before = counters.get(counter) ?? NOTHING_SPENT
+  counters.set(counter, {
+    nanoUsd: before.nanoUsd + added.nanoUsd,
+    unknownCalls: before.unknownCalls + added.unknownCalls,
+    unpricedCalls: before.unpricedCalls + added.unpricedCalls,
+  })
 }
 
 /** The limits that hold for a caller, of those that count its calls. */

@@ -1,8 +1,9 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { spanAt } from './periods.ts'
-import type { Period } from './periods.ts'
-import type { CountedLimit, SpendingLimit, Spent, Subject } from './rules.ts'
+import type { CalendarSpan, Period } from './periods.ts'
+import { addSpent, counterOf, findCounting, indexLimits } from './rules.ts'
+import type { CountedLimit, LimitIndex, SpendingLimit, Spent, Subject } from './rules.ts'
 
 /** The limits with what was spent, and which of the asked batches these sums include. */
 export type FoundSpending = { readonly limits: readonly CountedLimit[]; readonly savedBatches: ReadonlySet<string> }
@@ -14,14 +15,24 @@ type LimitRow = Omit<SpendingLimit, 'amountNanoUsd' | 'period' | 'subject'> & {
 }
 
 type SumRow = {
-  /** Null for a row that names a saved batch. */
-  readonly limitId: string | null
-  /** Of a limit of each member: the account. Of a saved batch: its id. */
-  readonly of: string | null
+  /** The place of the span among those that were asked; null for a row that names a saved batch. */
+  readonly at: number | null
+  /** Of a saved batch: its id. */
+  readonly accountId: string
+  /** Null for calls without an API key. */
+  readonly keyId: string | null
   readonly nanoUsd: bigint
   readonly unknownCalls: bigint
   readonly unpricedCalls: bigint
 }
+
+/** The limits of a team for one period. */
+type LimitGroup = { readonly team: string; readonly span: CalendarSpan; readonly index: LimitIndex<FoundLimit> }
+
+type FoundLimit = CountedLimit & { readonly spent: Map<string, Spent> }
+
+/** The key of calls without an API key. */
+const NO_KEY = '00000000-0000-0000-0000-000000000000'
 
 export type SpendingStore = ReturnType<typeof makeSpendingStore>
 
@@ -34,11 +45,11 @@ export function makeSpendingStore(db: PrismaClient) {
       SELECT l.id::text, '@' || o.name || '/' || t.name AS team, t.time_zone AS "timeZone", l.subject::text,
         coalesce(l.account_id, l.key_id, l.service_account_id)::text AS "subjectId",
         coalesce(a.email, k.name, s.name) AS "subjectName",
-        ARRAY(
+        CASE WHEN l.key_id IS NULL THEN '{}' ELSE ARRAY(
           WITH RECURSIVE chain AS (
             SELECT l.key_id AS id
             UNION SELECT old.id FROM api_keys old JOIN chain ON old.replaced_by_id = chain.id)
-          SELECT id::text FROM chain WHERE id IS NOT NULL) AS "keyIds",
+          SELECT id::text FROM chain) END AS "keyIds",
         l.period::text, l.amount_nano_usd AS "amountNanoUsd", l.created_at AS "createdAt"
       FROM spending_limits l
       JOIN teams t ON t.id = l.team_id JOIN organizations o ON o.id = t.organization_id
@@ -49,26 +60,21 @@ export function makeSpendingStore(db: PrismaClient) {
     return rows.map(({ amountNanoUsd, ...row }) => ({ ...row, amountNanoUsd: Number(amountNanoUsd) }))
   }
 
-  /** What was spent of the limits, and the saved ones of these batches, in one statement: they belong together. */
-  function findSums(limits: readonly CountedLimit[], batches: readonly string[]): Promise<SumRow[]> {
-    const column = (of: (limit: CountedLimit) => string) => limits.map(of)
+  /** What was spent by account and key, and the saved ones of these batches. One statement, so they belong together. */
+  function findSums(groups: readonly LimitGroup[], batches: readonly string[]): Promise<SumRow[]> {
+    const column = (of: (group: LimitGroup) => string) => groups.map(of)
     return db.$queryRaw<SumRow[]>`
-      SELECT l.id AS "limitId", CASE WHEN l.subject = 'members' THEN d.account_id::text END AS of,
-        sum(d.spent_nano_usd)::bigint AS "nanoUsd", sum(d.unknown_calls)::bigint AS "unknownCalls",
-        sum(d.unpriced_calls)::bigint AS "unpricedCalls"
+      SELECT s.at::int - 1 AS at, d.account_id::text AS "accountId",
+        nullif(d.key_id::text, ${NO_KEY}) AS "keyId", sum(d.spent_nano_usd)::bigint AS "nanoUsd",
+        sum(d.unknown_calls)::bigint AS "unknownCalls", sum(d.unpriced_calls)::bigint AS "unpricedCalls"
       FROM unnest(
-        ${column(({ id }) => id)}::text[], ${column(({ team }) => team)}::text[],
-        ${column(({ span }) => span.from)}::date[], ${column(({ span }) => span.until)}::date[],
-        ${column(({ subject }) => subject)}::text[], ${column(({ subjectId }) => subjectId ?? '')}::text[],
-        ${column(({ keyIds }) => `{${keyIds.join(',')}}`)}::text[]
-      ) AS l (id, team, first_day, next_day, subject, subject_id, key_ids)
-      JOIN spending_days d ON d.team = l.team AND d.day >= l.first_day AND d.day < l.next_day
-        AND (l.subject IN ('team', 'members')
-          OR (l.subject = 'key' AND d.key_id::text = ANY (l.key_ids::text[]))
-          OR (l.subject IN ('member', 'service_account') AND d.account_id::text = l.subject_id))
-      GROUP BY 1, 2
+        ${column(({ team }) => team)}::text[], ${column(({ span }) => span.from)}::date[],
+        ${column(({ span }) => span.until)}::date[]
+      ) WITH ORDINALITY AS s (team, first_day, next_day, at)
+      JOIN spending_days d ON d.team = s.team AND d.day >= s.first_day AND d.day < s.next_day
+      GROUP BY s.at, d.account_id, d.key_id
       UNION ALL
-      SELECT NULL, id, 0, 0, 0 FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`
+      SELECT NULL, id, NULL, 0, 0, 0 FROM call_event_batches WHERE id = ANY (${[...batches]}::text[])`
   }
 
   return {
@@ -82,23 +88,39 @@ export function makeSpendingStore(db: PrismaClient) {
     ): Promise<FoundSpending> {
       const found = await findLimits(teamId)
       if (found.length === 0) return { limits: [], savedBatches: new Set(batches) }
-      const limits = found.map((limit) => {
-        const spent = new Map<string, Spent>()
-        return { ...limit, span: spanAt(limit.period, limit.timeZone, now), spent }
-      })
-      const byId = new Map(limits.map((limit) => [limit.id, limit]))
-      const rows = await findSums(limits, batches)
-      for (const { limitId, of, ...sums } of rows) {
-        if (limitId === null) continue
-        byId.get(limitId)?.spent.set(of === null ? limitId : `${limitId}/${of}`, toSpent(sums))
+      const spans = makeSpans(now)
+      const limits = found.map((limit) => ({ ...limit, span: spans(limit), spent: new Map<string, Spent>() }))
+      const byPeriod = Map.groupBy(limits, ({ team, period }) => `${team} ${period}`)
+      const groups = [...byPeriod.values()].flatMap(toGroup)
+      const rows = await findSums(groups, batches)
+      for (const { at, accountId, keyId, ...sums } of rows) {
+        const spender = { accountId, keyId }
+        for (const limit of at === null ? [] : findCounting(groups[at]?.index, spender)) {
+          addSpent(limit.spent, counterOf(limit, spender), toSpent(sums))
+        }
       }
-      const saved = rows.filter(({ limitId }) => limitId === null).map(({ of }) => of ?? '')
+      const saved = rows.filter(({ at }) => at === null).map(({ accountId }) => accountId)
       return { limits, savedBatches: new Set(saved) }
     },
   }
 }
 
+/** Makes a function for the span of a limit. Limits of the same zone and period share one. */
+function makeSpans(now: Date): (limit: Pick<SpendingLimit, 'period' | 'timeZone'>) => CalendarSpan {
+  const spans = new Map<string, CalendarSpan>()
+  return ({ period, timeZone }) => {
+    const id = `${period} ${timeZone}`
+    const span = spans.get(id) ?? spanAt(period, timeZone, now)
+    spans.set(id, span)
+    return span
+  }
+}
+/** None of no limits. */
+function toGroup(limits: readonly FoundLimit[]): LimitGroup[] {
+  return limits.slice(0, 1).map(({ team, span }) => ({ team, span, index: indexLimits(limits) }))
+}
+
 /** Sums stay far below 2^53, which is 9 million USD. */
-function toSpent({ nanoUsd, unknownCalls, unpricedCalls }: Omit<SumRow, 'limitId' | 'of'>): Spent {
+function toSpent({ nanoUsd, unknownCalls, unpricedCalls }: Omit<SumRow, 'at' | 'accountId' | 'keyId'>): Spent {
   return { nanoUsd: Number(nanoUsd), unknownCalls: Number(unknownCalls), unpricedCalls: Number(unpricedCalls) }
 }

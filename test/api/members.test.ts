@@ -79,8 +79,8 @@ describe('listMembers', () => {
     expect(second).toMatchObject({ members: [{ email: 'member@example.com' }], next: null })
   })
 
-  it('400: refuses a page of no members or of too many', async () => {
-    for (const query of ['?limit=0', '?limit=1001', '?limit=x']) {
+  it('400: refuses a page of no members or of too many, and one behind an address with NUL', async () => {
+    for (const query of ['?limit=0', '?limit=1001', '?limit=x', '?after=%00']) {
       expect(await outcomeOf(await team.asAdmin(`${PATH}${query}`))).toBe('400 invalid_request')
     }
   })

@@ -89,6 +89,21 @@ describe('service accounts', () => {
     expect(await outcomeOf(await send('POST', PATH, keys.ada, { name: 'Not A Name' }))).toBe('400 invalid_request')
   })
 
+  it('are limited to 200 in a team', async () => {
+    const { prisma } = keys.service.database
+    const { teamId, createdById, createdAt } = await prisma.serviceAccount.findUniqueOrThrow({ where: { id: builds } })
+    const names = Array.from({ length: 199 }, (_, index) => `many-${index}`)
+    await prisma.serviceAccount.createMany({
+      data: names.map((name) => ({ teamId, createdById, createdAt, name })),
+      skipDuplicates: true,
+    })
+    const response = await send('POST', PATH, keys.ada, { name: 'one-more' })
+    expect(await response.json()).toMatchObject({
+      error: { code: 'conflict', message: expect.stringContaining('200 service accounts') },
+    })
+    await prisma.serviceAccount.deleteMany({ where: { name: { in: names } } })
+  })
+
   it('are deleted with their keys, which end at once, with an audit event', async () => {
     const id = await createAccount('short-lived')
     const { key, info } = await createKey(id)

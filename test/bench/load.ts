@@ -1,8 +1,9 @@
 /**
  * `npm run load` puts the service under many streams, callers that leave, slow readers and an upstream that sends
- * invalid answers, in several rounds (LOAD_ROUNDS, default 5). It prints the outcomes and a table of the memory, and
- * exits with status 1 unless:
+ * invalid answers, in several rounds (LOAD_ROUNDS, default 5). Before, it calls the local worker while the upstreams
+ * cannot be reached. It prints the outcomes and a table of the memory, and exits with status 1 unless:
  *
+ * - from the second call on, the local worker's first token is there within `MAX_OFFLINE_MS`;
  * - callers and the log get no errors other than those of the upstream;
  * - one second after its caller has left, no call is open at the upstream;
  * - memory does not grow: after the last round the process holds at most `MAX_GROWTH_BYTES` more than after the second.
@@ -12,6 +13,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { startEngine } from '../support/engine.ts'
+import { offlineCalls, openSilentPort } from './offline.ts'
 import { openProcesses, rssKb } from './processes.ts'
 import type { Memory, Server, WatchedServer } from './processes.ts'
 
@@ -20,17 +23,24 @@ const WARM_UP_ROUNDS = 2
 /** About 14,000 calls are made between the compared rounds, so a leak of 1 KB per call exceeds this. */
 const MAX_GROWTH_BYTES = 8 * 1024 * 1024
 const UPSTREAM_PORT = 18_711
+/** Of the backends `silent-a` and `silent-b` in directory.yaml. */
+const SILENT_PORT = 18_713
+const MAX_OFFLINE_MS = 300
 const CHAT = '/v1/chat/completions'
 /** Thousands of connections are opened at once, on the machine that also runs the service. */
 const LONG_TIMEOUTS = { connectTimeout: 120_000, bodyTimeout: 0, headersTimeout: 0 }
 const processes = openProcesses()
+const engine = await startEngine()
 const failures: string[] = []
 const moments: { readonly moment: string; readonly calls: number; readonly memory: Memory }[] = []
 let calls = 0
 
 try {
   processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
-  const service = await processes.startWatchedService(18_712, UPSTREAM_PORT)
+  await openSilentPort(processes, SILENT_PORT)
+  const env = { SVC_LOCAL_ENGINE_URL: engine.url.href }
+  const service = await processes.startWatchedService(18_712, UPSTREAM_PORT, env)
+  await whileOffline(service)
   const note = async (moment: string): Promise<void> => {
     const memory = await settled(service)
     moments.push({ moment, calls, memory })
@@ -53,6 +63,7 @@ try {
   expect(errors.length === 0, `the log has ${errors.length} errors, the first: ${errors[0]}`)
 } finally {
   processes.close()
+  await engine[Symbol.asyncDispose]()
 }
 printMemory()
 judgeMemory()
@@ -98,6 +109,13 @@ function judgeMemory(): void {
     `\nHeld more after round ${ROUNDS} than after round ${WARM_UP_ROUNDS}: ${(grown / 1024 / 1024).toFixed(1)} MB`,
   )
   expect(grown <= MAX_GROWTH_BYTES, `memory is not flat: ${(grown / 1024 / 1024).toFixed(1)} MB more`)
+}
+
+async function whileOffline(service: Server): Promise<void> {
+  const { first, longest } = await offlineCalls(service)
+  const found = `first token after ${first.toFixed(0)} ms at the first call, then at most ${longest.toFixed(0)} ms`
+  console.log(`Upstreams that cannot be reached\n  ${found}`)
+  expect(longest <= MAX_OFFLINE_MS, `while offline, the local worker's first token took ${longest.toFixed(0)} ms`)
 }
 
 /** Opens all streams at the same time and reads each to its end. */

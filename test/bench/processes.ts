@@ -48,8 +48,8 @@ export type Processes = {
   /** Starts a script that only proxies to the upstream. */
   startReference(name: string, script: string, port: number, upstreamPort: number): Promise<Server>
   startNginx(port: number, upstreamPort: number): Promise<Server>
-  /** Starts the service so that its memory and log can be read. */
-  startWatchedService(port: number, upstreamPort: number): Promise<WatchedServer>
+  /** Starts the service with more settings, so that its memory and log can be read. */
+  startWatchedService(port: number, upstreamPort: number, more: Record<string, string>): Promise<WatchedServer>
   /** Waits until a server answers at the URL. */
   up(url: string): Promise<void>
   /** Stops all processes and removes their files. */
@@ -102,11 +102,11 @@ export function openProcesses(): Processes {
       upAt(name, port, () => processes.start(script, [String(port), String(upstreamPort)])),
     startNginx: (port, upstreamPort) =>
       upAt('nginx', port, () => run('nginx', nginxArguments(folder, port, upstreamPort))),
-    async startWatchedService(port, upstreamPort) {
+    async startWatchedService(port, upstreamPort, more) {
       const log = path.join(folder, 'log')
       const probe = ['--expose-gc', '--import', path.join(ROOT, 'test/bench/memory-probe.ts')]
       const child = run(process.execPath, [...probe, 'src/main.ts', 'serve'], {
-        env: settings(port, upstreamPort, newFolder()),
+        env: { ...settings(port, upstreamPort, newFolder()), ...more },
         stdio: ['ignore', openSync(log, 'w'), 'inherit', 'ipc'],
       })
       return {

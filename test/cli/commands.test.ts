@@ -188,6 +188,55 @@ describe('svc usage', () => {
   })
 })
 
+describe('svc limits', () => {
+  const list = (...args: string[]) => jsonOf<{ id: string; amountNanoUsd: number }[]>(['limits', ...args])
+
+  it('sets a limit, changes it when it is set again, and removes it by the start of its ID', async () => {
+    const set = await machine.svc(['limits', 'set', '50', '--per', 'month'])
+    expect([set.status, set.stdout]).toEqual([0, '@acme/core may spend $50.00 a month now.\n'])
+    const changed = await machine.svc(['limits', 'set', '2.50', '--per', 'month'])
+    expect(changed.stdout).toBe('@acme/core may spend $2.50 a month now.\n')
+    const [limit, ...others] = await list('--team')
+    expect([limit?.amountNanoUsd, others]).toEqual([2_500_000_000, []])
+
+    const removed = await machine.svc(['limits', 'remove', limit?.id.slice(0, 8) ?? ''])
+    expect([removed.status, removed.stdout]).toEqual([0, 'Removed: the limit of $2.50 a month for @acme/core.\n'])
+    expect((await machine.svc(['limits', '--team'])).stdout).toBe('No spending limits.\n')
+  })
+
+  it.each([
+    ['--members', 'each member may spend $1.00 a day now.\n'],
+    ['--member=ADA@example.com', 'ada@example.com may spend $1.00 a day now.\n'],
+  ])('sets one with %s, which the person sees as an own limit', async (whose, printed) => {
+    expect((await machine.svc(['limits', 'set', '1', '--per', 'day', whose])).stdout).toBe(printed)
+    const { stdout } = await machine.svc(['limits'])
+    expect(stdout).toMatch(/^ID +FOR +PER +LIMIT +SPENT +LEFT +RESETS\n.* day +\$1\.00 +\$0\.00 +\$1\.00 /)
+    const [limit] = await list('--team')
+    expect((await machine.svc(['limits', 'remove', limit?.id ?? '', '--json'])).stdout).toBe('{\n  "ok": true\n}\n')
+    expect(await list()).toEqual([])
+  })
+
+  it.each([
+    [['limits', 'set', '0', '--per', 'day'], 2, 'Give an amount in USD above 0'],
+    [['limits', 'set', 'much', '--per', 'day'], 2, 'Give an amount in USD above 0'],
+    [['limits', 'set', '1'], 2, "required option '--per <period>' not specified"],
+    [['limits', 'set', '1', '--per', 'year'], 2, 'Allowed choices are day, week, month'],
+    [['limits', 'set', '1', '--per', 'day', '--members', '--service', 'ci'], 2, 'cannot be used with'],
+    [
+      ['limits', 'set', '1', '--per', 'day', '--member', 'nobody@example.com'],
+      1,
+      'must be the email address of a member',
+    ],
+    [['limits', 'set', '1', '--per', 'day', '--service', 'unknown'], 1, 'must be the email address of a member'],
+    [['limits', 'remove', 'ffffffff'], 1, '@acme/core has no limit with the ID ffffffff. Run: svc limits --team'],
+    [['limits', '--team', '@acme/unknown'], 1, 'team'],
+  ])('tells for %j what is wrong, with exit status %i', async (args, status, message) => {
+    const ran = await machine.svc(args)
+    expect([ran.status, ran.stdout]).toEqual([status, ''])
+    expect(ran.stderr).toContain(message)
+  })
+})
+
 describe('svc sessions', () => {
   it('lists the runs of agents in the team', async () => {
     const run = { team: '@acme/core', accountId: await accountIdOf(service, 'ada@example.com'), sessionId: 'run-7' }

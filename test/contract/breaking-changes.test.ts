@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compare, CURRENT, describeChange } from '../../spec/compare.ts'
 
 /** The parts of the document that these tests change. */
@@ -29,7 +29,7 @@ const at = (node: Node, ...keys: string[]): Node =>
 const schema = (document: Node, name: string) => at(document, 'components', 'schemas', name)
 
 describe('a breaking change', () => {
-  it.each<[string, (document: Node) => void, RegExp]>([
+  const changes: [string, (document: Node) => void, RegExp][] = [
     [
       'a renamed field',
       (document) => {
@@ -59,10 +59,19 @@ describe('a breaking change', () => {
       (document) => delete (schema(document, 'LoggedOut') as Partial<Node>).required,
       /POST \/v1\/auth\/logout.*ok.*affects readers of this answer/,
     ],
-  ])('is reported: %s', (_name, change, reported) => {
-    const { broken, versionMistake } = after(change)
-    expect(broken.join('\n')).toMatch(reported)
-    expect(versionMistake).toContain('info.version')
+  ]
+  /** All changes in one document, because each comparison takes more than a second. */
+  let found: ReturnType<typeof after>
+  beforeAll(() => {
+    found = after((document) => changes.forEach(([, change]) => change(document)))
+  })
+
+  it.each(changes)('is reported: %s', (_name, _change, reported) => {
+    expect(found.broken.filter((line) => reported.test(line))).not.toEqual([])
+  })
+
+  it('needs a higher version', () => {
+    expect(found.versionMistake).toContain('info.version')
   })
 
   it('is accepted when the version is raised enough', () => {

@@ -36,6 +36,7 @@ beforeAll(async () => {
     env: {
       SVC_LOCAL_ENGINE_URL: engine.url.href,
       SVC_LIMIT_REQUESTS_PER_MINUTE: '0',
+      SVC_LIMIT_ACCOUNT_REQUESTS_PER_MINUTE: '0',
       SVC_LIMIT_STARTS_PER_IP: '0',
       SVC_LIMIT_MAILS_PER_ADDRESS: '0',
       SVC_LIMIT_USER_CODES: '0',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { FREE_USAGE } from '../../src/gateway/dialects/usage.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { GATEWAY_PATHS, SERVER_PATHS, bodyOf, greeting, saysHello, startServer } from '../support/dialect-servers.ts'
 import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
@@ -142,7 +143,15 @@ describe('what a backend cannot be asked', () => {
 
     it('exactly, by its own count', async () => {
       servers.responses.restart(answersJson({ object: 'response.input_tokens', input_tokens: 1234 }))
+      gateway.events.length = 0
       expect(await tokensOf(await count('Hello'))).toEqual([1234, 'responses-server', null])
+      expect(gateway.events).toMatchObject([
+        {
+          kind: 'finished',
+          call: { servedBy: 'responses-server', model: 'any/responses', dialect: 'messages' },
+          result: { status: 200, usage: FREE_USAGE, attempts: [{ backend: 'responses-server', result: '200' }] },
+        },
+      ])
       const { url, body, headers } = servers.responses.last()
       expect([url, headers['authorization']]).toEqual(['/v1/responses/input_tokens', 'Bearer secret-of-TOKEN'])
       expect(Object.keys(JSON.parse(body.toString()) as object).toSorted()).toEqual(['input', 'model'])
@@ -150,10 +159,13 @@ describe('what a backend cannot be asked', () => {
 
     it('by an estimate where that fails, without asking a server again that does not count', async () => {
       servers.responses.restart(answersJson({ error: { message: 'busy' } }, { status: 503 }))
+      gateway.events.length = 0
       expect(await tokensOf(await count('Hello'))).toEqual([expect.any(Number), 'gateway', '1'])
       servers.responses.restart(answersJson({ error: { message: 'Not found' } }, { status: 404 }))
       for (const _ of [1, 2]) expect(await tokensOf(await count('Hello'))).toEqual([2, 'gateway', '1'])
       expect(servers.responses.calls).toHaveLength(1)
+      // No backend serves an estimate.
+      expect(gateway.events).toEqual([])
       servers.responses.restart(saysHello('responses'))
     })
   })

@@ -98,6 +98,11 @@ describe('the request limit of one account', () => {
     expect(tally(passed)).toEqual({ 200: 2 })
   })
 
+  it('counts the requests to the control plane apart', async () => {
+    const list = async () => outcomeOf(await service.fetch('/v1/devices', { headers: callers.bob }))
+    expect(tally(await atOnce(3, list))).toEqual({ 200: 2, '429 rate_limited': 1 })
+  })
+
   it('does not count requests without a valid credential for any account', async () => {
     expect(await outcomeOf(await service.fetch('/v1/models'))).toBe('401 unauthorized')
     expect(await outcomeOf(await service.fetch('/v1/models'))).toBe('429 rate_limited')

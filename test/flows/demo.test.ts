@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ROOT } from '../support/documents.ts'
+import { freePort } from '../support/loopback.ts'
 import { newFolder } from '../support/process.ts'
 import type { Ended } from '../support/process.ts'
 
 /** `svc demo --once` in an empty folder. */
 async function runDemo(folder: string, env: Record<string, string> = {}): Promise<Ended> {
-  const port = String(await findFreePort())
+  const port = String(await freePort())
   const child = spawn(process.execPath, [path.join(ROOT, 'src/main.ts'), 'demo', '--once'], {
     cwd: folder,
     env: { PATH: process.env['PATH'], SVC_PORT: port, ...env },
@@ -19,14 +18,6 @@ async function runDemo(folder: string, env: Record<string, string> = {}): Promis
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (written.stdout += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => void (written.stderr += text))
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...written })))
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 describe('the demo', () => {

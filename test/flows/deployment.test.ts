@@ -1,22 +1,62 @@
+import { readdir } from 'node:fs/promises'
+import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { ONE_PERSON_DIRECTORY, startDeployment } from '../support/deployment.ts'
-import type { Deployment } from '../support/deployment.ts'
+import { readFollowed } from '../support/agent-sessions.ts'
+import type { Followed } from '../support/agent-sessions.ts'
+import { startDeployment } from '../support/deployment.ts'
+import type { Deployment, Instance } from '../support/deployment.ts'
 import { hasRedis } from '../support/redis.ts'
 import { readToEnd, repeatCalls } from '../support/repeated-calls.ts'
+import { json } from '../support/requests.ts'
 import { answersJson } from '../support/upstream.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitForValue, waitUntil } from '../support/wait.ts'
+
+const DIRECTORY = `
+organizations:
+  - name: acme
+    teams:
+      - name: core
+        models: [vendora/large]
+        members: [{ email: ada@example.com }]
+backends:
+  - { name: vendora, dialects: [chat, responses, messages] }
+models:
+  - id: vendora/large
+    displayName: Large
+    owner: vendora
+    serve: [{ backend: vendora, model: large-2026 }]
+`
+
+// One deployment for all these tests, because its processes take seconds of CPU time to start.
+let deployment: Deployment
+let accessToken: string
+let first: Instance
+
+beforeAll(async () => {
+  deployment = await startDeployment({ directory: DIRECTORY, redis: hasRedis })
+  ;({ accessToken } = await deployment.signIn('ada@example.com'))
+  const [gateway] = deployment.gateways
+  if (!gateway) throw new Error('The deployment has no gateway.')
+  first = gateway
+}, 120_000)
+beforeEach(() => deployment.upstream.restart(answersJson({ object: 'chat.completion', choices: [] })))
+afterAll(() => deployment[Symbol.asyncDispose]())
+
+/** The ids of the calls whose events the database has. */
+async function findSaved(): Promise<string[]> {
+  const client = new pg.Client(deployment.databaseUrl.reveal())
+  await client.connect()
+  try {
+    const found = await client.query<{ id: string }>('SELECT request_id AS id FROM call_events')
+    return found.rows.map(({ id }) => id)
+  } finally {
+    await client.end()
+  }
+}
+
+const haveAll = (ids: readonly string[]) => (saved: readonly string[]) => ids.every((id) => saved.includes(id))
 
 describe('a deployment of two control planes and two gateways', () => {
-  let deployment: Deployment
-  let accessToken: string
-
-  beforeAll(async () => {
-    deployment = await startDeployment({ directory: ONE_PERSON_DIRECTORY, redis: hasRedis })
-    ;({ accessToken } = await deployment.signIn('ada@example.com'))
-  }, 120_000)
-  beforeEach(() => deployment.upstream.restart(answersJson({ object: 'chat.completion', choices: [] })))
-  afterAll(() => deployment[Symbol.asyncDispose]())
-
   const call = () => readToEnd(deployment.call(accessToken))
 
   it('spreads connections over the processes of a role', async () => {
@@ -27,10 +67,9 @@ describe('a deployment of two control planes and two gateways', () => {
   })
 
   it('serves calls by the other gateway while one is killed, and by both after its start', async () => {
-    const [first] = deployment.gateways
-    await first?.process.kill()
+    await first.process.kill()
     expect((await callFor(20)).outcomes).toMatchObject({ '200': expect.any(Number) })
-    await first?.start()
+    await first.start()
     expect((await callFor(20)).outcomes).toEqual({ '200': expect.any(Number) })
   }, 90_000)
 
@@ -63,4 +102,91 @@ describe('a deployment of two control planes and two gateways', () => {
     )
     return calls.stop()
   }
+})
+
+describe('the events of calls', () => {
+  /** Makes calls at the first gateway; resolves with their request ids. */
+  async function makeCalls(): Promise<string[]> {
+    const ids: string[] = []
+    for (let n = 0; n < 5; n++) {
+      const body = { model: 'vendora/large', messages: [{ role: 'user', content: 'Hi' }] }
+      const request = json(body, { authorization: `Bearer ${accessToken}` })
+      const answer = await fetch(`${first.origin}/v1/chat/completions`, request)
+      expect(await readToEnd(Promise.resolve(answer))).toBe('200')
+      ids.push(answer.headers.get('x-request-id') ?? '')
+    }
+    return ids
+  }
+
+  it.each(['stop', 'kill'] as const)(
+    'are all saved, and once, after a %s of the gateway while Postgres is gone',
+    async (end) => {
+      const findSpooled = () => readdir(deployment.spoolOf(0))
+      const before = await makeCalls()
+      await waitUntil('the events', findSaved, haveAll(before))
+      await deployment.postgres.kill()
+      let meanwhile: string[]
+      try {
+        meanwhile = await makeCalls()
+        const isSpooled = (names: string[]) => names.some((name) => name.endsWith('.json'))
+        if (end === 'kill') await waitUntil('the spool', findSpooled, isSpooled)
+        await first.process[end]()
+      } finally {
+        await deployment.postgres.restart()
+      }
+      expect((await findSaved()).filter((id) => meanwhile.includes(id))).toEqual([])
+      await first.start()
+      const made = [...before, ...meanwhile]
+      const saved = await waitUntil('the events', findSaved, haveAll(made))
+      expect(saved.filter((id) => made.includes(id)).toSorted()).toEqual(made.toSorted())
+      await waitForValue('the spool', findSpooled, [])
+    },
+    90_000,
+  )
+})
+
+// Last, because it ends with a process stopped.
+describe('the stream of a session on several processes', () => {
+  /** Follows the session at one of the two control planes. */
+  async function follow(index: 0 | 1, after = '0'): Promise<Followed> {
+    const origin = deployment.controlPlanes[index]?.origin ?? ''
+    const headers = { authorization: `Bearer ${accessToken}` }
+    return readFollowed(await fetch(`${origin}/v1/sessions/run-1/stream?team=@acme/core&after=${after}`, { headers }))
+  }
+
+  async function call(): Promise<void> {
+    const credentials = { authorization: `Bearer ${accessToken}`, 'x-svc-session-id': 'run-1' }
+    const headers = { ...credentials, 'content-type': 'application/json' }
+    await (await deployment.call(accessToken, {}, { headers })).text()
+  }
+
+  it('loses and repeats nothing for a follower whose process is killed, and ends when a process stops', async () => {
+    const [one, other] = deployment.controlPlanes
+    const seen: string[] = []
+    const reading: { stream: Followed | null; index: 0 | 1 } = { stream: await follow(0), index: 0 }
+    /** Reads until the calls are over, and continues at the other process when a connection breaks. */
+    const readAll = async (count: number) => {
+      while (seen.length < count) {
+        const event = await reading.stream?.next().catch(() => null)
+        if (event && event.type !== 'heartbeat') seen.push(event.id)
+        if (event) continue
+        reading.index = reading.index === 0 ? 1 : 0
+        reading.stream = await follow(reading.index, seen.at(-1)).catch(() => null)
+      }
+    }
+    const reader = readAll(48)
+    for (let calls = 0; calls < 24; calls++) {
+      await call()
+      if (calls === 8) await waitForValue('the first events', () => seen.length > 0, true)
+      if (calls === 9) await one?.process.kill()
+    }
+    await reader
+    await one?.start()
+    await using replay = await follow(0)
+    expect(seen).toEqual(await replay.untilCurrent())
+
+    const stopped = other?.process.stop()
+    expect((await reading.stream?.next())?.type ?? 'end').toMatch(/end|heartbeat/)
+    await stopped
+  })
 })

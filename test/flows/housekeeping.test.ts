@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { makeHousekeepingStore } from '../../src/control/housekeeping/store.ts'
 import { readConfig } from '../../src/config.ts'
+import { ROOT } from '../support/documents.ts'
 import { startSignIn } from '../support/passkeys.ts'
 import { signInBrowser } from '../support/people.ts'
 import { requestSignInLink } from '../support/sign-in-links.ts'
@@ -56,6 +59,38 @@ describe('housekeeping', () => {
     expect(await sweep(now)).toEqual({ rows: 2500 + 1, failures: [] })
     expect(await prisma.callEvent.count()).toBe(10)
     expect(await prisma.callEventBatch.count()).toBe(1)
+  })
+
+  it('deletes what limits count and have announced after 62 days, and sessions of agents after 90', async () => {
+    await using database = await freshDatabase()
+    const { prisma } = database
+    await prisma.$executeRaw`
+      INSERT INTO spending_days (team, day, account_id, key_id, spent_nano_usd, unknown_calls, unpriced_calls)
+      SELECT '@acme/core', day::date, gen_random_uuid(), gen_random_uuid(), 1, 0, 0
+      FROM unnest(ARRAY['2026-09-20', '2026-09-21']) AS day`
+    await prisma.$executeRaw`
+      INSERT INTO spending_notices (limit_id, account_id, period_start, percent, amount_nano_usd, sent_at)
+      SELECT gen_random_uuid(), gen_random_uuid(), '2026-09-01', 80, 1, at::timestamptz
+      FROM unnest(ARRAY['2026-09-20T09:00:00Z', '2026-09-20T11:00:00Z']) AS at`
+    await prisma.$executeRaw`
+      INSERT INTO agent_sessions (team, account_id, session_id, started_at, last_active_at, model)
+      SELECT '@acme/core', gen_random_uuid(), 'run', '2026-08-01', at::timestamptz, 'm'
+      FROM unnest(ARRAY['2026-08-23T09:00:00Z', '2026-08-23T11:00:00Z']) AS at`
+    const swept = await makeHousekeepingStore(prisma).sweep(new Date('2026-11-21T10:00:00Z'))
+    expect(swept).toEqual({ rows: 3, failures: [] })
+    const left = [prisma.spendingDay.count(), prisma.spendingNotice.count(), prisma.agentSession.count()]
+    expect(await Promise.all(left)).toEqual([1, 1, 1])
+  })
+
+  it('has a rule for every table: old rows are deleted, or it does not grow by itself', async () => {
+    const fail = () => Promise.reject(new Error('away'))
+    // Only these two functions are called, and each table in which one fails is named.
+    const away = { $executeRaw: fail, $queryRaw: fail } as unknown as PrismaClient
+    const { failures } = await makeHousekeepingStore(away, { auditDays: 1 }).sweep(new Date())
+    const schema = await readFile(path.join(ROOT, 'prisma/schema.prisma'), 'utf8')
+    const tables = [...schema.matchAll(/@@map\("(\w+)"\)/g)].map(([, name = '']) => name)
+    const ruled = new Set([...failures.map(({ table }) => table), ...Object.keys(KEPT)])
+    expect([...ruled].toSorted()).toEqual(tables.toSorted())
   })
 
   it('deletes old call events behind young ones', async () => {
@@ -124,6 +159,25 @@ describe('housekeeping', () => {
     expect(await round()).toBe(once)
   })
 })
+
+/** Tables without a rule, and why they do not need one. */
+const KEPT = {
+  organizations: 'of the directory file',
+  teams: 'of the directory file',
+  team_models: 'of the directory file',
+  models: 'of the directory file',
+  backends: 'of the directory file',
+  directory_state: 'one row',
+  accounts: 'of people who were invited',
+  invitations: 'of people who were invited',
+  passkeys: 'each is made by a person',
+  service_accounts: 'each is made by an admin',
+  admin_models: 'each is made by an admin',
+  admin_backends: 'each is made by an admin',
+  spending_limits: 'each is made by an admin',
+  signing_keys: 'a few in a year',
+  usage_days: 'the history that reports show',
+}
 
 function writeEvents(prisma: PrismaClient, { count, at }: { count: number; at: string }): Promise<number> {
   return prisma.$executeRaw`

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { toCompactionItem } from '../../src/gateway/dialects/responses/compaction.ts'
 import { startEngine } from '../support/engine.ts'
 import { startGateway } from '../support/gateway.ts'
 import type { TestGateway } from '../support/gateway.ts'
@@ -92,6 +93,16 @@ describe('an engine that speaks a dialect itself', () => {
       { ...RESPONSE_EVENTS[1], response: { ...RESPONSE, model: 'svc/fast' } },
     ])
     expect(read.ended).toBe('well')
+  })
+
+  it.each<[string, object[]]>([
+    ['asks for a compaction', [{ role: 'user', content: 'hi' }, { type: 'compaction_trigger' }]],
+    ['has a compaction', [toCompactionItem('cmp_1', 'a summary'), { role: 'user', content: 'hi' }]],
+  ])('gets a responses call translated that %s, which only the vendor knows', async (_name, input) => {
+    const { native, call } = await startNative('responses', answers(RESPONSE, RESPONSE_EVENTS))
+    expect((await call({ input })).status).toBe(200)
+    expect(native.last().url).toBe(CHAT_PATH)
+    expect(native.last().body.toString()).not.toContain('compaction')
   })
 
   it.each([

@@ -15,7 +15,7 @@ import type { TestUpstream } from '../support/upstream.ts'
 const CALLERS_CONTEXT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 
 const ANSWER = {
-  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'large-2026' },
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'large-2026-11-21' },
   choices: [{ index: 0, message: { role: 'assistant', content: 'the-answer' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 1000, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 600 } },
 }
@@ -78,17 +78,19 @@ describe('the spans of a model call', () => {
       'gen_ai.usage.cache_read.input_tokens': 600,
       'gen_ai.usage.output_tokens': 10,
     }
+    const ending = { 'gen_ai.response.model': 'large-2026-11-21', 'gen_ai.response.finish_reasons': ['stop'] }
     expect(recorded.spans[1]?.attributes).toMatchObject({
       'gen_ai.provider.name': 'second',
       'gen_ai.request.model': 'large-2026',
       'http.response.status_code': 200,
+      ...ending,
       ...usage,
     })
     expect(recorded.spans[2]?.attributes).toMatchObject({
       'gen_ai.operation.name': 'chat',
       'gen_ai.provider.name': 'second',
       'gen_ai.request.model': 'any/model',
-      'gen_ai.response.model': 'large-2026',
+      ...ending,
       'gen_ai.conversation.id': 'run-1',
       'http.route': '/v1/chat/completions',
       'http.response.status_code': 200,

@@ -87,9 +87,11 @@ describe('verifyAccessToken', () => {
 
   it('refuses each of these quickly', async () => {
     const forged = await variant({}, {}, theirs)
-    const started = performance.now()
+    // CPU time, because other work on the machine delays the clock.
+    const before = process.cpuUsage()
     for (let times = 0; times < 50; times += 1) await verify(forged)
-    expect((performance.now() - started) / 50).toBeLessThan(5)
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1000 / 50).toBeLessThan(5)
   })
 
   it('counts the end itself as over', async () => {

@@ -43,6 +43,7 @@ describe('the place in the list of sessions', () => {
     ['no list', encode({})],
     ['no time', encode(['now', place.accountId, 'run'])],
     ['a time beyond the year 9999', encode([8.64e15, place.accountId, 'run'])],
+    ['a time before 1970', encode([-1e15, place.accountId, 'run'])],
     ['no UUID', encode([0, 'account', 'run'])],
     ['no session id', encode([0, place.accountId])],
     ['a session id with NUL', encode([0, place.accountId, 'a\0'])],

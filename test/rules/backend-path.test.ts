@@ -1,7 +1,9 @@
+import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { openBackendPool } from '../../src/gateway/backends/backend.ts'
 import { toBackendPath, upstreamOf } from '../../src/gateway/backends/table.ts'
 import type { GroupedPath } from '../../src/gateway/backends/table.ts'
+import { closeHttpServer, listenOnLoopback } from '../support/loopback.ts'
 
 describe('the path of a call at its backend', () => {
   it.each<[string, GroupedPath, string, string]>([
@@ -58,4 +60,15 @@ describe('the path of a call at its backend', () => {
   it('of no route group throws', () => {
     expect(() => upstreamOf('/v2/chat' as GroupedPath)).toThrow('/v2/chat')
   })
+})
+
+it('a connection probe says whether the address of a backend accepts connections', async () => {
+  const server = createServer()
+  const port = await listenOnLoopback(server)
+  const timeouts = { connectTimeoutMs: 2000, idleTimeoutMs: 2000 }
+  const { pool, canConnect } = openBackendPool(new URL(`http://127.0.0.1:${port}`), timeouts)
+  expect(await canConnect()).toBe(true)
+  await closeHttpServer(server)
+  expect(await canConnect()).toBe(false)
+  await pool.destroy()
 })

@@ -1,10 +1,11 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
+import { sumSpending } from '../../src/gateway/usage/spending-sums.ts'
 import { openSpool } from '../../src/gateway/usage/spool.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { waitForValue } from '../support/wait.ts'
@@ -146,5 +147,33 @@ describe('the recorder with a spool', () => {
     await waitForValue('what was saved', savedIds, ['req_1'])
     await second.close()
     expect([await files(), lines]).toEqual([['1-batch_x.json.unreadable'], ['call_events.spool_unreadable']])
+  })
+
+  it('keeps the events of a version that wrote less, and what it did not write is unknown', async () => {
+    const { call, at } = eventOf('req_1')
+    const result = { outcome: 'whole', status: 200, firstByteMs: 1, durationMs: 2 }
+    const priced = { ...result, usage: { inputTokens: 7 }, costNanoUsd: 21 }
+    const events = [
+      { kind: 'started', at, call, result: null },
+      { kind: 'finished', at, call, result },
+      { kind: 'finished', at, call, result: priced },
+    ]
+    await mkdir(directory)
+    await writeFile(path.join(directory, '1-batch_x.json'), JSON.stringify({ id: 'batch_x', events }))
+    const recorder = open()
+    await waitForValue('the files', files, [])
+    await recorder.close()
+    const [started, unknown, known] = saved.get('batch_x') ?? []
+    expect(started).toEqual(events[0])
+    expect(unknown?.result).toEqual({
+      ...result,
+      attempts: [],
+      ...UNMEASURED,
+      spent: { day: '2026-11-22', nanoUsd: 0 },
+    })
+    expect(known?.result).toMatchObject({ ...priced, spent: { day: '2026-11-22', nanoUsd: 21 } })
+    // What saves them reads all members.
+    expect(sumSpending([...(saved.get('batch_x') ?? [])])).toHaveLength(1)
+    expect(lines).toEqual([])
   })
 })

@@ -27,12 +27,18 @@ const attempt = (backend: string, given: Partial<Attempt> = {}): Attempt => ({
   sentAt: at(0),
   outcome,
   usage: NO_USAGE,
+  answerEnding: null,
+  unreportedBytes: 1,
   refusal: null,
   ...given,
 })
 
 /** The events of a call that was sent to these backends. */
-function eventsOf(attempts: readonly Attempt[], operation: keyof typeof OPERATIONS = 'createMessage'): CallEvent[] {
+function eventsOf(
+  attempts: readonly Attempt[],
+  operation: keyof typeof OPERATIONS = 'createMessage',
+  { by = attempts.at(-1) ?? null, endedAt = at(9) }: { readonly by?: Attempt | null; readonly endedAt?: Date } = {},
+): CallEvent[] {
   const { call } = endedCall()
   const price = { input: 1, output: 10 }
   const admission: Admission = {
@@ -43,7 +49,7 @@ function eventsOf(attempts: readonly Attempt[], operation: keyof typeof OPERATIO
     model: servedModel('vendorb/writer', { price }),
     calledAs: 'vendorb/writer',
     wantsStream: false,
-    size: { bytes: 400, maxOutputTokens: 10 },
+    size: { bytes: 400, maxOutputTokens: 10, answers: 1 },
     timeZone: 'Europe/Berlin',
     slot: null,
     hold: null,
@@ -52,8 +58,8 @@ function eventsOf(attempts: readonly Attempt[], operation: keyof typeof OPERATIO
   const ignore = () => undefined
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const recordEvent = (event: CallEvent) => void events.push(event)
-  const needs = { recordEvent, costOf: openPrices().costOf, clock: { now: () => at(9) }, log }
-  recordEnd(needs, admission, attempts, attempts.at(-1) ?? null)
+  const needs = { recordEvent, costOf: openPrices().costOf, clock: { now: () => endedAt }, log }
+  recordEnd(needs, admission, attempts, by)
   return events
 }
 
@@ -82,4 +88,47 @@ it('an earlier attempt without tokens has no event', () => {
   expect(eventsOf([attempt('vendorb'), SERVED]).map(({ kind }) => kind)).toEqual(['finished'])
   const free = attempt('vendorb', { usage: FREE_USAGE })
   expect(eventsOf([free, SERVED], 'countMessageTokens').map(({ kind }) => kind)).toEqual(['finished'])
+})
+
+it('a backend that may have counted tokens has an event, also where the caller gets the error of another one', () => {
+  const refused = attempt('vendorb')
+  const brokenOff = attempt('vendorb-eu', { sentAt: at(1), outcome: { ...outcome, kind: 'failed', status: 200 } })
+  expect(eventsOf([refused, brokenOff], 'createMessage', { by: refused })).toMatchObject([
+    { kind: 'retried', call: { servedBy: 'vendorb-eu' }, result: { usage: NO_USAGE, costNanoUsd: null } },
+    { kind: 'failed', call: { servedBy: 'vendorb' }, result: { spent: { nanoUsd: 0 } } },
+  ])
+})
+
+it.each<[string, Partial<Attempt>, number]>([
+  ['its cost', SERVED, 110_000],
+  // 400 bytes of the request are 100 tokens, and 8 of the answer 2.
+  [
+    'an estimate where its backend reported no tokens',
+    { outcome: { ...outcome, kind: 'left', status: 200 }, unreportedBytes: 8 },
+    120_000,
+  ],
+  [
+    'an estimate where its backend did not answer',
+    { outcome: { ...outcome, kind: 'timeout', status: null }, unreportedBytes: 0 },
+    100_000,
+  ],
+  ['nothing where its backend refused it', {}, 0],
+  ['nothing where its backend was not reached', { outcome: { ...outcome, kind: 'unreachable', status: null } }, 0],
+])('spending limits count of a call %s, on the day of its team', (_, given, nanoUsd) => {
+  // In Berlin, the next day has begun.
+  const endedAt = new Date('2026-11-21T23:30:00Z')
+  const [event] = eventsOf([attempt('vendorb', given)], 'createMessage', { endedAt })
+  expect(event?.result?.spent).toEqual({ day: '2026-11-22', nanoUsd })
+})
+
+it('limits count what a caller has read behind the last report of an answer that it left', () => {
+  const left = { ...outcome, kind: 'left', answered: true, status: 200 } as const
+  const spentOf = (given: Partial<Attempt>, operation?: keyof typeof OPERATIONS) =>
+    eventsOf([attempt('vendorb', { outcome: left, ...given })], operation)[0]?.result?.spent.nanoUsd
+  // A messages stream reports one token of output at its start; the request allows 10 tokens.
+  expect(spentOf({ usage: COUNTED, unreportedBytes: 4000 })).toBe(100_000 + 11 * 10_000)
+  expect(spentOf({ usage: COUNTED, unreportedBytes: 0 })).toBe(110_000)
+  expect(spentOf({ unreportedBytes: 20 })).toBe(100_000 + 5 * 10_000)
+  expect(spentOf({ usage: FREE_USAGE, unreportedBytes: 0 }, 'countMessageTokens')).toBe(0)
+  expect(eventsOf([SERVED])[0]?.result?.spent.nanoUsd).toBe(110_000)
 })

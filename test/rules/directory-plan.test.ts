@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fingerprintOfPlan, makesAdmin, planTeam } from '../../src/control/directory-plan/rules.ts'
+import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from '../../src/control/directory-plan/rules.ts'
 import type { CurrentMember, CurrentTeam, TeamPlan } from '../../src/control/directory-plan/rules.ts'
 import { readAdminDirectory } from '../../src/directory/admin-directory.ts'
 import type { WantedTeam } from '../../src/directory/admin-directory.ts'
@@ -115,6 +115,23 @@ describe('makesAdmin', () => {
     ['members: [{ email: bob@example.com, role: admin }, { email: new@example.com }]', false],
   ])('%s: %s', (given, makes) => {
     expect(makesAdmin([plan(wanted(given))])).toBe(makes)
+  })
+})
+
+it('refuses a plan of more than 500 changes, in all teams together', () => {
+  const planned = (count: number) => ({
+    ...plan(wanted('')),
+    changes: Array.from({ length: count }, (_, at) => ({
+      kind: 'member' as const,
+      change: 'added' as const,
+      name: `${at}@example.com`,
+      after: 'member' as const,
+    })),
+  })
+  expect(judgeSize([planned(250), planned(250)])).toBeNull()
+  expect(judgeSize([planned(250), planned(251)])).toMatchObject({
+    kind: 'invalid',
+    message: expect.stringContaining('501 changes'),
   })
 })
 

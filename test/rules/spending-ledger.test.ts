@@ -12,6 +12,7 @@ const costs = (usd: number) => endedCall({ usage: { inputTokens: 1 }, result: { 
 /** A ledger with a limit of 10 USD, whose database has what the test says. */
 function setUp() {
   const saved = { usd: 0, batches: new Set<string>(), fails: false }
+  const time = { now: NOW }
   const asked: (readonly string[])[] = []
   const load = async (batches: readonly string[]): Promise<FoundSpending> => {
     asked.push(batches)
@@ -19,9 +20,9 @@ function setUp() {
     const spent = new Map([['limit', { nanoUsd: saved.usd * USD, unknownCalls: 0, unpricedCalls: 0 }]])
     return { limits: [limitOf({ spent })], savedBatches: saved.batches }
   }
-  const ledger = openLedger({ load, clock: { now: () => NOW }, onFailure: () => undefined })
+  const ledger = openLedger({ load, clock: { now: () => time.now }, onFailure: () => undefined })
   const spentUsd = async () => ((await ledger.findStates(caller))[0]?.spent.nanoUsd ?? 0) / USD
-  return { ledger, saved, asked, spentUsd }
+  return { ledger, saved, time, asked, spentUsd }
 }
 
 it('counts each call once, before its batch is saved, meanwhile and after', async () => {
@@ -55,6 +56,19 @@ it('goes on with the last known sums and its own calls while the database is awa
   expect(await ledger.hold(caller, () => USD)).toMatchObject({ refused: 'used_up' })
 })
 
+it('counts its own calls in a period that begins while the database is away', async () => {
+  const { ledger, saved, time, spentUsd } = setUp()
+  saved.usd = 10
+  expect(await spentUsd()).toBe(10)
+  saved.fails = true
+  time.now = new Date('2026-12-02T12:00:00Z')
+  ledger.expire()
+  expect(await spentUsd()).toBe(0)
+  const spent = { day: '2026-12-02', nanoUsd: 10 * USD }
+  ledger.record(endedCall({ usage: { inputTokens: 1 }, result: { spent } }))
+  expect(await ledger.hold(caller, () => USD)).toMatchObject({ refused: 'used_up' })
+})
+
 it('returns what a call has reserved, and asks for no estimate where no limit applies', async () => {
   const { ledger } = setUp()
   const first = await ledger.hold(caller, () => 9 * USD)
@@ -65,4 +79,18 @@ it('returns what a call has reserved, and asks for no estimate where no limit ap
   const other = { ...caller, team: '@acme/other' }
   const estimate = () => expect.unreachable('No limit applies.')
   expect(await ledger.hold(other, estimate)).toBeNull()
+})
+
+it('knows a limit at the next call that was made while the sums were read', async () => {
+  const answers: ((found: FoundSpending) => void)[] = []
+  const load = () => new Promise<FoundSpending>((resolve) => void answers.push(resolve))
+  const ledger = openLedger({ load, clock: { now: () => NOW }, onFailure: () => undefined })
+  const first = ledger.findStates(caller)
+  ledger.expire()
+  answers[0]?.({ limits: [], savedBatches: new Set() })
+  expect(await first).toEqual([])
+
+  const second = ledger.findStates(caller)
+  answers[1]?.({ limits: [limitOf({})], savedBatches: new Set() })
+  expect(await second).toHaveLength(1)
 })

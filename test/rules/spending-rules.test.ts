@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { findReached } from '../../src/control/spending-limits/rules.ts'
-import { estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
+import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
+import { completeUsage, estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { readUsd, writeExactUsd, writeUsd } from '../../src/kernel/usd.ts'
-import { chooseLimits, counts, spenderOf } from '../../src/spending/rules.ts'
+import { chooseLimits, findCounting, indexLimits, spenderOf } from '../../src/spending/rules.ts'
 import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'
 
@@ -39,7 +41,7 @@ describe('the limits of a caller', () => {
       ['team', 'builds'],
     ],
   ])('%s', (_, caller, expected) => {
-    const counting = LIMITS.filter((limit) => counts(limit, spenderOf(caller)))
+    const counting = findCounting(indexLimits(LIMITS), spenderOf(caller))
     expect(chooseLimits(counting, caller).map(({ id }) => id)).toEqual(expected)
   })
 })
@@ -60,7 +62,7 @@ describe('a call', () => {
     expect(typeof verdict === 'string' ? verdict : verdict.refused).toBe(expected)
   })
 
-  it('is refused with the limit that resets last, because waiting for another one is in vain', () => {
+  it('is refused with the limit that resets last, because until then no other reset helps', () => {
     const span = { from: '2026-11-01', until: '2026-12-01', resetsAt: new Date('2026-11-30T23:00:00Z') }
     const month = { period: 'month', span, timeZone: 'Europe/Berlin' }
     const verdict = judgeSpending([standing(10), standing(10.5, 0, month)], USD)
@@ -84,14 +86,35 @@ describe('a call', () => {
   })
 })
 
-it.each<[string, Record<string, unknown>, number | undefined, number]>([
-  ['the output that it allows', { max_tokens: 100 }, undefined, 100],
-  ['the smallest of its limits', { max_tokens: 100, max_completion_tokens: 50 }, undefined, 50],
-  ['4,096 tokens where it allows more', { max_output_tokens: 32_000 }, undefined, 4096],
-  ['4,096 tokens where it does not say', {}, undefined, 4096],
-  ['the answer that it got, where that has ended', {}, 400, 100],
-])('an estimate has a quarter of the bytes as input, and %s', (_, body, answerBytes, outputTokens) => {
-  expect(estimateUsage(toCallSize(4001, body), answerBytes)).toMatchObject({ inputTokens: 1001, outputTokens })
+it.each<[string, Dialect, Record<string, unknown>, number]>([
+  ['the output that it allows', 'chat', { max_tokens: 100 }, 100],
+  ['the largest of its limits', 'chat', { max_tokens: 100, max_completion_tokens: 50 }, 100],
+  ['no limit of another dialect', 'chat', { max_tokens: 100, max_output_tokens: 1 }, 100],
+  ['4,096 tokens where it allows more', 'responses', { max_output_tokens: 32_000 }, 4096],
+  ['4,096 tokens where it does not say', 'messages', {}, 4096],
+  ['4,096 tokens where it has no limit', 'chat', { max_tokens: 100, n_predict: -1 }, 4096],
+  ['the output of all answers that it asks for', 'chat', { max_tokens: 100, n: 3 }, 300],
+  ['4,096 tokens for each of them', 'chat', { n: 3, best_of: 5 }, 20_480],
+])('an estimate has a quarter of the bytes as input, and %s', (_, dialect, body, outputTokens) => {
+  expect(estimateUsage(toCallSize(4001, body, dialect))).toMatchObject({ inputTokens: 1001, outputTokens })
+})
+
+it.each<[string, Record<string, unknown>, number, number]>([
+  ['a quarter of the bytes', {}, 400, 100],
+  ['4,096 tokens of an answer of 100 KB', {}, 100_000, 4096],
+  ['one token for 64 bytes of a longer one', {}, 6_400_000, 100_000],
+  ['at most what the request allows', { max_tokens: 32_000 }, 6_400_000, 32_000],
+  ['at most what the request allows for all its answers', { max_tokens: 100, n: 3 }, 6_400_000, 300],
+])('output without a report is estimated as %s', (_, body, bytes, outputTokens) => {
+  expect(completeUsage(NO_USAGE, toCallSize(4001, body, 'chat'), bytes)).toMatchObject({
+    inputTokens: 1001,
+    outputTokens,
+  })
+})
+
+it('an estimate keeps what was reported, and adds the output behind the report', () => {
+  const reported = { ...NO_USAGE, inputTokens: 7, cacheReadTokens: 9000, outputTokens: 2 }
+  expect(completeUsage(reported, toCallSize(4001, {}, 'chat'), 400)).toEqual({ ...reported, outputTokens: 102 })
 })
 
 it('admins are told about limits at 80 % and 100 %, of each member by itself', () => {
@@ -100,7 +123,7 @@ it('admins are told about limits at 80 % and 100 %, of each member by itself', (
     limitOf({ id: 'b', spent: spentBy('b', 8) }),
     limitOf({ id: 'c', spent: spentBy('c', 10) }),
     limitOf({ id: 'd', subject: 'members', spent: new Map([...spentBy('d/ada', 9), ...spentBy('d/bob', 9)]) }),
-    // It replaces the one of each member.
+    // This limit replaces limit d for Bob.
     limitOf({ id: 'e', subject: 'member', subjectId: 'bob', amountNanoUsd: 90 * USD, spent: spentBy('e', 9) }),
   ]
   expect(findReached(limits).map(({ limit, accountId, percent }) => [limit.id, accountId, percent])).toEqual([

@@ -14,6 +14,7 @@ describe('the period of a report', () => {
     ['of a leap year', { from: '2024-01-01', to: '2024-12-31' }, { from: '2024-01-01', to: '2024-12-31' }],
     ['in reverse', { from: '2026-11-03', to: '2026-11-02' }, { mistake: 'from must not be after to.' }],
     ['of too many days', { from: '2025-11-20' }, { mistake: 'A report covers at most 366 days.' }],
+    ['of the year 0', { from: '0000-01-01' }, { mistake: 'from must be a day, such as 2026-11-01.' }],
     ['of a day that no month has', { from: '2026-02-31' }, { mistake: 'from must be a day, such as 2026-11-01.' }],
     ['of a time', { to: '2026-11-03T00:00:00Z' }, { mistake: 'to must be a day, such as 2026-11-30.' }],
   ])('%s', (_, given, expected) => {
@@ -64,6 +65,8 @@ describe('a report as CSV', () => {
     ['a minus', '-1', "'-1"],
     ['an at sign', '@SUM(1)', "'@SUM(1)"],
     ['a tab', '\t=1', "'\t=1"],
+    ['a full-width sign', '＝1', "'＝1"],
+    ['a formula behind a semicolon', 'a;=1', "a;'=1"],
     ['a line break', 'a\r\nb', '"a\r\nb"'],
     ['a comma', 'Doe, Ada', '"Doe, Ada"'],
     ['a quote', 'the "best"', '"the ""best"""'],

@@ -50,6 +50,8 @@ export type Deployment = AsyncDisposable & {
   readonly mailbox: Mailbox
   /** The upstream `vendora`. */
   readonly upstream: TestUpstream
+  /** The folder in which a gateway keeps events while Postgres is gone. */
+  spoolOf(gateway: number): string
   /** Signs a person in through the proxy of the control planes. */
   signIn(email: string, deviceId?: string): Promise<TokenSet>
   /** A model call through the proxy of the gateways. */
@@ -57,19 +59,6 @@ export type Deployment = AsyncDisposable & {
 }
 
 type Environment = Readonly<Record<string, string>>
-
-/** A directory file with one team, of which Ada is the only member, and one model of `vendora`. */
-export const ONE_PERSON_DIRECTORY = `
-organizations:
-  - name: acme
-    teams:
-      - name: core
-        defaultModel: vendora/large
-        models: [vendora/large]
-        members: [{ email: ada@example.com }]
-models:
-  - { id: vendora/large, displayName: Large, owner: vendora }
-`
 
 type Given = {
   readonly controlPlanes?: number
@@ -80,6 +69,8 @@ type Given = {
   readonly directory: string
   /** Settings of all processes, besides those that this function sets. */
   readonly env?: Environment
+  /** Settings of the single gateways, in their order; each has a spool directory unless this is given. */
+  readonly gatewayEnvs?: readonly Environment[]
 }
 
 /** Starts a deployment and waits until all its processes listen. Disposal kills all processes and removes all files. */
@@ -89,6 +80,7 @@ export async function startDeployment({
   redis: withRedis = false,
   directory,
   env = {},
+  gatewayEnvs,
 }: Given): Promise<Deployment> {
   await using started = new AsyncDisposableStack()
   const folder = started.use(await newFolder())
@@ -116,15 +108,22 @@ export async function startDeployment({
     ...(redis && { SVC_REDIS_URL: redis.url }),
     ...env,
   }
-  const startRole = async (role: string, ports: readonly number[], more: Environment = {}) => {
+  const startRole = async (role: string, ports: readonly number[], settingsOf: (index: number) => Environment) => {
     const instances: Instance[] = []
     // One after another, so that a start that fails leaves no process behind.
-    for (const port of ports)
-      instances.push(await startInstance({ ...settings, ...more, SVC_ROLE: role, SVC_PORT: String(port) }, started))
+    for (const [index, port] of ports.entries()) {
+      const own = { ...settingsOf(index), SVC_ROLE: role, SVC_PORT: String(port) }
+      instances.push(await startInstance({ ...settings, ...own }, started))
+    }
     return instances
   }
-  const controlPlanes = await startRole('control-plane', controlPorts, { SVC_DIRECTORY_FILE: directoryFile })
-  const gateways = await startRole('gateway', gatewayPorts)
+  const spoolOf = (gateway: number) => path.join(folder.path, `spool-${gateway}`)
+  const controlPlanes = await startRole('control-plane', controlPorts, () => ({ SVC_DIRECTORY_FILE: directoryFile }))
+  const gateways = await startRole(
+    'gateway',
+    gatewayPorts,
+    (index) => gatewayEnvs?.[index] ?? { SVC_SPOOL_DIR: spoolOf(index) },
+  )
 
   const post = (pathname: string, body: object) => fetch(controlProxy.origin + pathname, json(body))
   const owned = started.move()
@@ -139,6 +138,7 @@ export async function startDeployment({
     redis,
     mailbox,
     upstream,
+    spoolOf,
     async signIn(email, deviceId = 'laptop-1') {
       const start = post('/v1/auth/device/start', { email, deviceId })
       const { deviceCode } = await expectJson<StartedDeviceLogin>('The start of the login', start)

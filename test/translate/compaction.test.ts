@@ -93,7 +93,7 @@ describe.each(['chat', 'messages'] as const)('a compaction at a %s backend', (ba
 })
 
 describe('a compaction that cannot be read', () => {
-  it('is refused by its place', () => {
+  it('is refused, and the error names its position in the input', () => {
     const input = [{ type: 'compaction', encrypted_content: 'gAAA' }, HELLO]
     expect(refusalOf('responses', 'messages', { input })).toBe('input.0')
     expect(refusalOf('responses', 'chat', { input: [HELLO, TRIGGER, HELLO] })).toBe('input.1')

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { LOCAL_REASONING, withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
+import { RESPONSES_REASONING_RETRY } from '../../src/gateway/dialects/responses/reasoning-retry.ts'
 
 const strip = (body: unknown): unknown =>
   JSON.parse(withoutLocalReasoning(Buffer.from(JSON.stringify(body))).toString())
@@ -49,6 +50,24 @@ it('removes reasoning that an engine left in plain words', () => {
   const empty = { type: 'reasoning', summary: [], encrypted_content: '' }
   const without = { type: 'reasoning', summary: [] }
   expect(strip({ input: [plain, empty, without] })).toEqual({ input: [without] })
+})
+
+it.each<[string, (body: Buffer) => Buffer | null, string]>([
+  [
+    'reasoning of a local model',
+    withoutLocalReasoning,
+    `{"type":"reasoning","encrypted_content":"${LOCAL_REASONING}"}`,
+  ],
+  [
+    'reasoning that its vendor refuses',
+    RESPONSES_REASONING_RETRY.withoutReasoning,
+    '{"type":"reasoning","encrypted_content":"gAAA"}',
+  ],
+])('keeps the digits of numbers that JavaScript would change when it removes %s', (_, withoutIt, reasoning) => {
+  const call = '{"type":"function_call","arguments":"{}","id":12345678901234567890,"at":1.25}'
+  expect(withoutIt(Buffer.from(`{"n":1.0,"input":[${call},${reasoning}]}`))?.toString()).toBe(
+    `{"n":1.0,"input":[${call}]}`,
+  )
 })
 
 it('leaves every other body the same bytes', () => {

@@ -155,6 +155,19 @@ describe('the usage scanner', () => {
     expectUsage(text, expected)
   })
 
+  it('counts the bytes behind the last report', () => {
+    const start = event({ type: 'message_start', message: { usage: { input_tokens: 10, output_tokens: 1 } } })
+    const delta = event({ type: 'message_delta', usage: { output_tokens: 42 } })
+    const reader = scanUsage()
+    const countAfter = (text: string) => {
+      reader.push(Buffer.from(text))
+      return reader.unreportedBytes()
+    }
+    expect(countAfter(start)).toBe(0)
+    expect([countAfter('x'.repeat(100)), countAfter('x'.repeat(50))]).toEqual([100, 150])
+    expect(countAfter(delta)).toBe(0)
+  })
+
   it('keeps a bounded part of an object that never ends', () => {
     const reader = scanUsage()
     reader.push(Buffer.from('{"usage":{"a":"'))

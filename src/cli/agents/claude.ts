@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { setMembers } from '../setup/json-text.ts'
 import { toByteValue } from '../setup/settings-file.ts'
+import { quoteForShell } from '../shell.ts'
 import type { Agent, AgentSettings } from './agent.ts'
 
 /** Well below the minute for which a printed token is valid. */
@@ -48,7 +49,7 @@ const FAMILIES = [
 function toSettings(settings: AgentSettings) {
   const { gatewayUrl, tokenCommand } = settings
   return {
-    apiKeyHelper: tokenCommand.map(quote).join(' '),
+    apiKeyHelper: tokenCommand.map(quoteForShell).join(' '),
     env: {
       ANTHROPIC_BASE_URL: `${gatewayUrl}/vendorb`,
       ...toModels(settings),
@@ -77,9 +78,4 @@ function toMembers({ apiKeyHelper, env }: ReturnType<typeof toSettings>): [path:
     [['apiKeyHelper'], toByteValue(apiKeyHelper)],
     ...Object.entries(env).map(([name, value]): [string[], string] => [['env', name], toByteValue(value)]),
   ]
-}
-
-/** An argument as a POSIX shell takes it literally. */
-function quote(argument: string): string {
-  return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`
 }

@@ -1,5 +1,6 @@
 import { createClient, streamChatCompletion, streamMessage, streamResponse } from '../../sdk/index.ts'
 import type { StartedDeviceLogin, SvcClient, TokenSet } from '../../sdk/index.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
 
 /** An email that the service has put into its outbox folder. */
 export type OutboxEmail = { readonly link: string; readonly file: string }
@@ -14,7 +15,7 @@ type Needs = {
 }
 
 /** A step of the tour failed; the message says which one and what came back. */
-export class TourError extends Error {
+class TourError extends OperatorError {
   override readonly name = 'TourError'
 }
 

@@ -1,4 +1,5 @@
 import type { AgentSettings } from '../agents/agent.ts'
+import { quoteForShell } from '../shell.ts'
 import { toolKeyName } from './tool-key.ts'
 
 /** Settings that are only printed: what to put where, and what else to do. */
@@ -9,7 +10,10 @@ type Print = (settings: AgentSettings, deploymentUrl: string) => PrintedSettings
 /** The tools whose settings `svc setup` prints and does not write, by name. */
 export const PRINTED = {
   openai: ({ gatewayUrl }, url) => ({
-    text: `export OPENAI_BASE_URL=${gatewayUrl}/v1\nexport OPENAI_API_KEY="$(svc token --new --url ${url})"`,
+    // A shell evaluates this, and the address of the gateway comes from the deployment.
+    text:
+      `export OPENAI_BASE_URL=${quoteForShell(`${gatewayUrl}/v1`)}\n` +
+      `export OPENAI_API_KEY="$(svc token --new --url ${quoteForShell(url)})"`,
     note:
       'Put it into your shell: eval "$(svc setup openai)". The token expires within minutes. For a program that runs ' +
       `longer, use an API key instead of the token. ${makeKey('openai')}`,

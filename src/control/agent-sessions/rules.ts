@@ -101,7 +101,7 @@ const SESSION_ID = /^[\x21-\x7e]{1,256}$/
 export function readSessionPlace(text: string): ListPlace | null {
   const [time, accountId, sessionId] = parseList(Buffer.from(text, 'base64url').toString())
   const lastActiveAt = new Date(typeof time === 'number' ? time : NaN)
-  if (Number.isNaN(lastActiveAt.getTime()) || lastActiveAt.getUTCFullYear() > 9999) return null
+  if (!(lastActiveAt.getTime() >= 0) || lastActiveAt.getUTCFullYear() > 9999) return null
   if (typeof accountId !== 'string' || !isUuid(accountId)) return null
   return typeof sessionId === 'string' && SESSION_ID.test(sessionId) ? { lastActiveAt, accountId, sessionId } : null
 }

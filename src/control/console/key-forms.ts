@@ -8,7 +8,7 @@ import { isFresh } from '../fresh.ts'
 import { KEY_REFUSALS } from '../pages/key-notices.ts'
 import type { MadeKey } from '../pages/key-parts.ts'
 import type { ServiceAccountChanges } from '../service-accounts/changes.ts'
-import type { ServiceAccountStore } from '../service-accounts/store.ts'
+import type { ServiceAccountRefusal, ServiceAccountStore } from '../service-accounts/store.ts'
 import { teamKeysPage } from './keys-page.ts'
 import type { TeamNotice } from './notices.ts'
 import type { Viewer } from './viewer.ts'
@@ -71,7 +71,7 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
       switch (form.action) {
         case 'create-account': {
           const made = await accountChanges.create(caller, teamId, required('account', form.account), ip)
-          return says(made ? 'account_created' : 'account_exists')
+          return says(typeof made === 'string' ? ACCOUNT_REFUSALS[made] : 'account_created')
         }
         case 'delete-account': {
           const isDeleted = await accountChanges.remove(caller, teamId, required('accountId', form.accountId), ip)
@@ -87,3 +87,8 @@ export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChange
 function says(notice: TeamNotice): Outcome {
   return { notice, madeKey: null }
 }
+
+const ACCOUNT_REFUSALS = {
+  exists: 'account_exists',
+  too_many: 'too_many_accounts',
+} as const satisfies Record<ServiceAccountRefusal, TeamNotice>

@@ -1,6 +1,7 @@
 import type { Interpolation } from '../../http/page.ts'
 import { KEY_NOTICES } from '../pages/key-notices.ts'
 import { noticeBar } from '../pages/parts.ts'
+import { MAX_SERVICE_ACCOUNTS } from '../service-accounts/store.ts'
 import { MAX_LIMITS } from '../spending-limits/store.ts'
 
 /** What a page of a team says after a form was sent. */
@@ -61,6 +62,11 @@ const NOTICES = {
   account_created: { status: 200, tone: 'good', text: 'The service account is made. Make a key for it below.' },
   account_deleted: { status: 200, tone: 'good', text: 'The service account and its keys are deleted.' },
   account_exists: { status: 409, tone: 'bad', text: 'The team has a service account with this name.' },
+  too_many_accounts: {
+    status: 409,
+    tone: 'bad',
+    text: `The team has ${MAX_SERVICE_ACCOUNTS} service accounts, which is the limit. Delete one first.`,
+  },
   unknown_account: { status: 404, tone: 'bad', text: 'The team has no such service account any more.' },
   key_made: { status: 200, tone: 'good', text: 'The key is made.' },
   ...KEY_NOTICES,

@@ -174,6 +174,21 @@ function planDefaultModel(
   return { changes, readOnly }
 }
 
+/**
+ * While a directory is applied, nobody else can change the teams, and an embedded database answers no other request.
+ */
+const MAX_CHANGES = 500
+
+/** What is wrong with plans that change too much at once; null: nothing. */
+export function judgeSize(plans: readonly TeamPlan[]): AdminModelMistake | null {
+  const changes = plans.reduce((sum, plan) => sum + plan.changes.length, 0)
+  if (changes <= MAX_CHANGES) return null
+  const message =
+    `This directory makes ${changes} changes, and at most ${MAX_CHANGES} can be made at once. Apply it in parts. ` +
+    'A list that is given is complete: it removes what it leaves out.'
+  return { kind: 'invalid', message }
+}
+
 /** Whether a plan makes somebody an admin. */
 export function makesAdmin(plans: readonly TeamPlan[]): boolean {
   return plans.some(({ changes }) =>

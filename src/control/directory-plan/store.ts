@@ -6,11 +6,11 @@ import { withdrawInvitations } from '../../directory/invitations.ts'
 import { toAdminModel } from '../../directory/model-rows.ts'
 import { DirectoryBusyError, lockDirectory, raiseVersion } from '../../directory/state.ts'
 import type { DirectoryActor } from '../directory-change.ts'
-import { saveInvitation } from '../invitations/store.ts'
+import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
 import { saveRole } from '../members/store.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
-import { fingerprintOfPlan, makesAdmin, planTeam } from './rules.ts'
+import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from './rules.ts'
 import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
 
 type Transaction = Prisma.TransactionClient
@@ -87,57 +87,62 @@ async function applyOnce(
   const invited: { team: string; invitation: ListedInvitation }[] = []
   for (const [i, { team, changes }] of plans.entries()) {
     const teamId = teams[i]?.teamId ?? ''
-    for (const change of changes) {
-      const done = await applyChange(tx, teamId, change, actor, now)
-      ended.push(...done.ended)
-      if (done.invitation) invited.push({ team, invitation: done.invitation })
-    }
+    ended.push(...(await removeMembers(tx, changes, actor, now)))
+    const invitations = await addMembers(tx, teamId, changes, actor, now)
+    invited.push(...invitations.map((invitation) => ({ team, invitation })))
+    for (const change of changes) await applyChange(tx, teamId, change, actor, now)
   }
   const changes = plans.flatMap((plan) => plan.changes)
   if (changes.some(({ kind }) => kind !== 'member')) await raiseVersion(tx, now)
   return { plans, ended, invited }
 }
 
-type Done = { readonly ended: readonly string[]; readonly invitation?: ListedInvitation }
+/** Removes all members of a plan at once; returns the device sessions and API keys that ended. */
+async function removeMembers(
+  tx: Transaction,
+  changes: readonly PlannedChange[],
+  { accountId, ip }: DirectoryActor,
+  now: Date,
+): Promise<string[]> {
+  const rows = changes.flatMap((one) => (one.kind === 'member' && one.change === 'removed' ? [one.row] : []))
+  return withdrawInvitations(tx, rows, { by: 'admin', accountId, ip }, now)
+}
 
-const NOTHING: Done = { ended: [] }
+/** Invites all new members of a plan at once. */
+async function addMembers(
+  tx: Transaction,
+  teamId: string,
+  changes: readonly PlannedChange[],
+  { accountId, ip }: DirectoryActor,
+  now: Date,
+): Promise<ListedInvitation[]> {
+  const wanted = changes.flatMap((one) =>
+    one.kind === 'member' && one.change === 'added' ? [{ email: one.name, role: one.after }] : [],
+  )
+  const invitations = await saveInvitations(tx, teamId, wanted, { by: 'admin', accountId, ip }, now)
+  if (invitations.length < wanted.length) throw new PlanChangedError()
+  return invitations
+}
 
+/** Applies a change other than a new or removed member. */
 async function applyChange(
   tx: Transaction,
   teamId: string,
   change: PlannedChange,
   actor: DirectoryActor,
   now: Date,
-): Promise<Done> {
-  if (change.kind === 'member') return applyMember(tx, teamId, change, actor, now)
+): Promise<void> {
   if (change.kind === 'default_model') {
     await saveDefaultModel(tx, { id: teamId, adminDefaultModel: change.before }, change.after, actor, now)
+  } else if (change.kind === 'member') {
+    const { accountId, ip } = actor
+    if (change.change === 'changed') await saveRole(tx, change.row, change.after, { by: 'admin', accountId, ip }, now)
   } else if (change.change === 'removed') {
     await deleteModel(tx, teamId, change.name, actor, now)
   } else {
     const kind = change.change === 'added' ? 'model.created' : 'model.changed'
     await saveModel(tx, { kind, teamId, id: change.name, settings: change.settings }, actor, now)
   }
-  return NOTHING
-}
-
-async function applyMember(
-  tx: Transaction,
-  teamId: string,
-  change: Extract<PlannedChange, { kind: 'member' }>,
-  { accountId, ip }: DirectoryActor,
-  now: Date,
-): Promise<Done> {
-  const inviter = { by: 'admin', accountId, ip } as const
-  if (change.change === 'added') {
-    const wanted = { teamId, email: change.name, role: change.after }
-    const invitation = await saveInvitation(tx, wanted, inviter, now)
-    if (!invitation) throw new PlanChangedError()
-    return { ended: [], invitation }
-  }
-  if (change.change === 'removed') return { ended: await withdrawInvitations(tx, [change.row], inviter, now) }
-  await saveRole(tx, change.row, change.after, inviter, now)
-  return NOTHING
 }
 
 async function planTeams(
@@ -150,7 +155,7 @@ async function planTeams(
     if ('message' in plan) return plan
     plans.push(plan)
   }
-  return plans
+  return judgeSize(plans) ?? plans
 }
 
 async function findCurrent(db: Transaction, teamId: string): Promise<CurrentTeam> {

@@ -1,25 +1,33 @@
+import { tryTakeAll } from '../../http/rate-limit.ts'
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Notify } from '../notify.ts'
 import type { ListedInvitation } from './store.ts'
 
 /**
  * Tells an invited person by email, in the background. Returns whether an email is on its way: not without email
- * delivery, and not to an address that got too many.
+ * delivery, and not when the address got too many, or the team sent too many.
  */
 export type AnnounceInvitation = (invitation: ListedInvitation, team: string, inviterId: string) => Promise<boolean>
 
+/** Limits of emails: to one address, and for invitations to one team. */
+export type InvitationMails = { readonly ofAddress: RateLimit; readonly ofTeam: RateLimit }
+
 type Needs = {
-  readonly notify: Notify
+  readonly notify: Pick<Notify, 'invited'>
   /** Whether the service can send email. */
   readonly hasEmail: boolean
-  /** Emails to one address. */
-  readonly mails: RateLimit
+  readonly mails: InvitationMails
   readonly findEmail: (accountId: string) => Promise<string>
 }
 
 export function makeAnnounceInvitation({ notify, hasEmail, mails, findEmail }: Needs): AnnounceInvitation {
   return async ({ email, role }, team, inviterId) => {
-    if (!hasEmail || (await mails.tryTake(email)) > 0) return false
+    if (!hasEmail) return false
+    const counters = [
+      { limit: mails.ofAddress, key: email },
+      { limit: mails.ofTeam, key: team },
+    ]
+    if ((await tryTakeAll(counters)) > 0) return false
     notify.invited(email, { team, role, invitedBy: await findEmail(inviterId) })
     return true
   }

@@ -1,11 +1,11 @@
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
-import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
 import type { TeamMemberStore } from '../members/store.ts'
 import type { Notify } from '../notify.ts'
 import { makeAnnounceInvitation } from './announce.ts'
+import type { InvitationMails } from './announce.ts'
 import { makeInvite } from './invite.ts'
 import { makeInvitationHandlers } from './routes.ts'
 import { makeInvitationStore } from './store.ts'
@@ -18,8 +18,7 @@ type Needs = {
   readonly notify: Notify
   /** Whether the service can send email. */
   readonly hasEmail: boolean
-  /** Emails to one address. */
-  readonly mails: RateLimit
+  readonly mails: InvitationMails
   /** Tells the gateway of this process that a device session or an API key has ended. */
   readonly onSessionEnd: (id: string) => void
   readonly clock: Clock

@@ -42,7 +42,7 @@ export function makeInvite({ invitations, announce, clock, log }: Needs): Invite
     if (!email) return 'invalid_email'
     if (role === 'admin' && !isFresh(caller, now)) return 'reauthenticate'
     const inviter = { by: 'admin', accountId: caller.accountId, ip } as const
-    const invitation = await invitations.invite({ teamId, email, role }, inviter, now)
+    const invitation = await invitations.invite(teamId, { email, role }, inviter, now)
     if (!invitation) return 'invited_before'
     log.info({ invitationId: invitation.id, teamId, by: caller.accountId }, 'invitation.created')
     return { invitation, emailed: await announce(invitation, team, caller.accountId) }

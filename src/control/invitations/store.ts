@@ -31,36 +31,62 @@ export function makeInvitationStore(db: PrismaClient) {
     },
 
     /** Invites an address, also one whose invitation was withdrawn; null when it is invited already. */
-    async invite(wanted: WantedInvitation, inviter: Inviter, now: Date): Promise<ListedInvitation | null> {
-      return withRetry(() => db.$transaction((tx) => saveInvitation(tx, wanted, inviter, now)))
+    async invite(
+      teamId: string,
+      wanted: WantedInvitation,
+      inviter: Inviter,
+      now: Date,
+    ): Promise<ListedInvitation | null> {
+      const saved = await withRetry(() => db.$transaction((tx) => saveInvitations(tx, teamId, [wanted], inviter, now)))
+      return saved[0] ?? null
     },
   }
 }
 
-type WantedInvitation = { readonly teamId: string; readonly email: string; readonly role: Role }
+type WantedInvitation = { readonly email: string; readonly role: Role }
 
-/** Invites an address with the audit row, also one whose invitation was withdrawn; null when it is invited already. */
-export async function saveInvitation(
+const ROLES = ['member', 'admin'] as const satisfies readonly Role[]
+
+/**
+ * Invites addresses to a team, each with its audit row, also those whose invitation was withdrawn. Returns the
+ * invitations by address, without those of addresses that are invited already.
+ */
+export async function saveInvitations(
   tx: Prisma.TransactionClient,
-  { teamId, email, role }: WantedInvitation,
+  teamId: string,
+  wanted: readonly WantedInvitation[],
   inviter: Inviter,
   now: Date,
-): Promise<ListedInvitation | null> {
-  const accountId = (await ensureAccounts(tx, [email], now)).get(email) ?? ''
-  const fresh = { accountId, teamId, role, source: 'admin', createdAt: now } as const
-  const { count: made } = await tx.invitation.createMany({ data: [fresh], skipDuplicates: true })
-  const { count: restored } = await tx.invitation.updateMany({
-    where: { accountId, teamId, revokedAt: { not: null } },
-    data: { role, source: 'admin', revokedAt: null, createdAt: now },
+): Promise<ListedInvitation[]> {
+  if (wanted.length === 0) return []
+  const emails = wanted.map(({ email }) => email)
+  const accountIds = await ensureAccounts(tx, emails, now)
+  const accountOf = ({ email }: WantedInvitation) => accountIds.get(email) ?? ''
+  const fresh = { source: 'admin', createdAt: now } as const
+  const made = await tx.invitation.createManyAndReturn({
+    data: wanted.map((one) => ({ ...fresh, accountId: accountOf(one), teamId, role: one.role })),
+    skipDuplicates: true,
+    select: { id: true },
   })
-  if (made + restored === 0) return null
-  const row = await tx.invitation.findUniqueOrThrow({
-    where: { accountId_teamId: { accountId, teamId } },
+  const restored: { id: string }[] = []
+  for (const role of ROLES) {
+    const accounts = wanted.filter((one) => one.role === role).map(accountOf)
+    const rows = await tx.invitation.updateManyAndReturn({
+      where: { teamId, accountId: { in: accounts }, revokedAt: { not: null } },
+      data: { ...fresh, role, revokedAt: null },
+      select: { id: true },
+    })
+    restored.push(...rows)
+  }
+  const rows = await tx.invitation.findMany({
+    where: { id: { in: [...made, ...restored].map(({ id }) => id) } },
     include: { account: true },
+    orderBy: { account: { email: 'asc' } },
   })
-  const kind = made ? 'invitation.created' : 'invitation.restored'
-  await tx.auditEvent.create({ data: invitationEvent(kind, row, inviter, now) })
-  return toListed(row)
+  const isMade = new Set(made.map(({ id }) => id))
+  const kindOf = ({ id }: Row) => (isMade.has(id) ? 'invitation.created' : 'invitation.restored')
+  await tx.auditEvent.createMany({ data: rows.map((row) => invitationEvent(kindOf(row), row, inviter, now)) })
+  return rows.map(toListed)
 }
 
 function toListed({ id, account, role, source, createdAt }: Row): ListedInvitation {

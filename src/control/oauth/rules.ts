@@ -32,7 +32,7 @@ export function toOAuthProblem(code: ErrorCode, status: number, grantType: strin
   if (code === 'invalid_request' && grantType !== undefined && !isKnownGrant(grantType))
     return { status: 400, error: 'unsupported_grant_type' }
   if (grantType === REFRESH_GRANT && (code === 'unauthorized' || code === 'expired'))
-    // RFC 6749 has 400 here. A fleet client of a vendor signs its user out by 401 only.
+    // RFC 6749 has 400 here. One vendor's client signs its user out only after a 401.
     return { status: 401, error: 'invalid_grant' }
   if (grantType === DEVICE_GRANT && code === 'rate_limited') return { status: 400, error: 'slow_down' }
   return PROBLEMS[code] ?? byStatus(status)

@@ -1,12 +1,16 @@
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import type { ListedServiceAccount, ServiceAccountStore } from './store.ts'
+import type { ListedServiceAccount, ServiceAccountRefusal, ServiceAccountStore } from './store.ts'
 
 /** Changes the service accounts of a team, for an admin of it. */
 export type ServiceAccountChanges = {
-  /** Null: the team has a service account with this name. */
-  create(caller: Caller, teamId: string, name: string, ip: string): Promise<ListedServiceAccount | null>
+  create(
+    caller: Caller,
+    teamId: string,
+    name: string,
+    ip: string,
+  ): Promise<ListedServiceAccount | ServiceAccountRefusal>
   /** Deletes it with its keys. False: the team has no service account with this id. */
   remove(caller: Caller, teamId: string, id: string, ip: string): Promise<boolean>
 }
@@ -23,7 +27,8 @@ export function makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, lo
   return {
     async create({ accountId }, teamId, name, ip) {
       const made = await serviceAccounts.create(teamId, name, { accountId, ip }, clock.now())
-      if (made) log.info({ serviceAccountId: made.id, teamId, by: accountId }, 'service_account.created')
+      if (typeof made === 'string') return made
+      log.info({ serviceAccountId: made.id, teamId, by: accountId }, 'service_account.created')
       return made
     },
 

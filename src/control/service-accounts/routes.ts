@@ -8,7 +8,8 @@ import { toKeyInfo, toKeyRefusal, toNewKey } from '../api-keys/answers.ts'
 import type { KeyChanges } from '../api-keys/changes.ts'
 import type { ApiKeyStore } from '../api-keys/store.ts'
 import type { ServiceAccountChanges } from './changes.ts'
-import type { ListedServiceAccount, ServiceAccountStore } from './store.ts'
+import { MAX_SERVICE_ACCOUNTS } from './store.ts'
+import type { ListedServiceAccount, ServiceAccountRefusal, ServiceAccountStore } from './store.ts'
 
 type Needs = {
   readonly serviceAccounts: ServiceAccountStore
@@ -52,7 +53,7 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
       const caller = callerOf(req)
       const teamId = await findAdminTeam(req.params.team, caller)
       const made = await accountChanges.create(caller, teamId, req.body.name, ipOf(req))
-      if (!made) throw new ApiError('conflict', { message: 'The team has a service account with this name.' })
+      if (typeof made === 'string') throw new ApiError('conflict', { message: REFUSALS[made] })
       res.status(201).json(toAnswer(made))
     },
 
@@ -99,6 +100,11 @@ export function makeServiceAccountHandlers(needs: Needs): Handlers<Operations> {
       res.status(200).json({ ok: true })
     },
   }
+}
+
+const REFUSALS: Readonly<Record<ServiceAccountRefusal, string>> = {
+  exists: 'The team has a service account with this name.',
+  too_many: `The team has ${MAX_SERVICE_ACCOUNTS} service accounts, which is the limit. Delete one first.`,
 }
 
 function unknownAccount(): ApiError {

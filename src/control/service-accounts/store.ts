@@ -15,6 +15,12 @@ export type ListedServiceAccount = {
   readonly lastUsedAt: Date | null
 }
 
+/** How many service accounts a team can have. Lists and pages show all of them. */
+export const MAX_SERVICE_ACCOUNTS = 200
+
+/** Why a service account was not created: the team has one of this name, or as many as it can have. */
+export type ServiceAccountRefusal = 'exists' | 'too_many'
+
 const WITH_KEYS = {
   team: { include: { organization: true } },
   createdBy: { select: { email: true } },
@@ -38,15 +44,22 @@ export function makeServiceAccountStore(db: PrismaClient) {
       return (await db.serviceAccount.count({ where: { id, teamId } })) === 1
     },
 
-    /** Creates a service account; null when the team has one of this name. */
-    async create(teamId: string, name: string, actor: KeyActor, now: Date): Promise<ListedServiceAccount | null> {
+    async create(
+      teamId: string,
+      name: string,
+      actor: KeyActor,
+      now: Date,
+    ): Promise<ListedServiceAccount | ServiceAccountRefusal> {
       return db.$transaction(async (tx) => {
+        // Service accounts of a team are created one after the other.
+        await tx.$queryRaw`SELECT id FROM teams WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`
+        if ((await tx.serviceAccount.count({ where: { teamId } })) >= MAX_SERVICE_ACCOUNTS) return 'too_many'
         const [made] = await tx.serviceAccount.createManyAndReturn({
           data: [{ teamId, name, createdAt: now, createdById: actor.accountId }],
           skipDuplicates: true,
           select: { id: true },
         })
-        if (!made) return null
+        if (!made) return 'exists'
         const row = await tx.serviceAccount.findUniqueOrThrow({ where: made, include: WITH_KEYS })
         await tx.auditEvent.create({ data: toEvent('service_account.created', row, actor, now) })
         return toListed(row, now)

@@ -38,6 +38,8 @@ export function makeLimitStore(db: PrismaClient) {
       return found && { subject: 'key', keyId: found.id }
     },
     async service_account(teamId, of) {
+      // Postgres cannot read a text with NUL.
+      if (of.includes('\0')) return null
       const names = [{ name: of }, ...(isUuid(of) ? [{ id: of }] : [])]
       const found = await db.serviceAccount.findFirst({ where: { teamId, OR: names }, select: { id: true } })
       return found && { subject: 'service_account', serviceAccountId: found.id }

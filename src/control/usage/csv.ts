@@ -31,11 +31,12 @@ export function toFileName({ team, from, to }: UsageReport): string {
 }
 
 /**
- * A text as a cell. Spreadsheets take a text that begins with one of these characters for a formula, which could send
- * the table to somebody else, so it gets an apostrophe in front.
+ * A text as a cell. Spreadsheets take a text that begins with one of these characters, or with its full-width form, for
+ * a formula, which could send the table to somebody else, so it gets an apostrophe in front. In some countries they
+ * also begin a cell behind a semicolon.
  */
 function toCell(text: string | null): string {
-  const safe = /^[=+\-@\t\r\n]/.test(text ?? '') ? `'${text}` : (text ?? '')
+  const safe = (text ?? '').replaceAll(/(^|;)(?=[=+\-@\t\r\n＝＋－＠])/g, "$1'")
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

@@ -20,8 +20,8 @@ export function choosePeriod(given: Partial<ReportPeriod>, now: Date): ReportPer
   return days > MAX_DAYS ? { mistake: `A report covers at most ${MAX_DAYS} days.` } : { from, to }
 }
 
-/** `Date.parse` accepts 2026-02-31 as a day of March. */
+/** `Date.parse` accepts 2026-02-31 as a day of March. PostgreSQL has no year 0. */
 function isDay(text: string): boolean {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN
+  const at = /^[1-9]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
 }

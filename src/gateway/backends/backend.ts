@@ -46,6 +46,8 @@ export type DialectNeeds = {
   readonly model: string
   /** The request refers to state that only the server of an earlier answer has, such as `previous_response_id`. */
   readonly needsStoredState: boolean
+  /** The request has parts that the dialect's vendor alone understands. */
+  readonly needsVendor: boolean
 }
 
 /** Whether a backend can serve a model. `model` is the model's name at the backend. */

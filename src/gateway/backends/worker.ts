@@ -93,11 +93,11 @@ function toDialects(native: NativeDialects): BackendDialects {
   return {
     certain: CERTAIN,
     known: () => [...CERTAIN, ...native.found()],
-    speaks(dialect, { model, needsStoredState }) {
+    speaks(dialect, { model, needsStoredState, needsVendor }) {
       const support = native.supportOf(dialect, model)
       // An engine that ignores the reference to an earlier answer must not get the call. The translation refuses the
       // call and names the reference.
-      return support !== null && support.isNative && (support.isStateful || !needsStoredState)
+      return support !== null && support.isNative && !needsVendor && (support.isStateful || !needsStoredState)
     },
     forget(dialect) {
       if (!CERTAIN.includes(dialect)) native.forget()

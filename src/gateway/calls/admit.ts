@@ -59,7 +59,7 @@ export async function admit(needs: AdmitNeeds, operation: Operation, req: CallRe
   const placementsOf = (one: SnapshotModel) => findPlacements(backends, operation, one)
   const refusal = team && judgeAlternatives({ caller, team, model, placementsOf }, req.body)
   if (refusal) return refusal
-  const size = toCallSize(bytesOf(req).length, req.body)
+  const size = toCallSize(bytesOf(req).length, req.body, operation.dialect)
   const hold = await holdSpending(needs, { operation, caller, model, size, placementsOf })
   if (hold instanceof ApiError) return hold
   const wantsStream = req.body.stream === true

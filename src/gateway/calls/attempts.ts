@@ -4,7 +4,6 @@ import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
 import type { ReasoningRetry, StreamFailure } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
-import { scanUsage } from '../dialects/usage-scanner.ts'
 import { FREE_USAGE } from '../dialects/usage.ts'
 import { startExchange } from '../exchange/exchange.ts'
 import { judgedStatusOf, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
@@ -17,6 +16,7 @@ import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
 import type { SessionAffinity } from './affinity.ts'
+import { observeAnswer } from './answer-observer.ts'
 import { prepareCall } from './prepare.ts'
 import type { PreparedCall } from './prepare.ts'
 import { recordStart } from './record.ts'
@@ -143,7 +143,7 @@ function sendStep(
   if (!request) return null
   const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(request.body) ?? false)
   res.setHeader('x-svc-served-by', backend.name)
-  const usage = scanUsage()
+  const observer = observeAnswer(step.dialect, { isTraced: span !== null })
   const sentAt = clock.now()
   if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
   backend.condition.noteStart()
@@ -159,7 +159,7 @@ function sendStep(
     },
     filter: prepared.filter,
     keepAlive,
-    observer: usage,
+    observer,
     clock,
   })
   if (isOnly && !mayRepeat) releaseBody(req)
@@ -169,10 +169,15 @@ function sendStep(
     backend.condition.noteEnd(outcome)
     if (suggestsUnready(outcome)) backend.health.recheck()
     const refusal = toRefusal(outcome, backend.traits.failureCodes)
-    const counted = operation.isCount ? FREE_USAGE : usage.end()
-    if (span) endAttemptSpan(span, outcome, counted)
+    const { usage, unreportedBytes, answerEnding } = observer.end()
     const { name, kind: backendKind } = backend
-    return { backend: name, backendKind, model: step.model, sentAt, outcome, usage: counted, refusal }
+    const attempt = {
+      ...{ backend: name, backendKind, model: step.model, sentAt, outcome, refusal, answerEnding },
+      usage: operation.isCount ? FREE_USAGE : usage,
+      unreportedBytes: operation.isCount ? 0 : unreportedBytes,
+    }
+    if (span) endAttemptSpan(span, attempt)
+    return attempt
   })
   return { ended }
 }

@@ -31,8 +31,9 @@ async function toCandidate(
   hasChoice: boolean,
 ): Promise<Candidate> {
   const { model, isOfflineOnly } = placement
-  const needsStoredState = DIALECTS[dialect].needsStoredState(body)
-  const speaks = reach === 'any_dialect' && dialects.speaks(dialect, { model, needsStoredState })
+  const { needsStoredState, needsVendor } = DIALECTS[dialect]
+  const needs = { model, needsStoredState: needsStoredState(body), needsVendor: needsVendor(body) }
+  const speaks = reach === 'any_dialect' && dialects.speaks(dialect, needs)
   // It waits for what is not known yet only where that changes the plan: at the first call of a model that two
   // backends could serve.
   const state = health.lastKnown(model) ?? (hasChoice && !isOfflineOnly ? await health.check(model) : null)

@@ -1,21 +1,21 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
 import { GATEWAY_NAME } from '../../kernel/backend-name.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
 import { estimateTokens } from '../dialects/count-tokens.ts'
-import { DIALECTS } from '../dialects/dialects.ts'
-import { parseObject } from '../dialects/json/read-json.ts'
-import { sendAndWait } from '../exchange/send.ts'
-import { toStep } from '../plan/plan.ts'
 import type { Candidate } from '../plan/plan.ts'
+import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
-import { prepareCount } from './prepare.ts'
+import { attemptCount } from './count-attempt.ts'
+import { makeCostOfAttempt, recordEnd, recordStart } from './record.ts'
+import type { RecordNeeds } from './record.ts'
 import { exactBodyOf } from './request.ts'
 import type { CallRequest } from './request.ts'
+import { describeCallEnd } from './trace.ts'
+import type { TraceNeeds } from './trace.ts'
 
-type Needs = { readonly backends: Backends; readonly clock: Clock }
+type Needs = RecordNeeds & TraceNeeds & { readonly backends: Backends }
 
 /** Answers a request to count tokens. */
 export type SendCount = (
@@ -25,23 +25,27 @@ export type SendCount = (
   res: ServerResponse,
 ) => Promise<void>
 
-/** Agents count before they send, so a count that takes longer is not worth waiting for. */
-const LIMITS = { timeoutMs: 5_000, maxBytes: 64 * 1024 }
-
 /**
  * Makes the function that counts tokens where no backend of the model speaks the dialect of the request: by a backend
- * of another dialect, or else with an estimate, which a header marks. It remembers the backends that cannot count.
+ * of another dialect, or else with an estimate, which a header marks. It remembers the backends that cannot count. A
+ * count of a backend is recorded as a call; an estimate is not, because no backend serves it.
  */
 export function makeSendCount(needs: Needs): SendCount {
   const unable = new WeakSet<Backend>()
 
   return async (admission, candidates, req, res) => {
+    const attempts: Attempt[] = []
     for (const candidate of candidates) {
       const backend = needs.backends.find(candidate.backend)
       if (!backend || !candidate.isReachable || candidate.isTripped || unable.has(backend)) continue
-      const count = await countAt(needs, admission, backend, candidate, req)
-      if (typeof count === 'number') return send(res, count, { 'x-svc-served-by': backend.name })
-      if (count === 'unable') unable.add(backend)
+      const counted = await attemptCount(needs, admission, backend, candidate, req)
+      if (!counted) continue
+      const { attempt, tokens } = counted
+      attempts.push(attempt)
+      if (tokens === 'unable') unable.add(backend)
+      if (typeof tokens !== 'number') continue
+      recordCount(needs, admission, attempts, attempt, req)
+      return send(res, tokens, { 'x-svc-served-by': backend.name })
     }
     sendEstimate(req, res)
   }
@@ -56,28 +60,12 @@ function sendEstimate(req: CallRequest, res: ServerResponse): void {
   send(res, estimate.inputTokens, { 'x-svc-served-by': GATEWAY_NAME, 'x-svc-estimated': '1' })
 }
 
-/** `unable`: the backend counts no request. `failed`: it did not count this one. */
-async function countAt(
-  { clock }: Needs,
-  { operation, model, calledAs, caller: { team } }: Admission,
-  backend: Backend,
-  candidate: Candidate,
-  req: CallRequest,
-): Promise<number | 'unable' | 'failed'> {
-  const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
-  if (!dialect) return 'failed'
-  const step = toStep({ ...candidate, dialect })
-  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated: false, traceHeaders: [], clock }
-  const request = prepareCount(facts, req)
-  if (!request || request instanceof ApiError) return 'failed'
-  const reply = await sendAndWait(backend.pool, request, LIMITS)
-  if (reply.kind !== 'answered') return 'failed'
-  const answer = reply.status === 200 ? parseObject(reply.body.toString()) : null
-  return DIALECTS[dialect].tokenCount?.read(answer ?? {}) ?? (UNABLE.has(reply.status) ? 'unable' : 'failed')
+function recordCount(needs: Needs, admission: Admission, attempts: readonly Attempt[], by: Attempt, req: CallRequest) {
+  const [first = by] = attempts
+  recordStart(needs, admission, first.backend, first.sentAt)
+  recordEnd(needs, admission, attempts, by)
+  if (req.span) describeCallEnd(req.span, attempts, by, makeCostOfAttempt(needs, admission))
 }
-
-/** How servers without such a route answer. Some answer 200 to any path. */
-const UNABLE: ReadonlySet<number> = new Set([200, 404, 405, 501])
 
 function send(res: ServerResponse, tokens: number, headers: Readonly<Record<string, string>>): void {
   const answer = JSON.stringify({ input_tokens: tokens })

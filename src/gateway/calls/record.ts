@@ -7,7 +7,7 @@ import { makeDayAt } from '../../spending/periods.ts'
 import { isUnknown } from '../usage/days.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt, CallEvent, CallFacts } from '../usage/events.ts'
-import { estimateUsage } from '../spending/estimate.ts'
+import { completeUsage } from '../spending/estimate.ts'
 import type { Admission } from './admit.ts'
 
 export type RecordNeeds = {
@@ -27,7 +27,7 @@ export function recordStart({ recordEvent }: RecordNeeds, admission: Admission, 
 
 /**
  * Reports how a call ended: an event with the attempt that answered it, `by`, and every failure of a backend in the
- * log. Another attempt has an event when its backend counted tokens, because they are billed too.
+ * log. Another attempt has an event when its backend counted tokens, or may have, because they are billed too.
  */
 export function recordEnd(
   needs: RecordNeeds,
@@ -40,7 +40,7 @@ export function recordEnd(
   const answering = by ?? attempts.at(-1)
   for (const [at, attempt] of attempts.entries()) {
     logFailure(needs.log, admission, attempt)
-    if (attempt === answering || admission.operation.isCount || !isKnown(attempt.usage)) continue
+    if (attempt === answering || admission.operation.isCount || !mayBeBilled(attempt)) continue
     const ended = { from: attempt.sentAt, at: attempts[at + 1]?.sentAt ?? endedAt }
     recordAttempt(needs, admission, attempt, { kind: 'retried', ...ended, tried: [attempt] })
   }
@@ -51,6 +51,14 @@ export function recordEnd(
   const isFinished = kind === 'whole' && status !== null && status < 400
   const ending = isFinished ? 'finished' : 'failed'
   recordAttempt(needs, admission, answering, { kind: ending, from: first.sentAt, at: endedAt, tried: attempts })
+}
+
+function mayBeBilled(attempt: Attempt): boolean {
+  return isKnown(attempt.usage) || isUnknownAttempt(attempt)
+}
+
+function isUnknownAttempt({ usage, outcome: { kind, status } }: Attempt): boolean {
+  return isUnknown({ usage, outcome: kind, status })
 }
 
 function logFailure(log: Logger, { requestId, model }: Admission, { backend, outcome }: Attempt): void {
@@ -102,19 +110,23 @@ function recordAttempt(
     usage,
     isEstimated: outcome.kind !== 'whole' && isKnown(usage),
     costNanoUsd,
-    spent: { day: dayAt(admission.timeZone, at), nanoUsd: costNanoUsd ?? estimateSpent(needs, admission, attempt) },
+    spent: { day: dayAt(admission.timeZone, at), nanoUsd: countSpent(needs, admission, attempt) },
   }
   needs.recordEvent({ kind, at, call: toFacts(admission, backend), result })
 }
 
 const dayAt = makeDayAt()
 
-/** What limits count of an attempt without a cost. A caller that leaves early must not spend without end. */
-function estimateSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt): number {
-  const { outcome } = attempt
-  if (!isUnknown({ usage: attempt.usage, outcome: outcome.kind, status: outcome.status })) return 0
-  const usage = estimateUsage(admission.size, outcome.bytes)
-  return makeCostOfAttempt(needs, admission)({ ...attempt, usage }) ?? 0
+/**
+ * What limits count of an attempt: its cost, with an estimate of what its backend may have billed and not reported. A
+ * caller that leaves before the end of its streams must not spend without limit.
+ */
+function countSpent(needs: RecordNeeds, admission: Admission, attempt: Attempt): number {
+  const { usage, outcome, unreportedBytes } = attempt
+  const costOf = makeCostOfAttempt(needs, admission)
+  const isPartial = isKnown(usage) ? outcome.kind !== 'whole' : isUnknownAttempt(attempt)
+  if (!isPartial) return costOf(attempt) ?? 0
+  return costOf({ ...attempt, usage: completeUsage(usage, admission.size, unreportedBytes) }) ?? 0
 }
 
 function toFacts(admission: Admission, servedBy: string): CallFacts {

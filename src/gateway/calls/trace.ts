@@ -4,6 +4,7 @@
  */
 import type { ClientSpan, ServerSpan, SpanAttributes, TracedBackends, Tracer } from '../../kernel/tracer.ts'
 import type { Backend } from '../backends/backend.ts'
+import type { AnswerEnding } from '../dialects/ending-scanner.ts'
 import type { Usage } from '../dialects/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -47,8 +48,8 @@ export function startAttemptSpan(call: ServerSpan, { name }: Operation, backend:
 }
 
 /** Ends the span of an attempt. */
-export function endAttemptSpan(span: ClientSpan, outcome: Outcome, usage: Usage): void {
-  span.set({ ...toOutcomeAttributes(outcome), ...toUsageAttributes(usage) })
+export function endAttemptSpan(span: ClientSpan, { outcome, usage, answerEnding }: Attempt): void {
+  span.set({ ...toOutcomeAttributes(outcome), ...toUsageAttributes(usage), ...toEndingAttributes(answerEnding) })
   failIfFailed(span, outcome)
   span.end()
 }
@@ -62,15 +63,15 @@ export function describeCallEnd(
 ): void {
   const last = by ?? attempts.at(-1)
   if (!last) return
-  const { backend, model, outcome, usage } = last
+  const { backend, outcome, usage, answerEnding } = last
   const nanoUsd = costOf(last)
   span.set({
     'gen_ai.provider.name': backend,
-    'gen_ai.response.model': model,
     'svc.backend': backend,
     'svc.attempts': attempts.length,
     'svc.cost_usd': nanoUsd === null ? null : nanoUsd / 1e9,
     ...toUsageAttributes(usage),
+    ...toEndingAttributes(answerEnding),
   })
   failIfFailed(span, outcome)
 }
@@ -102,6 +103,15 @@ function failIfFailed(span: ServerSpan | ClientSpan, outcome: Outcome): void {
 
 function toOutcomeAttributes({ status, firstByteMs }: Outcome): SpanAttributes {
   return { 'http.response.status_code': status, 'svc.first_byte_ms': firstByteMs }
+}
+
+/** Null where the answer does not say it. */
+function toEndingAttributes(ending: AnswerEnding | null): SpanAttributes {
+  const reasons = ending?.reasons ?? []
+  return {
+    'gen_ai.response.model': ending?.model ?? null,
+    'gen_ai.response.finish_reasons': reasons.length > 0 ? reasons : null,
+  }
 }
 
 /** The input includes what was read from a cache or written to one, as the conventions want it. */

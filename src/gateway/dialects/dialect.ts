@@ -13,6 +13,8 @@ export type DialectTraits = {
   readonly path: string
   /** The members of a request that limit the tokens of its answer. */
   readonly tokenLimits: readonly string[]
+  /** The members of a request that ask for several answers at once. */
+  readonly answerCounts: readonly string[]
   /** Watches a stream that passes unchanged. `untilClosed`: the stream has no other end than its closed connection. */
   readonly monitorStream: (options: { readonly untilClosed: boolean }) => StreamMonitor
   /**
@@ -42,6 +44,8 @@ export type DialectTraits = {
   readonly nativeProbe: NativeProbe | null
   /** Whether a request refers to state that only the server of an earlier answer has. */
   readonly needsStoredState: (body: Json) => boolean
+  /** Whether a request has parts that the dialect's vendor alone understands. They can be translated. */
+  readonly needsVendor: (body: Json) => boolean
   /**
    * Whether a request contains reasoning that no vendor has signed: from a local model, or sealed by this service.
    * Vendors refuse it.
@@ -53,6 +57,8 @@ export type DialectTraits = {
   readonly tokenCount: TokenCount | null
   /** How a request is repeated when its backend cannot read the reasoning in it; null: it is not repeated. */
   readonly reasoningRetry: ReasoningRetry | null
+  /** Reads the model, and why the answer ended, from a whole answer or one event of a stream. */
+  readonly readEnding: (answer: Json) => WrittenEnding
 }
 
 /** Counts the tokens of a request without answering it. */
@@ -64,6 +70,9 @@ export type TokenCount = {
   /** The tokens that an answer names; null: it is no count. */
   readonly read: (answer: Json) => number | null
 }
+
+/** The model and the reasons of an answer, not checked yet. */
+export type WrittenEnding = { readonly model: unknown; readonly reasons: readonly unknown[] }
 
 /** Repeats a request of a dialect without its reasoning, after the backend has refused that reasoning. */
 export type ReasoningRetry = {

@@ -1,5 +1,5 @@
 import { setMembers, scanTopLevel } from './json/edit-json.ts'
-import { isObject, type Json, readList, readObject } from './json/read-json.ts'
+import { isObject, type Json, parseToRewrite, readList, readObject } from './json/read-json.ts'
 import { readSummary } from './responses/compaction.ts'
 import { isSealed } from './seals.ts'
 
@@ -33,7 +33,7 @@ export function withoutLocalReasoning(bytes: Buffer): Buffer {
   const scanned = scanTopLevel(bytes)
   const read = (name: string): unknown => {
     const range = scanned?.members.get(name)
-    return range ? JSON.parse(bytes.toString('utf8', range.start, range.end)) : undefined
+    return range && parseToRewrite(bytes.toString('utf8', range.start, range.end))
   }
   const body = { messages: read('messages'), input: read('input') }
   if (!hasLocalReasoning(body)) return bytes

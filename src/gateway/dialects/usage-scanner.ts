@@ -18,6 +18,8 @@ export type UsageScanner = {
   push(chunk: Buffer): void
   /** Returns the last reported usage, because streams report growing numbers. */
   end(): Usage
+  /** The bytes behind the last report, whose tokens are not in the usage; to the precision of a chunk. */
+  unreportedBytes(): number
 }
 
 /** Makes a scanner for one answer of any dialect, whole or a stream. */
@@ -74,8 +76,10 @@ class ByteScanner implements UsageScanner {
   #counts: Counts | null = null
   /** Whether the answer is JSON and not a stream, so that a blank line does not end an event. Null: not known yet. */
   #isWhole: boolean | null = null
+  #unreportedBytes = 0
 
   push(chunk: Buffer): void {
+    this.#unreportedBytes += chunk.length
     this.#isWhole ??= startsJson(chunk)
     let at = 0
     while (at < chunk.length) at = this.#state === 'seek' ? this.#seek(chunk, at) : this.#walk(chunk, at)
@@ -84,6 +88,10 @@ class ByteScanner implements UsageScanner {
   end(): Usage {
     this.#settleEvent()
     return toUsage(this.#counts ?? {})
+  }
+
+  unreportedBytes(): number {
+    return this.#unreportedBytes
   }
 
   /** Searches for the next key. Returns the next position to read. */
@@ -210,6 +218,7 @@ class ByteScanner implements UsageScanner {
     const end = this.#depth
     const counted = this.#candidates.filter(({ depth }) => depth - end >= 1 && depth - end <= MAX_DEPTH)
     for (const { text } of counted) this.#counts = { ...this.#counts, ...toCounts(text) }
+    if (counted.length > 0) this.#unreportedBytes = 0
     this.#state = 'seek'
     this.#matched = 0
     this.#depth = 0
@@ -222,8 +231,8 @@ class ByteScanner implements UsageScanner {
 const DATA = Buffer.from('data:')
 const MARK = Buffer.from('\ufeff')
 
-/** Whether the answer starts as JSON. Null when there were only spaces and a byte order mark so far. */
-function startsJson(chunk: Buffer): boolean | null {
+/** Whether an answer starts as JSON, and is no stream. Null: only spaces and a byte order mark have come so far. */
+export function startsJson(chunk: Buffer): boolean | null {
   const first = chunk.find(
     (byte) => byte !== SPACE && byte !== LF && byte !== CR && byte !== TAB && !MARK.includes(byte),
   )

@@ -1,15 +1,18 @@
 /** What a call may cost before its answer is there. */
-import { TOKEN_LIMITS } from '../dialects/dialects.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { NO_USAGE } from '../dialects/usage.ts'
+import { isKnown, NO_USAGE } from '../dialects/usage.ts'
 import type { Usage } from '../dialects/usage.ts'
 
 /** What an estimate needs of a request. */
 export type CallSize = {
   /** Of the body. */
   readonly bytes: number
-  /** The most tokens that the answer may have; null when the request does not say. */
-  readonly maxOutputTokens: number | null
+  /** The most tokens that one answer may have; infinite when the request does not say. */
+  readonly maxOutputTokens: number
+  /** How many answers it asks for. */
+  readonly answers: number
 }
 
 /** English text and code have about four bytes in a token. */
@@ -21,23 +24,50 @@ const BYTES_PER_TOKEN = 4
  */
 const MAX_RESERVED_OUTPUT_TOKENS = 4096
 
-/** The size of a call: the bytes of its body, and the smallest limit of output tokens that the body names. */
-export function toCallSize(bytes: number, body: Json): CallSize {
-  const limits = TOKEN_LIMITS.map((name) => body[name]).filter((limit) => typeof limit === 'number' && limit > 0)
-  return { bytes, maxOutputTokens: limits.length > 0 ? Math.min(...(limits as number[])) : null }
+/**
+ * Beyond the tokens above, an answer whose tokens were not reported has one for this many bytes. Each event of a stream
+ * has far more bytes than its text, but some vendors put many tokens in one event.
+ */
+const BYTES_PER_STREAMED_TOKEN = 64
+
+/** The size of a request in a dialect. Of several limits the largest counts, because backends obey different ones. */
+export function toCallSize(bytes: number, body: Json, dialect: Dialect): CallSize {
+  const { tokenLimits, answerCounts } = DIALECTS[dialect]
+  const limits = readNumbers(body, tokenLimits)
+  return {
+    bytes,
+    // An engine reads a limit below 1 as no limit.
+    maxOutputTokens: limits.length > 0 && limits.every((limit) => limit > 0) ? Math.max(...limits) : Infinity,
+    answers: Math.max(1, ...readNumbers(body, answerCounts)),
+  }
+}
+
+function readNumbers(body: Json, names: readonly string[]): number[] {
+  return names.map((name) => body[name]).filter((value) => typeof value === 'number')
 }
 
 /**
  * The usage to reserve for a call: its whole body as uncached input, and the output that it allows, of which at most
- * 4,096 tokens. `answerBytes`: the size of the answer, where it has ended without a count.
+ * 4,096 tokens for each answer.
  */
-export function estimateUsage({ bytes, maxOutputTokens }: CallSize, answerBytes = Infinity): Usage {
-  const allowed = Math.min(maxOutputTokens ?? Infinity, MAX_RESERVED_OUTPUT_TOKENS)
-  return {
-    ...NO_USAGE,
-    inputTokens: toTokens(bytes),
-    outputTokens: Math.min(allowed, toTokens(answerBytes)),
-  }
+export function estimateUsage({ bytes, maxOutputTokens, answers }: CallSize): Usage {
+  const outputTokens = answers * Math.min(maxOutputTokens, MAX_RESERVED_OUTPUT_TOKENS)
+  return { ...NO_USAGE, inputTokens: toTokens(bytes), outputTokens }
+}
+
+/**
+ * The usage of an answer that has not reported all of it: what was reported, and an estimate of the rest. Without a
+ * report the whole body of the request is uncached input. `unreportedBytes`: the size of the answer behind the last
+ * report.
+ */
+export function completeUsage(reported: Usage, size: CallSize, unreportedBytes: number): Usage {
+  const { bytes, maxOutputTokens, answers } = size
+  const written = Math.max(
+    Math.min(toTokens(unreportedBytes), answers * MAX_RESERVED_OUTPUT_TOKENS),
+    Math.ceil(unreportedBytes / BYTES_PER_STREAMED_TOKEN),
+  )
+  const outputTokens = (reported.outputTokens ?? 0) + Math.min(answers * maxOutputTokens, written)
+  return { ...(isKnown(reported) ? reported : { ...NO_USAGE, inputTokens: toTokens(bytes) }), outputTokens }
 }
 
 function toTokens(bytes: number): number {

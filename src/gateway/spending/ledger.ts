@@ -1,8 +1,9 @@
 import { answerOrLastKnown } from '../../database/last-known.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { chooseLimits, counterOf, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
-import type { CountedLimit, Spender, Spent } from '../../spending/rules.ts'
+import { spanAt } from '../../spending/periods.ts'
+import { chooseLimits, counterOf, findCounting, indexLimits, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
+import type { CountedLimit, LimitIndex, Spender, Spent } from '../../spending/rules.ts'
 import type { FoundSpending } from '../../spending/store.ts'
 import type { CallEvent, EventBatch } from '../usage/events.ts'
 import { addSpending, sumSpending, toSpendingSum } from '../usage/spending-sums.ts'
@@ -54,20 +55,15 @@ const FRESH_MS = 1000
 /** Sums that are older are used only when the database does not answer within 100 ms. */
 const STALE_MS = 2000
 
-type TeamLimits = {
-  /** Those that count every caller of the team. */
-  readonly shared: readonly CountedLimit[]
-  /** The others by account, service account or API key. */
-  readonly bySubject: ReadonlyMap<string, readonly CountedLimit[]>
-}
-
 /**
  * Counts in memory (stale-while-revalidate): the sums of the database, what this process has recorded and these sums do
  * not include yet, and what its running calls have reserved. Without limits, a call costs one look-up.
  */
 export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
-  let teams: ReadonlyMap<string, TeamLimits> = new Map()
+  let known: readonly CountedLimit[] = []
+  let teams: ReadonlyMap<string, LimitIndex<CountedLimit>> = new Map()
   let checkedAt = -Infinity
+  let expirations = 0
   let isFailing = false
   let isLoaded = false
   let loading: Promise<void> | null = null
@@ -81,24 +77,47 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
   let held = new Map<string, number>()
 
   function reload(): Promise<void> {
-    loading ??= load([...batches.keys()])
-      .then(replace, (error: unknown) => {
-        isFailing = true
-        onFailure(error)
-        if (!isLoaded) throw error
-      })
-      .finally(() => {
-        checkedAt = performance.now()
-        loading = null
-      })
+    loading ??= reloadOnce().finally(() => (loading = null))
     return loading
+  }
+
+  async function reloadOnce(): Promise<void> {
+    const [startedAt, expiredBefore] = [performance.now(), expirations]
+    try {
+      replace(await load([...batches.keys()]))
+      // The sums are as old as the question. Limits that have changed since then may be missing.
+      checkedAt = expirations === expiredBefore ? startedAt : -Infinity
+    } catch (error) {
+      isFailing = true
+      checkedAt = performance.now()
+      onFailure(error)
+      if (!isLoaded) throw error
+      beginPeriods()
+    }
   }
 
   function replace({ limits, savedBatches }: FoundSpending): void {
     isFailing = false
     isLoaded = true
-    teams = toTeams(limits)
     for (const id of savedBatches) batches.delete(id)
+    use(limits)
+  }
+
+  /** Begins the periods that start while the database is away. The calls of this process count in them. */
+  function beginPeriods(): void {
+    const now = clock.now()
+    const isOver = ({ span }: CountedLimit) => now >= span.resetsAt
+    if (!known.some(isOver)) return
+    use(
+      known.map((limit) =>
+        isOver(limit) ? { ...limit, span: spanAt(limit.period, limit.timeZone, now), spent: new Map() } : limit,
+      ),
+    )
+  }
+
+  function use(limits: readonly CountedLimit[]): void {
+    known = limits
+    teams = toTeams(limits)
     unsaved = new Map()
     held = new Map()
     for (const sum of [...open.values(), ...[...batches.values()].flat()]) add(unsaved, sum.team, sum, sum)
@@ -112,7 +131,7 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
     spender: Spender,
     { nanoUsd, day }: { readonly nanoUsd: number; readonly day?: string },
   ): void {
-    for (const limit of countingLimits(teams.get(team), spender)) {
+    for (const limit of findCounting(teams.get(team), spender)) {
       if (day !== undefined && (day < limit.span.from || day >= limit.span.until)) continue
       const counter = counterOf(limit, spender)
       counters.set(counter, (counters.get(counter) ?? 0) + nanoUsd)
@@ -131,7 +150,7 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
 
   function limitsOf(caller: Caller): CountedLimit[] {
     const team = teams.get(caller.team)
-    return team ? chooseLimits(countingLimits(team, spenderOf(caller)), caller) : []
+    return team ? chooseLimits(findCounting(team, spenderOf(caller)), caller) : []
   }
 
   function toStanding(limit: CountedLimit, spender: Spender): Standing {
@@ -193,6 +212,7 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
       open = new Map([...open].filter(([, { nanoUsd }]) => nanoUsd !== 0))
     },
     expire() {
+      expirations += 1
       checkedAt = -Infinity
     },
   }
@@ -201,24 +221,7 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
 /** A gateway without a database knows no limits. */
 export const NO_LEDGER: SpendingLedger = { hold: () => null, findStates: async () => [] }
 
-function toTeams(limits: readonly CountedLimit[]): Map<string, TeamLimits> {
+function toTeams(limits: readonly CountedLimit[]): Map<string, LimitIndex<CountedLimit>> {
   const byTeam = Map.groupBy(limits, ({ team }) => team)
-  return new Map([...byTeam].map(([team, all]) => [team, toTeamLimits(all)]))
-}
-
-function toTeamLimits(all: readonly CountedLimit[]): TeamLimits {
-  const bySubject = new Map<string, CountedLimit[]>()
-  for (const limit of all) {
-    const ids = limit.keyIds.length > 0 ? limit.keyIds : [limit.subjectId ?? '']
-    for (const id of ids) bySubject.set(id, [...(bySubject.get(id) ?? []), limit])
-  }
-  return { shared: bySubject.get('') ?? [], bySubject }
-}
-
-/** The limits that count the calls of a spender. */
-function countingLimits(team: TeamLimits | undefined, { accountId, keyId }: Spender): readonly CountedLimit[] {
-  if (!team) return []
-  const own = team.bySubject.get(accountId) ?? []
-  const ofKey = keyId === null ? [] : (team.bySubject.get(keyId) ?? [])
-  return [...team.shared, ...own, ...ofKey]
+  return new Map([...byTeam].map(([team, all]) => [team, indexLimits(all)]))
 }

@@ -7,6 +7,7 @@ import type { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { BackendKind } from '../backends/table.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import type { AnswerEnding } from '../dialects/ending-scanner.ts'
 import type { Usage } from '../dialects/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
@@ -33,6 +34,10 @@ export type Attempt = {
   readonly sentAt: Date
   readonly outcome: Outcome
   readonly usage: Usage
+  /** What the answer says of itself; null where calls are not traced. */
+  readonly answerEnding: AnswerEnding | null
+  /** The size of the answer behind the last report of its usage. */
+  readonly unreportedBytes: number
   readonly refusal: ApiError | null
 }
 
@@ -71,8 +76,8 @@ export type SpentByCall = {
 
 /**
  * `finished`: the caller received a whole answer that is not an error. `failed`: every other end, for example a caller
- * that disconnected; `outcome` and `status` have the cause. `retried`: a backend counted tokens, but the call went on
- * to the next backend, whose event follows.
+ * that disconnected; `outcome` and `status` have the cause. `retried`: a backend counted tokens, or may have, but the
+ * caller gets the answer of another one, whose event follows.
  */
 export type CallEvent =
   | { readonly kind: 'started'; readonly at: Date; readonly call: CallFacts; readonly result: null }

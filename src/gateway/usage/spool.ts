@@ -6,7 +6,8 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'no
 import path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import type { CallEvent, EventBatch } from './events.ts'
+import { NO_USAGE } from '../dialects/usage.ts'
+import type { CallEvent, CallFacts, CallResult, EventBatch } from './events.ts'
 
 export type Spool = {
   /** Stores a batch; false: the directory is full, or it cannot be written. */
@@ -99,9 +100,37 @@ async function unlessMissing<T, U>(work: Promise<T>, otherwise: U): Promise<T | 
 function toBatch(text: string): EventBatch | null {
   try {
     // Written by `store`, in a directory that only this user can write to.
-    const { id, events } = JSON.parse(text) as { id: string; events: (CallEvent & { at: string })[] }
-    return { id, events: events.map((event): CallEvent => ({ ...event, at: new Date(event.at) })) }
+    const { id, events } = JSON.parse(text) as { readonly id: string; readonly events: readonly WrittenEvent[] }
+    return { id, events: events.map(toEvent) }
   } catch {
     return null
+  }
+}
+
+/** An event as `store` of this or an earlier version wrote it. */
+type WrittenEvent = { readonly at: string; readonly call: CallFacts } & (
+  | { readonly kind: 'started'; readonly result: null }
+  | { readonly kind: 'finished' | 'failed' | 'retried'; readonly result: WrittenResult }
+)
+
+/** Earlier versions did not write all members. */
+type WrittenResult = Partial<CallResult> & Pick<CallResult, 'outcome' | 'status' | 'firstByteMs' | 'durationMs'>
+
+function toEvent(written: WrittenEvent): CallEvent {
+  const at = new Date(written.at)
+  if (written.kind === 'started') return { ...written, at }
+  return { ...written, at, result: toResult(written.result, at) }
+}
+
+/** What is missing is unknown. The day of spending limits is then the day in UTC. */
+function toResult(written: WrittenResult, at: Date): CallResult {
+  const { attempts = [], usage, isEstimated = false, costNanoUsd = null, spent } = written
+  return {
+    ...written,
+    attempts,
+    usage: { ...NO_USAGE, ...usage },
+    isEstimated,
+    costNanoUsd,
+    spent: spent ?? { day: at.toISOString().slice(0, 10), nanoUsd: costNanoUsd ?? 0 },
   }
 }

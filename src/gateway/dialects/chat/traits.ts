@@ -1,5 +1,6 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
 import { makeErrorReader } from '../error-event.ts'
+import { readList, readObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
@@ -12,6 +13,8 @@ export const CHAT: DialectTraits = {
   path: '/v1/chat/completions',
   // `n_predict` is llama.cpp's name for it.
   tokenLimits: ['max_tokens', 'max_completion_tokens', 'n_predict'],
+  // `best_of` is vLLM's: it generates so many answers and returns `n` of them.
+  answerCounts: ['n', 'best_of'],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passChatStream,
   streamUsage: CHAT_STREAM_USAGE,
@@ -22,10 +25,15 @@ export const CHAT: DialectTraits = {
   readErrorEvent: makeErrorReader(),
   nativeProbe: null,
   needsStoredState: () => false,
+  needsVendor: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
   tokenCount: null,
   reasoningRetry: null,
+  readEnding: ({ model, choices }) => ({
+    model,
+    reasons: readList(choices).map((choice) => readObject(choice).finish_reason),
+  }),
 }
 
 const ENDINGS = [Buffer.from('[DONE]')]

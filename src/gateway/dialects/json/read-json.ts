@@ -50,11 +50,16 @@ export function parseObject(text: string): Json | null {
 export function parseExactly(text: string): Json | null {
   if (!mayLoseDigits(text)) return parseObject(text)
   try {
-    const value: unknown = JSON.parse(text, keepNumber)
+    const value = parseToRewrite(text)
     return isObject(value) ? value : null
   } catch {
     return null
   }
+}
+
+/** Parses JSON that is written again, in the same way. Throws for any other text. */
+export function parseToRewrite(text: string): unknown {
+  return mayLoseDigits(text) ? JSON.parse(text, keepNumber) : JSON.parse(text)
 }
 
 /**

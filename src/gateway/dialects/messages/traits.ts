@@ -1,6 +1,6 @@
 import { isMessage } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
-import { isObject, parseObject } from '../json/read-json.ts'
+import { isObject, parseObject, readObject } from '../json/read-json.ts'
 import { makeErrorReader } from '../error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
@@ -31,6 +31,7 @@ const NATIVE_PROBE: NativeProbe = {
 export const MESSAGES: DialectTraits = {
   path: '/v1/messages',
   tokenLimits: ['max_tokens'],
+  answerCounts: [],
   monitorStream: (options) => makeStreamMonitor({ endings: ENDINGS, failureEvent }, options),
   passStream: passMessagesStream,
   streamUsage: null,
@@ -42,10 +43,15 @@ export const MESSAGES: DialectTraits = {
   readErrorEvent: makeErrorReader(),
   nativeProbe: NATIVE_PROBE,
   needsStoredState: () => false,
+  needsVendor: () => false,
   hasLocalReasoning,
   withoutLocalReasoning,
   tokenCount: null,
   reasoningRetry: null,
+  readEnding: ({ message, delta, model, stop_reason: reason }) => ({
+    model: model ?? readObject(message).model,
+    reasons: [reason ?? readObject(delta).stop_reason],
+  }),
 }
 
 function failureEvent({ type, code, message }: StreamFailure): string {

@@ -21,6 +21,11 @@ export function isCompaction({ input }: Json): boolean {
   return isObject(last) && last.type === 'compaction_trigger'
 }
 
+/** Whether a request asks for a summary, or has one. */
+export function hasCompaction(body: Json): boolean {
+  return isCompaction(body) || readList(body.input).some((item) => isObject(item) && COMPACTIONS.has(item.type))
+}
+
 /** The item that holds a summary. */
 export function toCompactionItem(id: string, summary: string): Json {
   const encrypted_content = SUMMARY_MARK + Buffer.from(summary).toString('base64url')

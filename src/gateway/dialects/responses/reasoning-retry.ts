@@ -1,6 +1,6 @@
 import type { ReasoningRetry } from '../dialect.ts'
 import { scanTopLevel, setMembers } from '../json/edit-json.ts'
-import { isObject } from '../json/read-json.ts'
+import { isObject, parseToRewrite } from '../json/read-json.ts'
 
 const ENCRYPTED = Buffer.from('"encrypted_content"')
 
@@ -13,7 +13,7 @@ export const RESPONSES_REASONING_RETRY: ReasoningRetry = {
   isRefused: (error) => error.includes('invalid_encrypted_content'),
   withoutReasoning(request) {
     const range = scanTopLevel(request)?.members.get('input')
-    const input: unknown = range && JSON.parse(request.toString('utf8', range.start, range.end))
+    const input = range && parseToRewrite(request.toString('utf8', range.start, range.end))
     if (!Array.isArray(input) || !input.some(isReasoning)) return null
     return setMembers(request, { input: input.filter((item) => !isReasoning(item)) })
   },

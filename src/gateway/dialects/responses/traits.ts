@@ -1,5 +1,5 @@
 import { isResponse } from '../answer-shapes.ts'
-import type { DialectTraits, NativeProbe, TokenCount } from '../dialect.ts'
+import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../dialect.ts'
 import { isObject, type Json, parseObject, readCount, readObject } from '../json/read-json.ts'
 import { makeErrorReader } from '../error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
@@ -7,6 +7,7 @@ import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../op
 import { makeSseDecoder } from '../sse/decode.ts'
 import { KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
 import { makeStreamMonitor } from '../stream-monitor.ts'
+import { hasCompaction } from './compaction.ts'
 import { monitorResponse } from './monitor.ts'
 import { passResponsesStream } from './pass-stream.ts'
 import { RESPONSES_REASONING_RETRY } from './reasoning-retry.ts'
@@ -37,6 +38,7 @@ const TOKEN_COUNT: TokenCount = {
 export const RESPONSES: DialectTraits = {
   path: '/v1/responses',
   tokenLimits: ['max_output_tokens'],
+  answerCounts: [],
   monitorStream: (options) => makeStreamMonitor(monitorResponse(), options),
   passStream: passResponsesStream,
   streamUsage: null,
@@ -48,11 +50,21 @@ export const RESPONSES: DialectTraits = {
   nativeProbe: NATIVE_PROBE,
   needsStoredState: ({ previous_response_id: previous, conversation }) =>
     isPresent(previous) || isPresent(conversation),
+  needsVendor: hasCompaction,
   hasLocalReasoning,
   withoutLocalReasoning,
   tokenCount: TOKEN_COUNT,
   reasoningRetry: RESPONSES_REASONING_RETRY,
+  readEnding,
 }
+
+function readEnding(answer: Json): WrittenEnding {
+  const { model, status, incomplete_details: details } = isObject(answer.response) ? answer.response : answer
+  const isOver = typeof status === 'string' && FINAL_STATUSES.has(status)
+  return { model, reasons: isOver ? [readObject(details).reason ?? status] : [] }
+}
+
+const FINAL_STATUSES: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled'])
 
 function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null

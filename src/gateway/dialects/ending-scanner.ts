@@ -1,0 +1,68 @@
+/** Reads what traces say of an answer while its bytes pass: which model wrote it, and why it ended. */
+import type { DialectTraits } from './dialect.ts'
+import { parseObject, readName } from './json/read-json.ts'
+import { makeSseDecoder } from './sse/decode.ts'
+import { startsJson } from './usage-scanner.ts'
+
+/** What an answer, or one event of it, says. The reasons are those of its dialect, one for each choice. */
+export type AnswerEnding = { readonly model: string | null; readonly reasons: readonly string[] }
+
+export type EndingScanner = {
+  push(chunk: Buffer): void
+  end(): AnswerEnding
+}
+
+/** A larger answer is not read. */
+const MAX_WHOLE_BYTES = 1024 * 1024
+/** An event that may say why the answer ends. Most others need not be parsed. */
+const REASON = /"(?:finish_reason|stop_reason|status)"\s*:\s*"/
+
+/** Makes a scanner for one answer of a dialect, whole or a stream. What it cannot read is unknown. */
+export function scanEnding({ readEnding }: Pick<DialectTraits, 'readEnding'>): EndingScanner {
+  const decoder = makeSseDecoder(MAX_WHOLE_BYTES)
+  const held: Buffer[] = []
+  let heldBytes = 0
+  let isWhole: boolean | null = null
+  let isUnreadable = false
+  let model: string | null = null
+  const reasons: string[] = []
+
+  function note(text: string): void {
+    const written = readEnding(parseObject(text) ?? {})
+    model ??= toWord(written.model)
+    reasons.push(...written.reasons.flatMap((reason) => toWord(reason) ?? []))
+  }
+
+  function take(chunk: Buffer): void {
+    isWhole ??= startsJson(chunk)
+    if (isWhole !== true) {
+      for (const { data } of decoder.push(chunk)) if (model === null || REASON.test(data)) note(data)
+      return
+    }
+    heldBytes += chunk.length
+    if (heldBytes > MAX_WHOLE_BYTES) throw new Error('The answer is too large.')
+    held.push(chunk)
+  }
+
+  return {
+    push(chunk) {
+      if (isUnreadable) return
+      try {
+        take(chunk)
+      } catch {
+        isUnreadable = true
+        held.length = 0
+      }
+    },
+    end() {
+      if (held.length > 0) note(Buffer.concat(held).toString())
+      return { model, reasons }
+    },
+  }
+}
+
+/** Spans never contain content, so only what looks like a name is taken. */
+function toWord(value: unknown): string | null {
+  const text = readName(value)
+  return text !== null && /^[\w.:/@+-]{1,128}$/.test(text) ? text : null
+}

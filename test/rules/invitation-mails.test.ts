@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { makeAnnounceInvitation } from '../../src/control/invitations/announce.ts'
+import { makeControlLimits } from '../../src/control/limits.ts'
+
+const limits = { startsPerIp: 0, mailsPerAddress: 1, userCodes: 0 }
+
+it('invitations of one team cause a limited number of emails, whatever the addresses', async () => {
+  const invited: string[] = []
+  const { invitationMails } = makeControlLimits({ limits, accountRequestsPerMinute: 0, sendsMail: true, redis: null })
+  const announce = makeAnnounceInvitation({
+    notify: { invited: (email: string) => void invited.push(email) },
+    hasEmail: true,
+    mails: invitationMails,
+    findEmail: async () => 'admin@example.com',
+  })
+  const invite = (email: string, team: string) =>
+    announce({ id: 'i', email, role: 'member', source: 'admin', createdAt: new Date(0) }, team, 'admin')
+  for (let at = 0; at < 40; at++) expect(await invite(`${at}@example.com`, '@acme/core')).toBe(true)
+  expect(await invite('40@example.com', '@acme/core')).toBe(false)
+  // What one team is refused counts for no address.
+  expect(await invite('40@example.com', '@acme/other')).toBe(true)
+  expect(await invite('40@example.com', '@acme/other')).toBe(false)
+  expect(invited).toHaveLength(41)
+})
