@@ -361,7 +361,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List own devices
+         * List your own devices
          * @description Lists the signed-in devices and browsers of the account, each once, the most recently seen first.
          */
         get: operations["listDevices"];
@@ -660,8 +660,9 @@ export interface paths {
          * @description Adds a model to a team, or replaces one that an admin has added. Only this team sees it. Its id begins with
          *     `organization/team/`. It may be served by what serves the models of the directory file that the team may use, under
          *     the same names there, and it costs what those cost. It may also be served by backends that admins of the team have
-         *     added, under any name there; its cost is then known where the price file has that name. Gateways know it within 5 seconds. Answered with 409 when the
-         *     directory file has a model or an alias of this name. Only for admins of the team.
+         *     added, under any name there; its cost is then known where the price file has that name. Gateways know it within
+         *     5 seconds. Answered with 409 when the directory file has a model or an alias of this name. Only for admins of the
+         *     team.
          */
         put: operations["putTeamModel"];
         post?: never;
@@ -1383,7 +1384,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Page of the own team
+         * Page of your own team
          * @description Leads to the page of the team that the caller signed in to.
          */
         get: operations["openOwnTeam"];

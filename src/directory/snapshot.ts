@@ -92,7 +92,7 @@ type Needs = {
   readonly clock: Clock
   /** Called with each new snapshot, before a team of it is found. */
   readonly onLoad: (snapshot: DirectorySnapshot) => void
-  /** The age at which a snapshot is loaded again. */
+  /** The age up to which a snapshot is served while the newest one can be loaded. */
   readonly maxAgeMs: number
   /** Called each time that loading failed, even when an older snapshot is served. */
   readonly onFailure: (error: unknown) => void
@@ -100,8 +100,8 @@ type Needs = {
 
 /**
  * Caches the newest snapshot (stale-while-revalidate). It answers from memory and reloads in the background once the
- * snapshot is older than `maxAgeMs`. A caller waits for the first snapshot, and when the snapshot is older than twice
- * that time. While loading fails, the last snapshot is served; without one, `team` rejects with the loader's error.
+ * snapshot is older than half of `maxAgeMs`. A caller waits for the first snapshot, and when the snapshot is older than
+ * `maxAgeMs`. While loading fails, the last snapshot is served; without one, `team` rejects with the loader's error.
  */
 export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: Needs) {
   let kept: DirectorySnapshot | null = null
@@ -139,10 +139,10 @@ export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: 
       const pick = (snapshot: DirectorySnapshot) => snapshot.teams.get(name) ?? null
       // The absolute value, so that a clock that was set back does not keep a snapshot valid.
       const ageMs = Math.abs(clock.now().getTime() - checkedAt)
-      if (kept && ageMs < maxAgeMs) return pick(kept)
+      if (kept && ageMs < maxAgeMs / 2) return pick(kept)
 
       const reloaded = reload()
-      if (kept && (isFailing || ageMs < 2 * maxAgeMs)) return pick(kept)
+      if (kept && (isFailing || ageMs < maxAgeMs)) return pick(kept)
       return kept ? answerOrLastKnown(reloaded, kept).then(pick) : reloaded.then(pick)
     },
   }

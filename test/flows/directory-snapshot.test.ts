@@ -34,11 +34,11 @@ describe('the snapshot cache of the directory', () => {
     expect(state.loads).toBe(1)
   })
 
-  it('answers with a stale snapshot and reloads in the background', async () => {
+  it('reloads in the background once the snapshot has half of its greatest age', async () => {
     const { state, cache, ask, pass } = cached()
     await ask()
     state.name = 'second'
-    pass(MAX_AGE_MS - 1)
+    pass(MAX_AGE_MS / 2 - 1)
     expect(ask()).toMatchObject({ defaultModel: 'first' })
     expect(state.loads).toBe(1)
 
@@ -50,11 +50,11 @@ describe('the snapshot cache of the directory', () => {
     expect(ask()).toMatchObject({ defaultModel: 'second' })
   })
 
-  it('waits for a reload when the snapshot is very old', async () => {
+  it('waits for a reload when the snapshot has its greatest age', async () => {
     const { state, ask, pass } = cached()
     await ask()
     state.name = 'second'
-    pass(3_600_000)
+    pass(MAX_AGE_MS)
     expect(await ask()).toMatchObject({ defaultModel: 'second' })
   })
 

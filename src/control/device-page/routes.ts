@@ -18,7 +18,7 @@ type Needs = {
 
 type Operations = 'getDeviceStatus' | 'approveDevice'
 
-/** The page of the own devices, passkeys and API keys, with its forms. */
+/** The page of the caller's devices, passkeys and API keys, with its forms. */
 export function makeDevicePageHandlers(needs: Needs): Handlers<Operations> {
   const { codes, answerDeviceForm, renderDevicePage, findEmail } = needs
   return {

@@ -17,7 +17,7 @@ type Needs = {
   readonly clock: Clock
 }
 
-/** The operations that list the own devices and sign them out. */
+/** The operations that list the caller's devices and sign them out. */
 export function makeDevicesHandlers(needs: Needs): Handlers<'listDevices' | 'revokeDevice' | 'logoutEverywhere'> {
   const { devices, signOut, signOutEverywhere, secure, onSessionEnd, clock } = needs
   return {

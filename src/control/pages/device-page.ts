@@ -33,7 +33,7 @@ export type DevicePage = {
 }
 
 /**
- * The page of a signed-in person: approving a device by its code, own devices, passkeys and API keys, sign-out. Needs
+ * The page of a signed-in person: approving a device by its code, their devices, passkeys and API keys, sign-out. Needs
  * `scripts: true`.
  */
 export function devicePage(data: DevicePage): Html {
