@@ -38,7 +38,7 @@ function backendRow(backend: TeamBackend, { path, draft }: ModelsPageForms, canC
   const { name, source, dialects, url, credential, problem } = backend
   const given = draft?.action === 'change-backend' && draft.backend === name ? draft : null
   return html`<li class="${source === 'admin' ? 'row' : 'row plain'}">
-    <p class="row-title">
+    <p class="row-name">
       <span class="name">${name}</span> ${problem && html`<span class="badge bad">${PROBLEMS[problem]}</span>`}
     </p>
     <p class="row-facts">

@@ -56,7 +56,7 @@ function ownModel(model: TeamModel, backends: readonly string[], path: string, d
   const given = draft?.action === 'change-model' && draft.model === id ? draft : null
   const hidden = html`<input type="hidden" name="model" value="${id}" />`
   return html`<li class="row">
-    <p class="row-title"><span class="name">${displayName}</span></p>
+    <p class="row-name"><span class="name">${displayName}</span></p>
     <p class="row-facts"><span class="name">${id}</span></p>
     ${fold(
       'Edit',
