@@ -1,5 +1,4 @@
 import { makeMemberStore } from '../directory/members.ts'
-import type { MemberStore } from '../directory/members.ts'
 import type { RoleRoutes } from '../http/app.ts'
 import { contractOf } from '../http/contract.ts'
 import { openAgentSessionsFlow } from './agent-sessions/flow.ts'
@@ -11,12 +10,12 @@ import { makeControlEdge } from './edge.ts'
 import { makeKeyFlows } from './key-flows.ts'
 import { makeKeyHandlers } from './keys/routes.ts'
 import { makeControlLimits } from './limits.ts'
-import type { ControlLimits } from './limits.ts'
 import { makeMagicLinkHandlers } from './magic-link/routes.ts'
 import type { ControlNeeds } from './needs.ts'
 import { makeOAuthHandlers } from './oauth/routes.ts'
 import { makePageHandlers } from './pages/routes.ts'
 import { makeSignInFlows } from './sign-in.ts'
+import type { SharedParts } from './sign-in.ts'
 import { makeTeamFlows } from './team-flows.ts'
 import { makeUnknownCredentials } from './unknown-credentials.ts'
 
@@ -36,6 +35,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const unknownCredentials = makeUnknownCredentials({ perMinute: settings.limits.startsPerIp })
   const onUnknownCredential = unknownCredentials.count
   const members = makeMemberStore(database.prisma)
+  const secure = baseUrl.startsWith('https://')
   const limits = makeControlLimits({
     limits: settings.limits,
     accountRequestsPerMinute: settings.callLimits.accountRequestsPerMinute,
@@ -45,7 +45,7 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
   const agentSessions = openAgentSessionsFlow({ ...needs, members })
   const routes = {
     contract,
-    handlers: { ...makeHandlers(needs, members, limits, onUnknownCredential), ...agentSessions.handlers },
+    handlers: { ...makeHandlers(needs, { members, limits, secure, onUnknownCredential }), ...agentSessions.handlers },
     schemes: makeControlSchemes({
       db: database.prisma,
       findDeviceCaller: access.findDeviceCaller,
@@ -62,24 +62,14 @@ export function openControlPlane(needs: ControlNeeds): ControlPlane {
 }
 
 /** The handlers of the flows that hold nothing open. */
-function makeHandlers(
-  needs: ControlNeeds,
-  members: MemberStore,
-  limits: ControlLimits,
-  onUnknownCredential: (ip: string) => void,
-) {
+function makeHandlers(needs: ControlNeeds, shared: SharedParts) {
+  const { members, limits, secure, onUnknownCredential } = shared
   const { settings, database, keys, notify, onSessionEnd, clock, log } = needs
   const { baseUrl, gatewayUrl, login, tokens: lifetimes, rpId } = settings
   const db = database.prisma
-  const secure = baseUrl.startsWith('https://')
   const { findEmail } = members
 
-  const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, {
-    limits,
-    members,
-    secure,
-    onUnknownCredential,
-  })
+  const { tokens, deviceLogin, passkeys, signInLinks } = makeSignInFlows(needs, shared)
   const { refreshSession, issueTokens, signOut } = tokens
   const devices = makeDevicesFlow({ db, signOut, findEmail, notify, secure, onSessionEnd, clock, log })
   const onKeyEnd = onSessionEnd

@@ -6,8 +6,8 @@ import { makePasskeyFlow } from './passkeys/flow.ts'
 import { makeSignInLinkFlow } from './sign-in-link/flow.ts'
 import { makeTokenFlow } from './tokens/flow.ts'
 
-/** What is made before these flows, because other flows need it too. */
-type Shared = {
+/** What several flows of the control plane use. */
+export type SharedParts = {
   readonly limits: ControlLimits
   readonly members: MemberStore
   readonly secure: boolean
@@ -16,7 +16,7 @@ type Shared = {
 }
 
 /** Sessions and their tokens, and the flows that open a session: device logins, passkeys and sign-in links. */
-export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, onUnknownCredential }: Shared) {
+export function makeSignInFlows(needs: ControlNeeds, { limits, members, secure, onUnknownCredential }: SharedParts) {
   const { settings, database, mailer, keys, onSessionEnd, notify, clock, log } = needs
   const { baseUrl, login, tokens: lifetimes, rpId } = settings
   const db = database.prisma

@@ -18,15 +18,13 @@ const MAX_LISTED = 200
 export const makeSessions: MakeCommand = (cli) =>
   new Command('sessions')
     .description('List the latest runs of agents in your team, or follow one.')
-    .option('--account <account>', 'only of this account: an email address, or service:NAME')
+    .option('--account <account>', 'only runs of this account: an email address, or service:NAME')
     .option('--json', 'print JSON')
     .action((_options: object, command: Command) => listSessions(cli, command.optsWithGlobals<Options>()))
     .addCommand(
       new Command('watch')
         .description('Print the calls of a run as they happen, until you press Ctrl-C.')
         .argument('<id>', 'the ID of the list, or the start of it')
-        .option('--account <account>', 'the account whose run it is, when several have this ID')
-        .option('--json', 'print each event as a line of JSON')
         .action((id: string, _options: object, command: Command) =>
           watchSession(cli, id, command.optsWithGlobals<Options>()),
         ),
