@@ -5,7 +5,7 @@ import { putNewest } from '../kernel/bounded-map.ts'
 /**
  * The last known states of sessions and API keys, by id, so that calls need no query each (stale-while-revalidate). One
  * that ends is refused within 5 s, and its open streams are ended. While the database is away, known callers stay
- * valid, and they wait for it 100 ms at most.
+ * valid, and they wait for it 80 ms at most.
  */
 export type LiveStates = {
   /**
@@ -32,7 +32,7 @@ type Needs = {
 /** A state younger than this is used without a query. */
 const FRESH_MS = 2000
 /**
- * A state older than this is used only when the database does not answer within 100 ms. In between, it is used while
+ * A state older than this is used only when the database does not answer within 80 ms. In between, it is used while
  * the database is asked.
  */
 const STALE_MS = 4000

@@ -1,8 +1,11 @@
-/** The longest wait for an answer of the database whose last known value can be used instead. */
-const MAX_WAIT_MS = 100
+/**
+ * The longest wait for an answer of the database whose last known value can be used instead. Less than the 100 ms that
+ * a call may wait for a database in all.
+ */
+const MAX_WAIT_MS = 80
 
 /**
- * Resolves with an answer of the database, or with its last known value when the answer takes longer than 100 ms or
+ * Resolves with an answer of the database, or with its last known value when the answer takes longer than 80 ms or
  * fails. A database that has stopped answering must not delay what can be served without it.
  */
 export function answerOrLastKnown<T>(answer: Promise<T>, lastKnown: T): Promise<T> {

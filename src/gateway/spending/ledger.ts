@@ -52,7 +52,7 @@ type Needs = {
 
 /** Sums that are younger are used as they are. */
 const FRESH_MS = 1000
-/** Sums that are older are used only when the database does not answer within 100 ms. */
+/** Sums that are older are used only when the database does not answer within 80 ms. */
 const STALE_MS = 2000
 
 /**
