@@ -3,8 +3,8 @@ import type { Command } from 'ioredis'
 import type { Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
 
-/** How long one command may take. Limits are counted before calls, and a call must not wait longer than 100 ms. */
-const COMMAND_TIMEOUT_MS = 90
+/** How long one command may take. Limits are counted before calls, and a call must not wait longer than 100 ms in all. */
+const COMMAND_TIMEOUT_MS = 75
 
 /**
  * Opens the connection to Redis. Commands fail at once while it is away, and then limits count in this process. A
