@@ -3,7 +3,7 @@ import type { Command } from 'ioredis'
 import type { Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
 
-/** How long one command may take. Limits are counted before calls, and a call must not wait longer than 100 ms in all. */
+/** How long one command may take. Limits are counted before calls, which must not wait longer than 100 ms in all. */
 const COMMAND_TIMEOUT_MS = 75
 
 /**

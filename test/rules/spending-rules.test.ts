@@ -95,6 +95,8 @@ it.each<[string, Dialect, Record<string, unknown>, number]>([
   ['4,096 tokens where it has no limit', 'chat', { max_tokens: 100, n_predict: -1 }, 4096],
   ['the output of all answers that it asks for', 'chat', { max_tokens: 100, n: 3 }, 300],
   ['4,096 tokens for each of them', 'chat', { n: 3, best_of: 5 }, 20_480],
+  ['a whole number of tokens', 'chat', { max_tokens: 10.5, n: 1.5 }, 16],
+  ['the largest exact number at most', 'chat', { max_tokens: 1e308, n: 1e308 }, Number.MAX_SAFE_INTEGER],
 ])('an estimate has a quarter of the bytes as input, and %s', (_, dialect, body, outputTokens) => {
   expect(estimateUsage(toCallSize(4001, body, dialect))).toMatchObject({ inputTokens: 1001, outputTokens })
 })
@@ -105,6 +107,7 @@ it.each<[string, Record<string, unknown>, number, number]>([
   ['one token for 64 bytes of a longer one', {}, 6_400_000, 100_000],
   ['at most what the request allows', { max_tokens: 32_000 }, 6_400_000, 32_000],
   ['at most what the request allows for all its answers', { max_tokens: 100, n: 3 }, 6_400_000, 300],
+  ['a whole number of tokens', { max_tokens: 10.5 }, 6_400_000, 11],
 ])('output without a report is estimated as %s', (_, body, bytes, outputTokens) => {
   expect(completeUsage(NO_USAGE, toCallSize(4001, body, 'chat'), bytes)).toMatchObject({
     inputTokens: 1001,

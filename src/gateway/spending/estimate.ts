@@ -51,7 +51,7 @@ function readNumbers(body: Json, names: readonly string[]): number[] {
  * 4,096 tokens for each answer.
  */
 export function estimateUsage({ bytes, maxOutputTokens, answers }: CallSize): Usage {
-  const outputTokens = answers * Math.min(maxOutputTokens, MAX_RESERVED_OUTPUT_TOKENS)
+  const outputTokens = toWhole(answers * Math.min(maxOutputTokens, MAX_RESERVED_OUTPUT_TOKENS))
   return { ...NO_USAGE, inputTokens: toTokens(bytes), outputTokens }
 }
 
@@ -66,8 +66,13 @@ export function completeUsage(reported: Usage, size: CallSize, unreportedBytes: 
     Math.min(toTokens(unreportedBytes), answers * MAX_RESERVED_OUTPUT_TOKENS),
     Math.ceil(unreportedBytes / BYTES_PER_STREAMED_TOKEN),
   )
-  const outputTokens = (reported.outputTokens ?? 0) + Math.min(answers * maxOutputTokens, written)
+  const outputTokens = (reported.outputTokens ?? 0) + toWhole(Math.min(answers * maxOutputTokens, written))
   return { ...(isKnown(reported) ? reported : { ...NO_USAGE, inputTokens: toTokens(bytes) }), outputTokens }
+}
+
+/** Callers may ask for any number of tokens and answers, such as 1.5 and 1e308, and costs need whole ones. */
+function toWhole(tokens: number): number {
+  return Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER)
 }
 
 function toTokens(bytes: number): number {
