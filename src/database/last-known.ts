@@ -1,6 +1,6 @@
 /**
- * The longest wait for an answer of the database whose last known value can be used instead. Less than the 100 ms that
- * a call may wait for a database in all.
+ * The longest wait for one answer of the database whose last known value can be used instead. A call can wait for
+ * several such answers, one after the other: of its session, of the directory and of the spending limits.
  */
 const MAX_WAIT_MS = 80
 

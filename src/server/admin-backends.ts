@@ -10,7 +10,7 @@ import type { Logger } from '../log.ts'
 
 type Settings = Pick<Config, 'adminBackendHosts' | 'encryptionKeys' | 'database'>
 
-/** What this process trusts backends of admins with; null: admins may add none, and none is called. */
+/** Opens what backends of admins need: the allowed hosts, and the cipher of credentials. Null: none are allowed. */
 export async function openAdminBackends(config: Settings, log: Logger): Promise<AdminBackendTrust | null> {
   const { adminBackendHosts: hosts } = config
   return hosts && { hosts, cipher: await openCipher(config, log) }
@@ -26,6 +26,6 @@ export async function reencryptCredentials(db: PrismaClient, trust: AdminBackend
 async function openCipher({ encryptionKeys, database }: Settings, log: Logger): Promise<Cipher> {
   if (encryptionKeys) return makeCipher(encryptionKeys)
   if (database?.kind === 'embedded') return makeCipher([await openKeyFile(database.directory, log)])
-  // Of a database in memory, which ends with this process. The settings of others are checked.
+  // The database is in memory and ends with this process, so its key may too. A Postgres server needs the setting.
   return makeCipher([newKeyMaterial()])
 }

@@ -4,8 +4,8 @@ import type { LookupFunction } from 'node:net'
 /**
  * Makes the name look-up of connections to hosts that an admin has named. It drops the addresses that are not allowed,
  * and fails with `ERR_ADDRESS_NOT_ALLOWED` when none is left. It runs at each connect, and the connection goes to the
- * address that was checked, so a name that changes its addresses gains nothing. Node does not look up addresses: these
- * have to be checked before.
+ * address that was checked, so a name that changes its addresses gains nothing. Node calls no look-up when the host is
+ * an IP address, so the caller has to check that one.
  */
 export function makeCheckedLookup(isAllowed: (address: string) => boolean): LookupFunction {
   return (hostname, options, callback) => {
