@@ -1,4 +1,4 @@
-/** What the changes of admins to the models and backends of their team have in common. */
+/** What the changes that admins make to models, backends and whole teams have in common. */
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts'
 import { withRetry } from '../database/errors.ts'
 import type { AdminModelMistake } from '../directory/admin-models.ts'
@@ -11,24 +11,48 @@ export type DirectoryActor = { readonly accountId: string; readonly ip: string }
 /** Why a change was refused. `busy`: the directory file is being applied. */
 export type DirectoryRefusal = AdminModelMistake | { readonly kind: 'not_found' | 'busy' }
 
-type Work = (tx: Prisma.TransactionClient) => Promise<DirectoryRefusal | null>
+type Work<Result> = (tx: Prisma.TransactionClient) => Promise<Result>
+
+/** In milliseconds, as Prisma's `$transaction` takes them. */
+type TimeLimits = { readonly maxWait: number; readonly timeout: number }
 
 /** Longer than another admin's change takes, and shorter than the statements of a request may take together. */
 const LOCK_TRIES = 20
 
-/** Does work in a transaction while the directory is locked. Resolves with why it was refused; null: it was not. */
-export async function changeDirectory(db: PrismaClient, work: Work): Promise<DirectoryRefusal | null> {
+/**
+ * Does work in a transaction while the directory is locked, and resolves with its result. `busy`: the directory file is
+ * being applied.
+ */
+export async function withLockedDirectory<Result>(
+  db: PrismaClient,
+  work: Work<Result>,
+  timeLimits?: TimeLimits,
+): Promise<Result | 'busy'> {
   try {
     return await withRetry(() =>
       db.$transaction(async (tx) => {
         await lockDirectory(tx, LOCK_TRIES)
         return work(tx)
-      }),
+      }, timeLimits),
     )
   } catch (error) {
-    if (error instanceof DirectoryBusyError) return { kind: 'busy' }
+    if (error instanceof DirectoryBusyError) return 'busy'
     throw error
   }
+}
+
+/** Does work while the directory is locked. Resolves with why it was refused; null: it was not. */
+export async function changeDirectory(
+  db: PrismaClient,
+  work: Work<DirectoryRefusal | null>,
+): Promise<DirectoryRefusal | null> {
+  const refusal = await withLockedDirectory(db, work)
+  return refusal === 'busy' ? { kind: 'busy' } : refusal
+}
+
+/** The sentence that says why a change was refused; null where its kind says all. */
+export function detailOf(refusal: DirectoryRefusal): string | null {
+  return 'message' in refusal ? refusal.message : null
 }
 
 /** The error of a refused change. */

@@ -11,7 +11,7 @@ import { Secret } from '../kernel/secret.ts'
 import { isName } from '../kernel/team-name.ts'
 import type { AdminModelMistake } from './admin-models.ts'
 import { list, must, object, oneOf } from './fields.ts'
-import { formatPath, toMistakes } from './mistakes.ts'
+import { readSettings } from './mistakes.ts'
 
 type CredentialHeader = 'bearer' | 'x-api-key'
 
@@ -70,13 +70,9 @@ function isBackendUrl(given: string): boolean {
   return protocol === 'https:' && !(username || password || search || hash) && !/\/v1\/*$/.test(pathname)
 }
 
-/** Reads what an admin says of a backend. A mistake is one line of text, such as `url: is missing`. */
+/** Reads what an admin says of a backend. */
 export function readAdminBackend(given: unknown): { settings: AdminBackendSettings } | { mistakes: string[] } {
-  const read = settings.safeParse(given)
-  if (read.success) return { settings: read.data }
-  return {
-    mistakes: read.error.issues.flatMap(toMistakes).map(({ path, message }) => `${formatPath(path)}: ${message}`),
-  }
+  return readSettings(settings, given)
 }
 
 // ---- Deciding -------------------------------------------------------------------------------------------------------

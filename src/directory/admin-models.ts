@@ -11,7 +11,7 @@ import type { NameTable } from './aliases.ts'
 import { adminServe, caps } from './backends.ts'
 import type { GivenCaps, ServeEntry } from './backends.ts'
 import { alias, flag, list, object, text, tokens } from './fields.ts'
-import { formatPath, toMistakes } from './mistakes.ts'
+import { readSettings } from './mistakes.ts'
 import type { DirectoryModel } from './rules.ts'
 
 type DatedModel = DirectoryModel & { readonly createdAt: Date }
@@ -48,13 +48,9 @@ export const adminModelFields = {
 
 const settings = object(adminModelFields)
 
-/** Reads what an admin says of a model. A mistake is one line of text, such as `serve[0].backend: is missing`. */
+/** Reads what an admin says of a model. */
 export function readAdminModel(given: unknown): { settings: AdminModelSettings } | { mistakes: string[] } {
-  const read = settings.safeParse(given)
-  if (read.success) return { settings: read.data }
-  return {
-    mistakes: read.error.issues.flatMap(toMistakes).map(({ path, message }) => `${formatPath(path)}: ${message}`),
-  }
+  return readSettings(settings, given)
 }
 
 // ---- Deciding -------------------------------------------------------------------------------------------------------

@@ -22,6 +22,18 @@ export function toMistakes(issue: z.core.$ZodIssue): Mistake[] {
   return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known field' }))
 }
 
+/** Reads settings by a schema. A mistake is one line of text, such as `serve[0].backend: is missing`. */
+export function readSettings<Settings>(
+  schema: z.ZodType<Settings>,
+  given: unknown,
+): { settings: Settings } | { mistakes: string[] } {
+  const read = schema.safeParse(given)
+  if (read.success) return { settings: read.data }
+  return {
+    mistakes: read.error.issues.flatMap(toMistakes).map(({ path, message }) => `${formatPath(path)}: ${message}`),
+  }
+}
+
 /** Writes a path as `organizations[0].teams[1].name`. */
 export function formatPath(path: Path): string {
   return path

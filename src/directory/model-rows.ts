@@ -1,6 +1,6 @@
 /** The rows of models and backends. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Prisma } from '../../generated/prisma/client.ts'
+import type { CredentialHeader, Prisma } from '../../generated/prisma/client.ts'
 import type { AdminBackend } from './admin-backends.ts'
 import type { AdminModel } from './admin-models.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
@@ -36,10 +36,19 @@ function toPrice(column: Prisma.JsonValue): GivenPrice | null {
   return isDeepStrictEqual(column, NO_PRICE) ? null : (column as GivenPrice)
 }
 
+/** Converts the header of a credential to its column. The names of Prisma's enumerations have no hyphens. */
+export function toHeaderColumn(header: 'bearer' | 'x-api-key'): CredentialHeader {
+  return header === 'x-api-key' ? 'x_api_key' : header
+}
+
+function fromHeaderColumn(column: CredentialHeader): 'bearer' | 'x-api-key' {
+  return column === 'x_api_key' ? 'x-api-key' : column
+}
+
 /** The backend of a row of the directory file. */
 export function toBackend({ name, dialects, url, ...row }: Prisma.BackendGetPayload<object>): DirectoryBackend {
   const { credentialEnv: env, credentialFile: file, credentialAs: as } = row
-  return { name, dialects, url, credential: as && { env, file, as: as === 'x_api_key' ? 'x-api-key' : 'bearer' } }
+  return { name, dialects, url, credential: as && { env, file, as: fromHeaderColumn(as) } }
 }
 
 /** The row of a backend that admins of a team have added. */
@@ -47,15 +56,13 @@ export function toAdminBackend(row: Prisma.AdminBackendGetPayload<object>): Admi
   const { name, teamId, dialects, url, encryptedCredential: bytes, credentialKeyId: keyId } = row
   const { credentialAs: as, credentialSetAt: setAt } = row
   const credential =
-    bytes && keyId !== null && as && setAt
-      ? { as: as === 'x_api_key' ? ('x-api-key' as const) : as, encrypted: { keyId, bytes }, setAt }
-      : null
+    bytes && keyId !== null && as && setAt ? { as: fromHeaderColumn(as), encrypted: { keyId, bytes }, setAt } : null
   return { name, teamId, dialects, url, credential }
 }
 
 function toBackendRow({ name, dialects, url, credential }: DirectoryBackend) {
   const { env = null, file = null, as = null } = credential ?? {}
-  const credentialAs = as === 'x-api-key' ? ('x_api_key' as const) : as
+  const credentialAs = as && toHeaderColumn(as)
   return { name, dialects: [...dialects], url, credentialEnv: env, credentialFile: file, credentialAs }
 }
 

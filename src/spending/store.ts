@@ -1,5 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
+import { NIL_UUID } from '../kernel/uuid.ts'
 import { spanAt } from './periods.ts'
 import type { CalendarSpan, Period } from './periods.ts'
 import { addSpent, counterOf, findCounting, indexLimits } from './rules.ts'
@@ -32,7 +33,7 @@ type LimitGroup = { readonly team: string; readonly span: CalendarSpan; readonly
 type FoundLimit = CountedLimit & { readonly spent: Map<string, Spent> }
 
 /** The key of calls without an API key. */
-const NO_KEY = '00000000-0000-0000-0000-000000000000'
+const NO_KEY = NIL_UUID
 
 export type SpendingStore = ReturnType<typeof makeSpendingStore>
 
@@ -115,7 +116,8 @@ function makeSpans(now: Date): (limit: Pick<SpendingLimit, 'period' | 'timeZone'
     return span
   }
 }
-/** None of no limits. */
+
+/** Makes the group of the limits of one team and period; an empty list where there are no limits. */
 function toGroup(limits: readonly FoundLimit[]): LimitGroup[] {
   return limits.slice(0, 1).map(({ team, span }) => ({ team, span, index: indexLimits(limits) }))
 }

@@ -1,4 +1,5 @@
 import { DIALECT_NAMES } from '../../kernel/dialect.ts'
+import { detailOf } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { required } from '../form-fields.ts'
 import type { TeamBackends } from '../team-backends/flow.ts'
@@ -12,7 +13,7 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
   async function save({ caller, team, teamId }: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> {
     const given = required('backend', form.backend)
     const name = form.action === 'add-backend' ? `${team.slice(1)}/${given}` : given
-    const exists = (await backends.find(teamId)).adminBackends.some((backend) => backend.name === name)
+    const exists = (await backends.findAdded(teamId)).some((backend) => backend.name === name)
     if (form.action === 'add-backend' && exists) return refuse(form, 'backend_exists')
     if (form.action === 'change-backend' && !exists) return refuse(form, 'unknown_backend')
     const settings = {
@@ -24,14 +25,14 @@ export function makeBackendForms({ backends, changes }: TeamBackends) {
     if (!refusal) return says('backend_saved')
     if (refusal === 'reauthenticate') return refuse(form, 'reauthenticate')
     if (refusal === 'off') return refuse(form, 'backends_off')
-    return refuse(form, REFUSALS[refusal.kind], 'message' in refusal ? refusal.message : null)
+    return refuse(form, REFUSALS[refusal.kind], detailOf(refusal))
   }
 
   return async (admin: Viewer, form: ModelsForm, ip: string): Promise<ModelsOutcome> => {
     if (form.action !== 'delete-backend') return save(admin, form, ip)
     const refusal = await changes.remove(admin.caller, admin.teamId, required('backend', form.backend), ip)
     if (!refusal) return says('backend_deleted')
-    return says(REFUSALS[refusal.kind], 'message' in refusal ? refusal.message : null)
+    return says(REFUSALS[refusal.kind], detailOf(refusal))
   }
 }
 

@@ -1,6 +1,7 @@
 import { readAdminModel } from '../../directory/admin-models.ts'
 import type { Html } from '../../http/page.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { detailOf } from '../directory-change.ts'
 import type { DirectoryRefusal } from '../directory-change.ts'
 import { required } from '../form-fields.ts'
 import { isFresh } from '../fresh.ts'
@@ -50,18 +51,17 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
     const actor = { accountId: caller.accountId, ip }
     const refusal = await models.put({ id: teamId, prefix }, id, settings, actor, clock.now())
     if (!refusal) return says('model_saved')
-    return refuse(form, SAVE_REFUSALS[refusal.kind], 'message' in refusal ? refusal.message : null)
+    return refuse(form, SAVE_REFUSALS[refusal.kind], detailOf(refusal))
   }
 
   return {
     async render(viewer, outcome) {
       const { teamId, role, caller } = viewer
+      const found = await models.find(teamId)
+      const ofTeam = role === 'admin' ? await backends.find(teamId, found.fileModels) : null
       return modelsPage(viewer, {
-        ...toTeamModels(await models.find(teamId)),
-        admin:
-          role === 'admin'
-            ? { ...toTeamBackends(await backends.find(teamId), trust), fresh: isFresh(caller, clock.now()) }
-            : null,
+        ...toTeamModels(found),
+        admin: ofTeam && { ...toTeamBackends(ofTeam, trust), fresh: isFresh(caller, clock.now()) },
         ...outcome,
       })
     },

@@ -1,10 +1,10 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import { withRetry } from '../../database/errors.ts'
 import type { WantedTeam } from '../../directory/admin-directory.ts'
 import type { AdminModelMistake } from '../../directory/admin-models.ts'
 import { withdrawInvitations } from '../../directory/invitations.ts'
 import { toAdminModel } from '../../directory/model-rows.ts'
-import { DirectoryBusyError, lockDirectory, raiseVersion } from '../../directory/state.ts'
+import { raiseVersion } from '../../directory/state.ts'
+import { withLockedDirectory } from '../directory-change.ts'
 import type { DirectoryActor } from '../directory-change.ts'
 import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
@@ -50,11 +50,8 @@ export function makeDirectoryPlanStore(db: PrismaClient) {
       now: Date,
     ): Promise<Applied | ApplyRefusal> {
       try {
-        return await withRetry(() =>
-          db.$transaction((tx) => applyOnce(tx, teams, fingerprint, actor, now), TRANSACTION),
-        )
+        return await withLockedDirectory(db, (tx) => applyOnce(tx, teams, fingerprint, actor, now), TRANSACTION)
       } catch (error) {
-        if (error instanceof DirectoryBusyError) return 'busy'
         if (error instanceof PlanChangedError) return 'changed'
         throw error
       }
@@ -66,7 +63,6 @@ export function makeDirectoryPlanStore(db: PrismaClient) {
 class PlanChangedError extends Error {}
 
 const TRANSACTION = { maxWait: 5000, timeout: 20_000 }
-const MAX_LOCK_TRIES = 20
 
 async function applyOnce(
   tx: Transaction,
@@ -75,7 +71,6 @@ async function applyOnce(
   actor: PlanActor,
   now: Date,
 ): Promise<Applied | ApplyRefusal> {
-  await lockDirectory(tx, MAX_LOCK_TRIES)
   // In the order of their ids, so that two transactions do not wait for each other.
   for (const id of teams.map(({ teamId }) => teamId).toSorted())
     await tx.$queryRaw`SELECT id FROM teams WHERE id = ${id}::uuid FOR NO KEY UPDATE`

@@ -11,7 +11,10 @@ type TeamBackend = components['schemas']['TeamBackend']
  * even the address, which is the operator's.
  */
 export function toTeamBackends({ fileBackends, adminBackends }: BackendsOfTeam, trust: AdminBackendTrust | null) {
-  const backends = [...fileBackends.map(toFileBackend), ...adminBackends.map((backend) => toOwnBackend(backend, trust))]
+  const backends = [
+    ...fileBackends.map(toFileBackend),
+    ...adminBackends.map((backend) => toAddedBackend(backend, trust)),
+  ]
   return {
     allowedHosts: [...(trust?.hosts.names ?? [])],
     backends: backends.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
@@ -22,7 +25,8 @@ function toFileBackend({ name, dialects }: DirectoryBackend): TeamBackend {
   return { name, source: 'file', dialects: [...dialects], url: null, credential: null, problem: null }
 }
 
-function toOwnBackend(backend: AdminBackend, trust: AdminBackendTrust | null): TeamBackend {
+/** Converts a backend that an admin has added. Its credential is not shown. */
+export function toAddedBackend(backend: AdminBackend, trust: AdminBackendTrust | null): TeamBackend {
   const { name, dialects, url, credential } = backend
   const opened = openAdminBackend(backend, trust)
   return {

@@ -4,7 +4,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
 import { toChangeError } from '../directory-change.ts'
-import { toTeamBackends } from './answers.ts'
+import { toAddedBackend, toTeamBackends } from './answers.ts'
 import type { BackendRefusal, TeamBackendChanges } from './changes.ts'
 import type { TeamBackendStore } from './store.ts'
 
@@ -32,9 +32,9 @@ export function makeTeamBackendHandlers({ backends, changes, trust, findAdminTea
       const teamId = await findAdminTeam(team, callerOf(req))
       const refusal = await changes.put(callerOf(req), { id: teamId, name: team }, name, req.body, ipOf(req))
       if (refusal) throw toError(refusal)
-      const saved = toTeamBackends(await backends.find(teamId), trust).backends.find((one) => one.name === name)
+      const saved = (await backends.findAdded(teamId)).find((backend) => backend.name === name)
       if (!saved) throw toError({ kind: 'not_found' })
-      res.status(200).json(saved)
+      res.status(200).json(toAddedBackend(saved, trust))
     },
 
     async deleteTeamBackend(req, res) {

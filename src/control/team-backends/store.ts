@@ -3,7 +3,8 @@ import { contextOfCredential, judgeAdminBackend } from '../../directory/admin-ba
 import type { AdminBackend, AdminBackendSettings, AdminBackendTrust } from '../../directory/admin-backends.ts'
 import { placesOf } from '../../directory/admin-models.ts'
 import type { DirectoryBackend } from '../../directory/backends.ts'
-import { toAdminBackend, toAdminModel, toBackend } from '../../directory/model-rows.ts'
+import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../directory/model-rows.ts'
+import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import { changeDirectory } from '../directory-change.ts'
 import type { DirectoryActor, DirectoryRefusal } from '../directory-change.ts'
@@ -23,12 +24,16 @@ export type TeamBackendStore = ReturnType<typeof makeTeamBackendStore>
 /** The backends that admins of teams add. */
 export function makeTeamBackendStore(db: PrismaClient) {
   return {
-    async find(teamId: string): Promise<BackendsOfTeam> {
-      const { fileModels } = await loadTeamModels(db, teamId)
+    /** `loaded`: the models of the directory file that the team may use, where the caller has loaded them already. */
+    async find(teamId: string, loaded?: readonly SnapshotModel[]): Promise<BackendsOfTeam> {
+      const fileModels = loaded ?? (await loadTeamModels(db, teamId)).fileModels
       const serving = new Set(fileModels.flatMap((model) => placesOf(model).map(({ backend }) => backend)))
       const rows = await db.backend.findMany({ where: { name: { in: [...serving] } } })
       return { fileBackends: rows.map(toBackend), adminBackends: await findAdminBackends(db, teamId) }
     },
+
+    /** Those that admins of the team have added. */
+    findAdded: (teamId: string) => findAdminBackends(db, teamId),
 
     /** Adds a backend, or changes one that an admin has added, with its audit row. */
     put: (
@@ -59,11 +64,10 @@ export function makeTeamBackendStore(db: PrismaClient) {
     /** Deletes a backend that an admin has added and that no model uses, with its audit row. */
     remove: (teamId: string, name: string, actor: DirectoryActor, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
-        const { team } = await loadTeamModels(tx, teamId)
-        if (!team.adminBackends.some((backend) => backend.name === name)) return refuseUnknown(tx, name)
-        const users = team.adminModels
-          .map(toAdminModel)
-          .filter(({ serve }) => serve.some(({ backend }) => backend === name))
+        const added = await findAdminBackends(tx, teamId)
+        if (!added.some((backend) => backend.name === name)) return refuseUnknown(tx, name)
+        const models = await tx.adminModel.findMany({ where: { teamId }, orderBy: { id: 'asc' } })
+        const users = models.map(toAdminModel).filter(({ serve }) => serve.some(({ backend }) => backend === name))
         if (users.length > 0) return refuseUsed(users.map(({ id }) => id))
         await tx.adminBackend.delete({ where: { name } })
         await saveEvent(tx, 'backend.deleted', { name, teamId }, {}, actor, now)
@@ -113,7 +117,7 @@ function toCredentialColumns(
   if (credential === null)
     return { encryptedCredential: null, credentialKeyId: null, credentialAs: null, credentialSetAt: null }
   const { keyId, bytes } = cipher.encrypt(credential.value, contextOfCredential(id))
-  const credentialAs = credential.as === 'x-api-key' ? ('x_api_key' as const) : credential.as
+  const credentialAs = toHeaderColumn(credential.as)
   return { encryptedCredential: bytes, credentialKeyId: keyId, credentialAs, credentialSetAt: now }
 }
 
