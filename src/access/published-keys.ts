@@ -1,4 +1,4 @@
-import { importJWK } from 'jose'
+import { importJWK } from 'jose/key/import'
 import type { CryptoKey } from 'jose'
 import type { Logger } from '../log.ts'
 import type { FindPublicKey } from './access-token.ts'

@@ -15,13 +15,15 @@ import { makeRequestMetrics } from '../http/metrics.ts'
 import type { OnRequest } from '../http/metrics.ts'
 import { makeRequestTraces } from '../http/request-traces.ts'
 import { openRateLimits } from '../http/rate-limit.ts'
-import { countEvents, openMetrics } from './metrics.ts'
+import { addProcessMetrics, countEvents, openMetrics } from './metrics.ts'
 import { openStandaloneRoles } from './roles.ts'
 import type { Resources, RoleNeeds, Roles } from './roles.ts'
 import { openTracing } from './tracing.ts'
 
 export type Service = {
   readonly app: Express
+  /** Does what a start need not wait for, and what would make first requests slow. */
+  prepare(): Promise<void>
   /** Makes `/readyz` say that the process is about to stop. */
   drain(): void
   /** Ends the streams that would not end by themselves. */
@@ -75,7 +77,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
           }),
         ]
       : []
-  const app = await createApp({
+  const { app, prepare: prepareRequests } = createApp({
     roles: [...roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })), ...forwarding],
     log,
     onRequest: eachOf([metrics && makeRequestMetrics(metrics), tracer && makeRequestTraces(tracer, resources.clock)]),
@@ -89,6 +91,10 @@ export async function compose(config: Config, given: Resources): Promise<Service
   })
   return {
     app,
+    async prepare() {
+      await prepareRequests()
+      if (metrics) await addProcessMetrics(metrics)
+    },
     metrics,
     drain: () => void (state.isDraining = true),
     endStreams: roles.endStreams,

@@ -96,7 +96,7 @@ describe('the guard', () => {
   /** Serves a changed document of the control plane, with handlers that always answer 200. */
   async function serve(change: object) {
     const document = { ...contractOf(contract, 'control-plane'), ...change }
-    const app = await createApp({
+    const { app } = createApp({
       roles: [
         {
           contract: document,
@@ -108,6 +108,7 @@ describe('the guard', () => {
           }),
           parseBody: smallBody(1024),
           nameAllMistakes: true,
+          firstOperations: [],
           before: [],
           explainToken: async () => 'unknown',
         },

@@ -93,7 +93,7 @@ type Started = {
 }
 
 function begin(env: Environment): Started {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+  const child = spawn(process.execPath, ['src/main.js', 'serve'], {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], SVC_PORT: '0', SVC_BASE_URL: 'http://localhost:8787', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
