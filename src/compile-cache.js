@@ -7,9 +7,9 @@ import path from 'node:path'
 const MAX_UNUSED_MS = 30 * 86_400_000
 
 /**
- * Keeps the compiled code of modules between starts: in the folder that `NODE_COMPILE_CACHE` names, or else in the user's
- * cache folder, where each version has a folder of its own. The first start of a version removes the folders of versions
- * that were not started for 30 days. When the folder cannot be written, each start compiles again.
+ * Keeps the compiled code of modules between starts: in the folder that `NODE_COMPILE_CACHE` names, or else in the
+ * user's cache folder, where each version has a folder of its own. The first start of a version removes the folders of
+ * versions that were not started for 30 days. When the folder cannot be written, each start compiles again.
  *
  * @param {string} version the version of this service
  * @param {Readonly<Record<string, string | undefined>>} env

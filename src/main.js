@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The two files that run before compiled code can be read from the cache are JavaScript: removing the types of the first
-// TypeScript file loads a compiler, which takes 60 ms and 18 MB.
+// This file and compile-cache.js are JavaScript because they run without the cache of compiled code: to remove types,
+// Node would load a compiler, which takes 60 ms and 18 MB.
 import { setFlagsFromString } from 'node:v8'
 import packageJson from '../package.json' with { type: 'json' }
 import { keepCompiledCode } from './compile-cache.js'

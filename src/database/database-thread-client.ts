@@ -90,7 +90,7 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
 
 const CLOSED = 'PGlite is closed: the thread of the embedded database has ended.'
 
-/** A thread does not share the compile cache of its process by itself, and Node reads nothing else of its environment. */
+/** The environment of the thread, which has only what makes it share the compile cache of its process. */
 function compileCacheEnv(): Record<string, string> {
   const directory = getCompileCacheDir()
   // Node adds a folder for its version.

@@ -119,7 +119,10 @@ async function prepare({ contract, firstOperations }: RoleRoutes, { open }: Vali
   }
 }
 
-/** Passes a request to the role that has its path. Of two roles with the same path, such as `/healthz`, the first one counts. */
+/**
+ * Passes a request to the role that has its path. Of two roles with the same path, such as `/healthz`, the first one
+ * counts.
+ */
 function dispatch(served: readonly ServedRole[]): RequestHandler {
   return (req, res, next) => {
     const role = served.find(({ findPath }) => findPath(req.path))

@@ -9,6 +9,7 @@ import type { Deployment } from '../gateway/deployment.ts'
 import { openPrices } from '../gateway/prices/cost.ts'
 import type { Prices } from '../gateway/prices/cost.ts'
 import { createApp } from '../http/app.ts'
+import type { HttpApp } from '../http/app.ts'
 import { makeHealthHandlers } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
 import { makeRequestMetrics } from '../http/metrics.ts'
@@ -77,7 +78,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
           }),
         ]
       : []
-  const { app, prepare: prepareRequests } = createApp({
+  const http = createApp({
     roles: [...roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })), ...forwarding],
     log,
     onRequest: eachOf([metrics && makeRequestMetrics(metrics), tracer && makeRequestTraces(tracer, resources.clock)]),
@@ -90,11 +91,8 @@ export async function compose(config: Config, given: Resources): Promise<Service
     loginRoutes: { deviceStart: `${config.baseUrl}/v1/auth/device/start`, page: `${config.baseUrl}/device` },
   })
   return {
-    app,
-    async prepare() {
-      await prepareRequests()
-      if (metrics) await addProcessMetrics(metrics)
-    },
+    app: http.app,
+    prepare: () => prepare(http, metrics),
     metrics,
     drain: () => void (state.isDraining = true),
     endStreams: roles.endStreams,
@@ -108,6 +106,11 @@ export async function compose(config: Config, given: Resources): Promise<Service
       await tracing?.close()
     },
   }
+}
+
+async function prepare(http: HttpApp, metrics: Registry | null): Promise<void> {
+  await http.prepare()
+  if (metrics) await addProcessMetrics(metrics)
 }
 
 async function openRoles(config: Config, resources: Resources, needs: RoleNeeds): Promise<Roles> {

@@ -113,8 +113,8 @@ const { values: options } = parseArgs({
 })
 const rounds = Number(options.rounds)
 if (options.help) console.log(HELP)
-else if (options.against !== undefined && !existsSync(path.join(options.against, 'src/main.ts')))
-  fail(`--against: ${options.against} is not a checkout of this repository: it has no src/main.ts.`)
+else if (options.against !== undefined && !existsSync(path.join(options.against, 'src/cli')))
+  fail(`--against: ${options.against} is not a checkout of this repository: it has no src/cli.`)
 else if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds must be a whole number of at least 1.\n\n${HELP}`)
 else await run(chosenSeries(options.series))
 

@@ -3,7 +3,7 @@ import type { NextFunction, Request, RequestHandler } from 'express'
 import type { Contract, OperationObject, Route } from '../contract.ts'
 import { operationOf } from '../request.ts'
 import { withApiErrors } from './errors.ts'
-import { libraryChanged, patchValidator } from './patches.ts'
+import { assertVersion, libraryChanged, patchValidator } from './patches.ts'
 import { toRequestDocument } from './request-document.ts'
 
 /** Checks the parameters and the body of requests against the contract. */
@@ -22,11 +22,13 @@ const checksOfFirstMistake = new WeakMap<OperationObject, Check>()
 const checksOfAllMistakes = new WeakMap<OperationObject, Check>()
 
 /**
- * Makes the validator of a document. It opens the check of an operation at the first request of it: opening all of them
- * takes longer than the rest of a start. `nameAllMistakes` reports every mistake of a request instead of the first one,
- * which is for small bodies.
+ * Makes the validator of a document. It loads the library and opens the check of an operation when the first request
+ * needs it. `nameAllMistakes` reports every mistake of a request instead of the first one, which is for small bodies.
+ * Throws when the library or the document has another version than this service is written for.
  */
 export function makeValidator(contract: Contract, nameAllMistakes: boolean): Validator {
+  assertVersion()
+  if (!contract.openapi.startsWith('3.1.')) throw new Error('The contract is not an OpenAPI 3.1 document.')
   const checks = nameAllMistakes ? checksOfAllMistakes : checksOfFirstMistake
   const open = (route: Route): Promise<RequestHandler> => {
     const known = checks.get(route.operation)
@@ -98,7 +100,14 @@ function stepOf(steps: readonly unknown[], name: string): RequestHandler {
 async function findInLibrary(steps: readonly unknown[], { method, path }: Route): Promise<object> {
   const url = path.replaceAll(/\{\w+\}/g, 'x')
   // The two steps read nothing else of a request.
-  const probe = { app: express(), method: method.toUpperCase(), path: url, originalUrl: url, baseUrl: '', openapi: null }
+  const probe = {
+    app: express(),
+    method: method.toUpperCase(),
+    path: url,
+    originalUrl: url,
+    baseUrl: '',
+    openapi: null,
+  }
   await runStep(stepOf(steps, 'pathParamsMiddleware'), probe)
   await runStep(stepOf(steps, 'metadataMiddleware'), probe)
   if (probe.openapi === null) throw libraryChanged('req.openapi')
