@@ -14,8 +14,8 @@ import { ApiError } from './errors.ts'
 import { makeFindPath } from './find-path.ts'
 import type { FindPath } from './find-path.ts'
 import type { OnRequest } from './metrics.ts'
-import { mount } from './mount.ts'
 import type { Handlers, OperationId } from './operation.ts'
+import { operationOf } from './request.ts'
 import { assignRequestId, logRequests } from './request-log.ts'
 import { normalizeContentType } from './validation/content-type.ts'
 import { guard } from './validation/guard.ts'
@@ -135,6 +135,26 @@ function dispatch(served: readonly ServedRole[]): RequestHandler {
 const refuseWebSocket: RequestHandler = (req, _res, next) => {
   const isUpgrade = req.headers.upgrade?.toLowerCase().includes('websocket')
   next(isUpgrade ? new ApiError('upgrade_required') : undefined)
+}
+
+/**
+ * Runs the handler of the matched operation. Throws at start when an operation of the contract has no handler or a
+ * handler no operation, so that the document and the service always agree.
+ */
+export function mount(contract: Contract, handlers: Partial<Handlers<OperationId>>): RequestHandler {
+  const ids = new Set<string>(routesOf(contract).map(({ id }) => id))
+  const missing = [...ids].filter((id) => !(id in handlers))
+  const extra = Object.keys(handlers).filter((id) => !ids.has(id))
+  if (missing.length + extra.length > 0) {
+    throw new Error(`Contract and handlers differ. Missing: ${list(missing)}. Not in the contract: ${list(extra)}.`)
+  }
+  // Each handler has the type of its own operation. The check above ties the list to the contract.
+  const byId = handlers as unknown as Partial<Record<OperationId, RequestHandler>>
+  return (req, res, next) => byId[operationOf(req).operationId]?.(req, res, next)
+}
+
+function list(ids: readonly string[]): string {
+  return ids.length > 0 ? ids.join(', ') : 'none'
 }
 
 /** Converts the setting to what Express takes: a number of proxies, true, or a list of addresses. */
