@@ -71,8 +71,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
       ? [
           makeOAuthForwarding({
             contract,
-            baseUrl: config.baseUrl,
-            gatewayUrl: config.gatewayUrl,
+            ...config,
             controlPlaneUrl: config.verification.controlPlaneUrl,
             limit: openRateLimits(redis)('oauth-forwarding', rate),
           }),
