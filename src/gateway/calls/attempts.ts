@@ -23,7 +23,7 @@ import { recordStart } from './record.ts'
 import type { RecordNeeds } from './record.ts'
 import { releaseBody } from './request.ts'
 import type { CallRequest } from './request.ts'
-import { endAttemptSpan, startAttemptSpan, toTraceHeaders } from './trace.ts'
+import { endAttemptSpan, traceAttempt } from './trace.ts'
 import type { TraceNeeds } from './trace.ts'
 
 export type AttemptNeeds = RecordNeeds &
@@ -133,14 +133,13 @@ function sendStep(
   const { backends, keepAlive, clock } = needs
   const mayBeTranslated = backends.mayTranslate()
   const { team } = caller
-  const span = req.span ? startAttemptSpan(req.span, operation, backend, step) : null
-  const traceHeaders = toTraceHeaders(needs.tracedBackends, backend, span, req)
-  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated, traceHeaders, clock }
+  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated, clock }
   const prepared = prepareCall(facts, req)
   if (prepared instanceof ApiError) return prepared
   const { reasoningRetry } = DIALECTS[step.dialect]
   const request = isRepeated ? withoutReasoning(prepared.request, reasoningRetry) : prepared.request
   if (!request) return null
+  const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(request.body) ?? false)
   res.setHeader('x-svc-served-by', backend.name)
   const observer = observeAnswer(step.dialect, { isTraced: span !== null })

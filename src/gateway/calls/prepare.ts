@@ -43,8 +43,6 @@ export type StepNeeds = {
   readonly backend: Backend
   /** The conversation may hold reasoning that was translated. */
   readonly mayBeTranslated: boolean
-  /** The headers that name the trace of the call; names and values alternate. */
-  readonly traceHeaders: readonly string[]
   readonly clock: Clock
 }
 
@@ -144,12 +142,9 @@ function clamped(request: Json, { maxTokens }: Backend): Json {
   return maxTokens === null ? request : { ...request, ...clampTokens(request, maxTokens) }
 }
 
-type HeaderNeeds = Pick<StepNeeds, 'backend' | 'traceHeaders'>
-
-function toHeaders({ backend, traceHeaders }: HeaderNeeds, req: CallRequest, options: HeaderOptions): HeaderList {
+function toHeaders({ backend }: StepNeeds, req: CallRequest, options: HeaderOptions): HeaderList {
   const { credential, traits } = backend
   const headers = toBackendHeaders(req.rawHeaders, credential, options)
-  headers.push(...traceHeaders)
   if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
   return headers
 }
