@@ -4,8 +4,8 @@
  */
 import type { ClientSpan, ServerSpan, SpanAttributes, TracedBackends, Tracer } from '../../kernel/tracer.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { AnswerEnding } from '../dialects/ending-scanner.ts'
-import type { Usage } from '../dialects/usage.ts'
+import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
+import type { Usage } from '../dialects/tokens/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import type { BackendRequest } from '../exchange/send.ts'
@@ -43,8 +43,8 @@ type Sent = {
 }
 
 /**
- * Starts the span of an attempt that is about to be sent, and names the trace in its request. Null: this service
- * creates no spans. `endAttemptSpan` ends it.
+ * Starts the span of an attempt that is about to be sent, and names the trace in its request. The span must be ended
+ * with `endAttemptSpan`. Null: calls are not traced.
  */
 export function traceAttempt({ tracedBackends }: TraceNeeds, sent: Sent, req: CallRequest): ClientSpan | null {
   const span = req.span ? startAttemptSpan(req.span, sent) : null
