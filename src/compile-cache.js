@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import path from 'node:path'
+import process from 'node:process'
 
 /** Node never removes compiled code. A version that was not started for this long is probably gone. */
 const MAX_UNUSED_MS = 30 * 86_400_000

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // This file and compile-cache.js are JavaScript because they run without the cache of compiled code: to remove types,
 // Node would load a compiler, which takes 60 ms and 18 MB.
+import process from 'node:process'
 import { setFlagsFromString } from 'node:v8'
 import packageJson from '../package.json' with { type: 'json' }
 import { keepCompiledCode } from './compile-cache.js'

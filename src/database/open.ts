@@ -20,6 +20,6 @@ export async function loadDatabase(config: DatabaseConfig): Promise<OpenDatabase
 }
 
 /** Loads the modules of the configured kind, and opens the database. */
-export async function openDatabase(config: DatabaseConfig): Promise<Database> {
-  return (await loadDatabase(config))()
+export async function openDatabase(config: DatabaseConfig, log: Logger | null = null): Promise<Database> {
+  return (await loadDatabase(config))(log)
 }

@@ -55,7 +55,7 @@ function findPattern(patterns: readonly Pattern[], given: string): FoundPath | n
 /** Null when a value cannot be decoded. */
 function toParameters(names: readonly string[], values: readonly string[]): Record<string, string> | null {
   try {
-    return Object.fromEntries(values.map((value, at) => [names[at], decodeURIComponent(value)]))
+    return Object.fromEntries(values.map((value, at): [string, string] => [names[at] ?? '', decodeURIComponent(value)]))
   } catch {
     return null
   }

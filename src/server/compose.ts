@@ -12,10 +12,12 @@ import { createApp } from '../http/app.ts'
 import type { HttpApp } from '../http/app.ts'
 import { makeHealthHandlers } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
+import type { Contract } from '../http/contract.ts'
 import { makeRequestMetrics } from '../http/metrics.ts'
 import type { OnRequest } from '../http/metrics.ts'
 import { makeRequestTraces } from '../http/request-traces.ts'
 import { openRateLimits } from '../http/rate-limit.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
 import { addProcessMetrics, countEvents, openMetrics } from './metrics.ts'
 import { openStandaloneRoles } from './roles.ts'
 import type { Resources, RoleNeeds, Roles } from './roles.ts'
@@ -65,18 +67,7 @@ export async function compose(config: Config, given: Resources): Promise<Service
       isDraining: () => state.isDraining,
     }),
   }
-  // A gateway alone forwards what clients that sign in by themselves send to the address of their calls.
-  const forwarding =
-    config.role === 'gateway'
-      ? [
-          makeOAuthForwarding({
-            contract,
-            ...config,
-            controlPlaneUrl: config.verification.controlPlaneUrl,
-            limit: openRateLimits(redis)('oauth-forwarding', rate),
-          }),
-        ]
-      : []
+  const forwarding = openForwarding(config, contract, openRateLimits(redis)('oauth-forwarding', rate))
   const http = createApp({
     roles: [...roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })), ...forwarding],
     log,
@@ -105,6 +96,12 @@ export async function compose(config: Config, given: Resources): Promise<Service
       await tracing?.close()
     },
   }
+}
+
+/** A gateway alone forwards what clients that sign in by themselves send to the address of their calls. */
+function openForwarding({ role, baseUrl, gatewayUrl, verification }: Config, contract: Contract, limit: RateLimit) {
+  const { controlPlaneUrl } = verification
+  return role === 'gateway' ? [makeOAuthForwarding({ contract, baseUrl, gatewayUrl, controlPlaneUrl, limit })] : []
 }
 
 async function prepare(http: HttpApp, metrics: Registry | null): Promise<void> {

@@ -98,6 +98,8 @@ function stepOf(steps: readonly unknown[], name: string): RequestHandler {
   return found
 }
 
+type Probe = Pick<Request, 'app' | 'method' | 'path' | 'originalUrl' | 'baseUrl'> & { readonly openapi?: object }
+
 /**
  * What the library's look-up leaves at `req.openapi` for requests of the operation. Its first step waits until the
  * document is loaded. Both pass their errors to `next`.
@@ -105,17 +107,10 @@ function stepOf(steps: readonly unknown[], name: string): RequestHandler {
 async function findInLibrary(steps: readonly unknown[], { method, path }: Route): Promise<object> {
   const url = path.replaceAll(/\{\w+\}/g, 'x')
   // The two steps read nothing else of a request.
-  const probe = {
-    app: express(),
-    method: method.toUpperCase(),
-    path: url,
-    originalUrl: url,
-    baseUrl: '',
-    openapi: null,
-  }
+  const probe: Probe = { app: express(), method: method.toUpperCase(), path: url, originalUrl: url, baseUrl: '' }
   await runStep(stepOf(steps, 'pathParamsMiddleware'), probe)
   await runStep(stepOf(steps, 'metadataMiddleware'), probe)
-  if (probe.openapi === null) throw libraryChanged('req.openapi')
+  if (!probe.openapi) throw libraryChanged('req.openapi')
   return probe.openapi
 }
 
