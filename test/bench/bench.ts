@@ -129,9 +129,9 @@ else await run(chosenSeries(options.series))
 async function run(series: readonly Series[]): Promise<void> {
   const processes = openProcesses()
   try {
-    processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
+    const { pid } = processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
     console.log(`Medians of ${rounds} rounds, Node ${process.version}\n`)
-    if (processCount !== null) await printScaling(processes, processCount)
+    if (processCount !== null) await printScaling(processes, processCount, pid ?? 0)
     else if (options.against === undefined) await compareReferences(series, processes)
     else await compareTrees(series, processes, options.against)
   } finally {
@@ -140,11 +140,11 @@ async function run(series: readonly Series[]): Promise<void> {
 }
 
 /** One column for a gateway of one process, one for a gateway of several. */
-async function printScaling(processes: Processes, count: number): Promise<void> {
-  const measured = await compareProcesses({ processes, upstreamPort: UPSTREAM_PORT, count, rounds })
+async function printScaling(processes: Processes, count: number, upstreamPid: number): Promise<void> {
+  const measured = await compareProcesses({ processes, upstreamPort: UPSTREAM_PORT, upstreamPid, count, rounds })
   const rows: readonly (readonly [string, keyof Scaling, number])[] = [
     ['JSON call, 1 KB body: CPU µs per call, all processes', 'micros', 0],
-    ['Part of it in the busiest process', 'largestShare', 2],
+    ['Part of the connections at the process with the most', 'largestPart', 2],
     ['Calls per second with a core for each process', 'perSecond', 0],
   ]
   printHead(['one process', `${count} processes`, 'ratio', 'smallest and largest ratio'])
