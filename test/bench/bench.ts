@@ -32,7 +32,7 @@ import {
 import { hasNginx } from './nginx.ts'
 import { openProcesses, ROOT } from './processes.ts'
 import type { Processes, Server } from './processes.ts'
-import { compareProcesses } from './scaling.ts'
+import { canCompareProcesses, compareProcesses } from './scaling.ts'
 import type { Scaling } from './scaling.ts'
 
 const UPSTREAM_PORT = 18_701
@@ -124,6 +124,8 @@ else if (options.against !== undefined && !existsSync(path.join(options.against,
 else if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds must be a whole number of at least 1.\n\n${HELP}`)
 else if (processCount !== null && (!Number.isInteger(processCount) || processCount < 2))
   fail(`--processes must be a whole number of at least 2.\n\n${HELP}`)
+else if (processCount !== null && !canCompareProcesses())
+  fail('--processes needs two cores, and taskset (util-linux) on PATH.')
 else await run(chosenSeries(options.series))
 
 async function run(series: readonly Series[]): Promise<void> {

@@ -4,8 +4,9 @@
  * another one: the service is busy all the time, and its CPU time per call is what counts. How evenly connections are
  * given to the processes is counted while they have both cores.
  */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { Pool } from 'undici'
 import { jsonCalls } from './measures.ts'
 import { childrenOf } from './processes.ts'
@@ -36,7 +37,12 @@ type Given = {
   readonly rounds: number
 }
 
-/** Measures a gateway of one process and one of several in alternating rounds. Needs `taskset` and two cores. */
+/** Whether this machine has two cores, and `taskset` to choose between them. */
+export function canCompareProcesses(): boolean {
+  return availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0
+}
+
+/** Measures a gateway of one process and one of several in alternating rounds. */
 export async function compareProcesses(given: Given): Promise<readonly Scaling[][]> {
   const { processes, upstreamPort, upstreamPid, count, rounds } = given
   const service = await processes.startService(18_702, upstreamPort)
