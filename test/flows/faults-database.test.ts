@@ -14,7 +14,7 @@ import { atOnce, expectJson, json, outcomeOf, tally } from '../support/requests.
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { lockTable } from '../support/table-lock.ts'
-import { withDeadline } from '../support/wait.ts'
+import { waitUntil, withDeadline } from '../support/wait.ts'
 
 const persons = people()
 let postgres: TestPostgres
@@ -215,6 +215,8 @@ describe('a request of the control plane', () => {
 
   it('is answered 503 when it waits for a connection, again for a connection, and then for a lock', async () => {
     const { reads, writes } = await makeAuthRequests(service, persons.next())
+    // All connections are made before, because that can take longer than a statement waits for it on a busy machine.
+    await waitUntil('ten connections', () => occupyConnections(10, 0.1), Boolean)
     const locks = await Promise.all(WRITTEN_TABLES.map((table) => lockTable(direct, table, 'EXCLUSIVE')))
     try {
       const used = occupyConnections(10, 0.8)
