@@ -1,14 +1,8 @@
 /** How the pages of a team write numbers and days. */
 import { toUtcDay } from '../../kernel/utc-text.ts'
 
-/** 10^-9 USD that make a cent. */
-const NANO_CENT = 10_000_000
-const NANO_USD = 1_000_000_000
-
 const COUNT = new Intl.NumberFormat('en-US')
 const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
-const CENTS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-const UNDER_A_CENT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 })
 
 /** Whole numbers, with separators: `12,345`. */
 export function toCount(count: number | bigint): string {
@@ -18,12 +12,6 @@ export function toCount(count: number | bigint): string {
 /** Large numbers in few characters: `12.3M`. */
 export function toCompact(count: number): string {
   return COMPACT.format(count)
-}
-
-/** 10^-9 USD in dollars and cents: `$1,234.56`. Under a cent, with two significant digits: `$0.0042`. */
-export function toMoney(nanoUsd: number): string {
-  const format = nanoUsd === 0 || nanoUsd >= NANO_CENT ? CENTS : UNDER_A_CENT
-  return `$${format.format(nanoUsd / NANO_USD)}`
 }
 
 /** A part of a whole: `2.5%`. A part of 0 is `0%`. */
