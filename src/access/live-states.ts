@@ -46,6 +46,7 @@ type LastKnown = {
   readonly recheck?: Promise<Caller | null>
 }
 
+/** Opens the states of callers that this process knows. Those that are watched are checked every two seconds. */
 export function openLiveStates({ findAlive }: Needs): LiveStates {
   const states = new Map<string, LastKnown>()
   const watchers = new Map<string, Set<() => void>>()

@@ -4,8 +4,8 @@
  */
 import type { ClientSpan, ServerSpan, SpanAttributes, TracedBackends, Tracer } from '../../kernel/tracer.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { AnswerEnding } from '../dialects/ending-scanner.ts'
-import type { Usage } from '../dialects/usage.ts'
+import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
+import type { Usage } from '../dialects/tokens/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import type { Step } from '../plan/plan.ts'
@@ -33,8 +33,27 @@ export function startCallSpan(tracer: Tracer, admission: Admission, { headers }:
   return tracer.startServerSpan({ name: `${operation.name} ${model.id}`, attributes }, headers)
 }
 
-/** Starts the span of an attempt. */
-export function startAttemptSpan(call: ServerSpan, { name }: Operation, backend: Backend, { model, dialect }: Step) {
+/** The trace of one attempt. */
+export type AttemptTrace = {
+  /** Null: calls are not traced. */
+  readonly span: ClientSpan | null
+  /** The headers that name the trace to the backend; names and values alternate. */
+  readonly traceHeaders: readonly string[]
+}
+
+/** Starts the trace of an attempt. Its span must be ended with `endAttemptSpan`. */
+export function traceAttempt(
+  { tracedBackends }: TraceNeeds,
+  operation: Operation,
+  backend: Backend,
+  step: Step,
+  req: CallRequest,
+): AttemptTrace {
+  const span = req.span ? startAttemptSpan(req.span, operation, backend, step) : null
+  return { span, traceHeaders: toTraceHeaders(tracedBackends, backend, span, req) }
+}
+
+function startAttemptSpan(call: ServerSpan, { name }: Operation, backend: Backend, { model, dialect }: Step) {
   return call.startClientSpan({
     name: `${name} ${model}`,
     attributes: {
@@ -80,7 +99,7 @@ export function describeCallEnd(
  * The headers of a request to a backend that name its trace: that of the span, or the caller's own where this service
  * creates no spans.
  */
-export function toTraceHeaders(
+function toTraceHeaders(
   traced: TracedBackends,
   { traits }: Backend,
   span: ClientSpan | null,
