@@ -35,10 +35,10 @@ export async function attemptCount(
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
   if (!dialect) return null
   const step = toStep({ ...candidate, dialect })
-  const { span, traceHeaders } = traceAttempt(needs, operation, backend, step, req)
-  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated: false, traceHeaders, clock }
+  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated: false, clock }
   const request = prepareCount(facts, req)
   if (!request || request instanceof ApiError) return null
+  const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const sentAt = clock.now()
   const reply = await sendAndWait(backend.pool, request, LIMITS)
   const attempt = toAttempt(backend, step.model, sentAt, toOutcome(reply, clock.now().getTime() - sentAt.getTime()))

@@ -30,22 +30,13 @@ export type StepNeeds = {
   readonly backend: Backend
   /** The conversation may hold reasoning that was translated. */
   readonly mayBeTranslated: boolean
-  /** The headers that name the trace of the call; names and values alternate. */
-  readonly traceHeaders: readonly string[]
   readonly clock: Clock
 }
 
-type HeaderNeeds = Pick<StepNeeds, 'backend' | 'traceHeaders'>
-
-/** The headers of the request to a backend: what may cross of the caller's, the backend's credential, and the trace. */
-export function toStepHeaders(
-  { backend, traceHeaders }: HeaderNeeds,
-  req: CallRequest,
-  options: HeaderOptions,
-): HeaderList {
+/** The headers of the request to a backend: what may cross of the caller's, and the backend's credential. */
+export function toStepHeaders({ backend }: StepNeeds, req: CallRequest, options: HeaderOptions): HeaderList {
   const { credential, traits } = backend
   const headers = toBackendHeaders(req.rawHeaders, credential, options)
-  headers.push(...traceHeaders)
   if (traits.closesAfterStream && req.body.stream === true) headers.push('connection', 'close')
   return headers
 }

@@ -56,21 +56,22 @@ export function sendStep(
   const { operation, model, calledAs, wantsStream, caller } = admission
   const { keepAlive, clock } = needs
   const { team } = caller
-  const { span, traceHeaders } = traceAttempt(needs, operation, backend, step, req)
-  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated, traceHeaders, clock }
+  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated, clock }
   const isSameDialect = step.dialect === operation.dialect
   const prepared = isSameDialect ? prepareSameDialect(facts, req) : prepareTranslated(facts, req)
   if (prepared instanceof ApiError) return prepared
   const { reasoningRetry } = DIALECTS[step.dialect]
   const body = isRepeated ? (reasoningRetry?.withoutReasoning(prepared.request.body) ?? null) : prepared.request.body
   if (!body) return null
+  const request = { ...prepared.request, body }
+  const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(body) ?? false)
   res.setHeader('x-svc-served-by', backend.name)
   const observer = observeAnswer(step.dialect, { isCount: operation.isCount ?? false, isTraced: span !== null })
   const sentAt = clock.now()
   if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
   backend.condition.noteStart()
-  const exchange = startExchange(backend, { ...prepared.request, body }, res, {
+  const exchange = startExchange(backend, request, res, {
     dialect: DIALECTS[operation.dialect],
     backendDialect: DIALECTS[step.dialect],
     wantsStream,

@@ -8,6 +8,7 @@ import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
+import type { BackendRequest } from '../exchange/send.ts'
 import type { Step } from '../plan/plan.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
@@ -33,27 +34,25 @@ export function startCallSpan(tracer: Tracer, admission: Admission, { headers }:
   return tracer.startServerSpan({ name: `${operation.name} ${model.id}`, attributes }, headers)
 }
 
-/** The trace of one attempt. */
-export type AttemptTrace = {
-  /** Null: calls are not traced. */
-  readonly span: ClientSpan | null
-  /** The headers that name the trace to the backend; names and values alternate. */
-  readonly traceHeaders: readonly string[]
+type Sent = {
+  readonly operation: Operation
+  readonly backend: Backend
+  readonly step: Step
+  /** Gets the headers that name the trace. */
+  readonly request: BackendRequest
 }
 
-/** Starts the trace of an attempt. Its span must be ended with `endAttemptSpan`. */
-export function traceAttempt(
-  { tracedBackends }: TraceNeeds,
-  operation: Operation,
-  backend: Backend,
-  step: Step,
-  req: CallRequest,
-): AttemptTrace {
-  const span = req.span ? startAttemptSpan(req.span, operation, backend, step) : null
-  return { span, traceHeaders: toTraceHeaders(tracedBackends, backend, span, req) }
+/**
+ * Starts the span of an attempt that is about to be sent, and names the trace in its request. The span must be ended
+ * with `endAttemptSpan`. Null: calls are not traced.
+ */
+export function traceAttempt({ tracedBackends }: TraceNeeds, sent: Sent, req: CallRequest): ClientSpan | null {
+  const span = req.span ? startAttemptSpan(req.span, sent) : null
+  sent.request.headers.push(...toTraceHeaders(tracedBackends, sent.backend, span, req))
+  return span
 }
 
-function startAttemptSpan(call: ServerSpan, { name }: Operation, backend: Backend, { model, dialect }: Step) {
+function startAttemptSpan(call: ServerSpan, { operation: { name }, backend, step: { model, dialect } }: Sent) {
   return call.startClientSpan({
     name: `${name} ${model}`,
     attributes: {
