@@ -15,7 +15,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 /**
  * Model UsageCallerMonth
  * `usage_days` by month, without models, backends and dialects: for reports on the members and keys of a large team.
- * It is saved in the same statement.
+ * Triggers of `usage_days` keep it.
  */
 export type UsageCallerMonthModel = runtime.Types.Result.DefaultSelection<Prisma.$UsageCallerMonthPayload>
 

@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model UsageTeamDay
- * `usage_days` without accounts and keys, so that a report on a large team adds up few rows. It is saved in the same
- * statement.
+ * `usage_days` without accounts and keys, so that a report on a large team adds up few rows. Triggers of `usage_days`
+ * keep it, so that it is exact whatever writes there.
  */
 export type UsageTeamDayModel = runtime.Types.Result.DefaultSelection<Prisma.$UsageTeamDayPayload>
 

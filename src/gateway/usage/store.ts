@@ -6,7 +6,6 @@ import { COUNTERS, KEYS, NO_KEY, sumByDay } from './days.ts'
 import type { DaySum } from './days.ts'
 import { writeAttempts } from './events.ts'
 import type { CallEvent, CallResult, EventBatch } from './events.ts'
-import { writeSumStatements } from './report-tables.ts'
 import { sumBySession } from './session-sums.ts'
 import type { SessionSum } from './session-sums.ts'
 import { sumSpending } from './spending-sums.ts'
@@ -80,7 +79,7 @@ const SPENDING_COLUMNS: readonly Column<SpendingSum>[] = [
   { name: 'unpriced_calls', type: 'int', of: ({ unpricedCalls }) => unpricedCalls },
 ]
 
-const SUM_STATEMENTS = Prisma.raw(writeSumStatements('used'))
+const ADDED = Prisma.raw(COUNTERS.map(({ name }) => `${name} = usage_days.${name} + excluded.${name}`).join(', '))
 
 /** Stores call events, and what they used. */
 export function makeCallEventStore(db: PrismaClient) {
@@ -104,8 +103,11 @@ export function makeCallEventStore(db: PrismaClient) {
         locked AS MATERIALIZED (
           SELECT pg_advisory_xact_lock(${WRITERS_LOCK}::bigint), pg_notify(${SESSIONS_CHANNEL}, ${notice}) FROM batch
         ),
-        used (${namesOf(DAY_COLUMNS)}) AS MATERIALIZED (SELECT ${rowsOf(DAY_COLUMNS, days)} FROM locked),
-        ${SUM_STATEMENTS},
+        days AS (
+          INSERT INTO usage_days (${namesOf(DAY_COLUMNS)})
+          SELECT ${rowsOf(DAY_COLUMNS, days)} FROM locked
+          ON CONFLICT (${namesOf(KEYS)}) DO UPDATE SET ${ADDED}
+        ),
         spending AS (
           INSERT INTO spending_days AS spent (${namesOf(SPENDING_COLUMNS)})
           SELECT ${rowsOf(SPENDING_COLUMNS, spent)} FROM locked
