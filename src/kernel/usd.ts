@@ -1,10 +1,12 @@
+import { makeNumberFormat } from './number-format.ts'
+
 const NANO_CENT = 10_000_000
-const CENTS = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
-const UNDER_A_CENT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 })
+const cents = makeNumberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const underACent = makeNumberFormat({ maximumSignificantDigits: 2 })
 
 /** 10^-9 USD as USD for people: `1,234.56`. Less than a cent has two significant digits: `0.0042`. */
 export function writeUsd(nano: number): string {
-  return (nano > 0 && nano < NANO_CENT ? UNDER_A_CENT : CENTS).format(nano / 1e9)
+  return (nano > 0 && nano < NANO_CENT ? underACent : cents)(nano / 1e9)
 }
 
 /** As `writeUsd`, with the sign of the dollar: `$1,234.56`. */

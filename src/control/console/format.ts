@@ -1,17 +1,18 @@
 /** How the pages of a team write numbers and days. */
+import { makeNumberFormat } from '../../kernel/number-format.ts'
 import { toUtcDay } from '../../kernel/utc-text.ts'
 
-const COUNT = new Intl.NumberFormat('en-US')
-const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+const count = makeNumberFormat({})
+const compact = makeNumberFormat({ notation: 'compact', maximumFractionDigits: 1 })
 
 /** Whole numbers, with separators: `12,345`. */
-export function toCount(count: number | bigint): string {
-  return COUNT.format(count)
+export function toCount(given: number | bigint): string {
+  return count(given)
 }
 
 /** Large numbers in few characters: `12.3M`. */
-export function toCompact(count: number): string {
-  return COMPACT.format(count)
+export function toCompact(given: number): string {
+  return compact(given)
 }
 
 /** A part of a whole: `2.5%`. A part of 0 is `0%`. */
