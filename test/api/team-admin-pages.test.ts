@@ -4,6 +4,7 @@ import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { startKeyService } from '../support/keys.ts'
 import type { KeyService } from '../support/keys.ts'
 import { expectJson, form, outcomeOf } from '../support/requests.ts'
+import type { FormFields } from '../support/requests.ts'
 
 const HOME = '/teams/acme/core'
 const DEVICES = '/v1/teams/%40acme%2Fcore/devices'
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => keys[Symbol.asyncDispose]())
 
 const open = (path: string, by = keys.ada) => keys.service.fetch(path, { headers: { ...HTML, ...by } })
-const post = (path: string, fields: Parameters<typeof form>[0], by = keys.ada) =>
+const post = (path: string, fields: FormFields, by = keys.ada) =>
   keys.service.fetch(path, form(fields, by))
 const accountOf = async (email: string) =>
   (await keys.service.database.prisma.account.findUniqueOrThrow({ where: { email } })).id
@@ -232,7 +233,7 @@ describe('changeTeamModels', () => {
 
 describe('changeTeamModels with what admins add', () => {
   const path = `${HOME}/models`
-  const change = (action: string, fields: Parameters<typeof form>[0], by = keys.ada) =>
+  const change = (action: string, fields: FormFields, by = keys.ada) =>
     noticeOf(post(path, { action, ...fields }, by))
   const servedBy = (...rows: readonly (readonly [place: string, backend: string, model: string, when?: string])[]) => ({
     servePlace: [...rows.map(([place]) => place), '9'],

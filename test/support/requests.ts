@@ -8,7 +8,7 @@ export function json(body: unknown, headers: Headers = {}): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 
-type FormFields = Readonly<Record<string, string | readonly string[]>>
+export type FormFields = Readonly<Record<string, string | readonly string[]>>
 
 /** A POST of a form, as a browser sends it when it wants a page back. A field with several values is sent as often. */
 export function form(fields: FormFields | [string, string][], headers: Headers = {}): RequestInit {
