@@ -22,8 +22,7 @@ beforeAll(async () => {
 afterAll(() => keys[Symbol.asyncDispose]())
 
 const open = (path: string, by = keys.ada) => keys.service.fetch(path, { headers: { ...HTML, ...by } })
-const post = (path: string, fields: FormFields, by = keys.ada) =>
-  keys.service.fetch(path, form(fields, by))
+const post = (path: string, fields: FormFields, by = keys.ada) => keys.service.fetch(path, form(fields, by))
 const accountOf = async (email: string) =>
   (await keys.service.database.prisma.account.findUniqueOrThrow({ where: { email } })).id
 
@@ -233,8 +232,7 @@ describe('changeTeamModels', () => {
 
 describe('changeTeamModels with what admins add', () => {
   const path = `${HOME}/models`
-  const change = (action: string, fields: FormFields, by = keys.ada) =>
-    noticeOf(post(path, { action, ...fields }, by))
+  const change = (action: string, fields: FormFields, by = keys.ada) => noticeOf(post(path, { action, ...fields }, by))
   const servedBy = (...rows: readonly (readonly [place: string, backend: string, model: string, when?: string])[]) => ({
     servePlace: [...rows.map(([place]) => place), '9'],
     serveBackend: [...rows.map(([, backend]) => backend), ''],
