@@ -83,9 +83,7 @@ describe('the pages in a browser', () => {
         const found: string[] = []
         for (const { rules, ...view } of views) {
           await changeView(page, view)
-          found.push(
-            ...(await findViolations(page, rules)).map((line) => `${view.width} ${view.scheme}: ${line}`),
-          )
+          found.push(...(await findViolations(page, rules)).map((line) => `${view.width} ${view.scheme}: ${line}`))
         }
         return found
       })
