@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
-import { AggregatorRegistry, collectDefaultMetrics, Counter, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
+import { makeCounter } from '../http/call-histograms.ts'
 import type { Logger } from '../log.ts'
 import { listenOn } from './listener.ts'
 
@@ -12,15 +13,14 @@ export function openMetrics(): Registry {
 
 /** Wraps a log so that its events are counted by name: logins, revocations, lost connections. */
 export function countEvents(log: Logger, registry: Registry): Logger {
-  const events = new Counter({
+  const countEvent = makeCounter(registry, {
     name: 'svc_events_total',
     help: 'Log events by name.',
     labelNames: ['event'],
-    registers: [registry],
   })
   const counting = (level: keyof Logger) => (fields: object, event: string) => {
     // Requests have metrics of their own.
-    if (event !== 'http.request') events.inc({ event })
+    if (event !== 'http.request') countEvent(1, event)
     log[level](fields, event)
   }
   return { debug: counting('debug'), info: counting('info'), warn: counting('warn'), error: counting('error') }
