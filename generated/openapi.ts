@@ -385,7 +385,8 @@ export interface paths {
         post?: never;
         /**
          * Sign a device out
-         * @description Signs a device or browser of the account out. Within 5 seconds every gateway rejects its tokens and closes its open streams.
+         * @description Signs a device or browser of the account out. Within 5 seconds every gateway rejects its tokens and closes its open
+         *     streams.
          */
         delete: operations["revokeDevice"];
         options?: never;
@@ -570,8 +571,8 @@ export interface paths {
         /**
          * Withdraw an invitation
          * @description Withdraws an invitation. Every device and browser that signed in by it is signed out, at gateways within 5 seconds,
-         *     and its pending logins end. An invitation of the directory file, and the one of the team's only admin, are answered with 409. Only
-         *     for admins of the team.
+         *     and its pending logins end. Answered with 409 for an invitation of the directory file, and for the one of the team's
+         *     only admin. Only for admins of the team.
          */
         delete: operations["withdrawInvitation"];
         options?: never;
@@ -612,8 +613,8 @@ export interface paths {
         /**
          * Remove a member
          * @description Removes a member: the invitation to the team is withdrawn. Devices, browsers and API keys of the person end, at
-         *     gateways within 5 seconds. Answered with 409 when the directory file lists the member, and when the team would have no
-         *     admin. Only for admins of the team.
+         *     gateways within 5 seconds. Answered with 409 when the directory file lists the member, and when the team would have
+         *     no admin. Only for admins of the team.
          */
         delete: operations["removeMember"];
         options?: never;
@@ -710,8 +711,8 @@ export interface paths {
          * Add or change a backend of a team
          * @description Adds a backend to a team, or changes one that an admin has added. Only models that admins of the team add can use it.
          *     Its name begins with `organization/team/`. Gateways know it within 5 seconds. They connect to public addresses only,
-         *     and to those that the operator lists. Answered with 403 where the operator lets admins add no backends. Needs a
-         *     sign-in of the last 15 minutes. Only for admins of the team.
+         *     and to those that the operator lists. Answered with 403 where the operator lets admins add no backends. The
+         *     caller's sign-in must be at most 15 minutes old. Only for admins of the team.
          */
         put: operations["putTeamBackend"];
         post?: never;
@@ -737,8 +738,8 @@ export interface paths {
         put?: never;
         /**
          * Plan changes of teams
-         * @description Shows what applying a directory to teams of the caller would change, and changes nothing. Only for admins of all teams
-         *     that the directory names.
+         * @description Shows what applying a directory to teams of the caller would change, and changes nothing. Only for admins of all
+         *     teams that the directory names.
          */
         post: operations["planDirectory"];
         delete?: never;
@@ -758,9 +759,9 @@ export interface paths {
         put?: never;
         /**
          * Apply changes of teams
-         * @description Applies a directory to teams of the caller, as a whole or not at all. Answered with 409 when the changes are not those
-         *     of the plan any more. Making somebody an admin needs a sign-in that is at most 15 minutes old. New members get an
-         *     email, and removed ones are signed out. Only for admins of all teams that the directory names.
+         * @description Applies a directory to teams of the caller, as a whole or not at all. Answered with 409 when the changes are not
+         *     those of the plan any more. Making somebody an admin needs a sign-in that is at most 15 minutes old. New members get
+         *     an email, and removed ones are signed out. Only for admins of all teams that the directory names.
          */
         post: operations["applyDirectory"];
         delete?: never;
@@ -778,8 +779,8 @@ export interface paths {
         };
         /**
          * List the audit events of a team
-         * @description Lists the changes that were made in a team, and the sign-ins to it. Only for admins of the team. `SVC_AUDIT_DAYS` says
-         *     how long they are kept.
+         * @description Lists the changes that were made in a team, and the sign-ins to it. Only for admins of the team. They are kept for as
+         *     long as the setting `SVC_AUDIT_DAYS` of the service says.
          */
         get: operations["listAuditEvents"];
         put?: never;
@@ -807,8 +808,8 @@ export interface paths {
         /**
          * Create an API key
          * @description Creates an API key of the account, for programs that cannot refresh tokens. Send it as `Authorization: Bearer` or, on
-         *     the routes of the messages dialect, as `x-api-key`. A key is valid for model calls, lists of models and workers, and
-         *     for nothing else.
+         *     the routes of the messages dialect, as `x-api-key`. A key is valid for model calls, for the gateway's lists of
+         *     models, workers and spending limits, and for nothing else.
          *
          *     The caller's sign-in must be at most 15 minutes old. A person's keys end with the invitation to their team, and not
          *     when the person signs out. At most 50 keys of an account can work at the same time.
@@ -922,9 +923,9 @@ export interface paths {
         put?: never;
         /**
          * Create a key of a service account
-         * @description Creates a key of a service account. It does not end with the invitation of the admin who creates it. The caller's
-         *     sign-in must be at most 15 minutes old. At most 50 keys of a
-         *     service account can work at the same time. Only for admins of the team.
+         * @description Creates a key of a service account. It works on when the admin who has created it leaves the team. The caller's
+         *     sign-in must be at most 15 minutes old. At most 50 keys of a service account can work at the same time. Only for
+         *     admins of the team.
          */
         post: operations["createServiceAccountKey"];
         delete?: never;
@@ -1029,8 +1030,8 @@ export interface paths {
         /**
          * Create a spending limit
          * @description Creates a spending limit. It counts what was spent in the current period before, too, and holds at every gateway
-         *     within two seconds. A team has at most one limit for a subject and a period: another one is answered with 409. Only for
-         *     admins of the team.
+         *     within two seconds. A team has at most one limit for a subject and a period: another one is answered with 409. Only
+         *     for admins of the team.
          */
         post: operations["createSpendingLimit"];
         delete?: never;
@@ -1342,8 +1343,8 @@ export interface paths {
         };
         /**
          * Home page
-         * @description Shows the home page: what this deployment is, how to sign in and how to start a coding agent. It is the same for every
-         *     visitor. Programs that do not ask for HTML get the addresses as JSON.
+         * @description Shows the home page: what this deployment is, how to sign in and how to start a coding agent. It is the same for
+         *     every visitor. Programs that do not ask for HTML get the addresses as JSON.
          */
         get: operations["showHome"];
         put?: never;
@@ -1363,9 +1364,9 @@ export interface paths {
         };
         /**
          * Session page
-         * @description Shows the page that follows an agent's session, or lists the sessions of the team. The page is the same for everybody:
-         *     its script reads the session's id from the fragment of the URL, as in `/session#id=RUN`, which browsers do not send to
-         *     servers, and asks `listAgentSessions` and `streamAgentSession`.
+         * @description Shows the page that follows an agent's session, or lists the sessions of the team. The page is the same for
+         *     everybody: its script reads the session's id from the fragment of the URL, as in `/session#id=RUN`, which browsers do
+         *     not send to servers, and asks `listAgentSessions` and `streamAgentSession`.
          */
         get: operations["showSessionShell"];
         put?: never;
@@ -1426,8 +1427,8 @@ export interface paths {
         };
         /**
          * Usage page of a team
-         * @description Shows what the calls of a period used and cost, as `getTeamUsage` and `getOwnUsage` report it. Admins see the calls of
-         *     the whole team, members their own. A period that is not valid is explained on the page, with status 400.
+         * @description Shows what the calls of a period used and cost, as `getTeamUsage` and `getOwnUsage` report it. Admins see the calls
+         *     of the whole team, members their own. A period that is not valid is explained on the page, with status 400.
          */
         get: operations["showTeamUsage"];
         put?: never;
@@ -1736,8 +1737,10 @@ export interface paths {
         put?: never;
         /**
          * Create a chat completion
-         * @description Calls a model in the chat completions dialect. The local worker serves the models that are configured for it; every
-         *     other model is served by the upstream of vendor A, which gets the request unchanged.
+         * @description Calls a model in the chat completions dialect. Where the directory names the backends of the model, they are tried in
+         *     that order until one answers. Otherwise the local worker serves the models that are configured for it, and the
+         *     upstream of vendor A all others. A backend that speaks the dialect gets the request as it is, but for the name of the
+         *     model. For any other backend, request and answer are translated.
          *
          *     With `stream: true` the answer is a stream of server-sent events. The data of each event is a `ChatCompletionChunk`,
          *     and the stream ends with the literal `[DONE]`. A stream that ends without it was cut off.
@@ -1802,9 +1805,9 @@ export interface paths {
         put?: never;
         /**
          * Create a response
-         * @description Calls a model in the responses dialect. With `stream: true` the answer is a stream of server-sent events. The data of
-         *     each event is a `ResponseStreamEvent`, and the stream ends with `response.completed`, `response.incomplete` or
-         *     `response.failed`.
+         * @description Calls a model in the responses dialect. Which backend serves it is decided as for `createChatCompletion`. With
+         *     `stream: true` the answer is a stream of server-sent events. The data of each event is a `ResponseStreamEvent`, and
+         *     the stream ends with `response.completed`, `response.incomplete` or `response.failed`.
          */
         post: operations["createResponse"];
         delete?: never;
@@ -1824,7 +1827,8 @@ export interface paths {
         put?: never;
         /**
          * Create a response (vendor C)
-         * @description The same as `createResponse`, but served by the upstream of vendor C.
+         * @description The same as `createResponse`, for Codex. The upstream of vendor C takes the place of vendor A's. An error of a
+         *     spending limit is `usage_limit_reached`, which Codex shows to its user.
          */
         post: operations["createCodexResponse"];
         delete?: never;
@@ -1865,8 +1869,9 @@ export interface paths {
         put?: never;
         /**
          * Create a message
-         * @description Calls a model in the messages dialect. With `stream: true` the answer is a stream of server-sent events. The data of
-         *     each event is a `MessageStreamEvent`, and the stream ends with `message_stop`.
+         * @description Calls a model in the messages dialect. Which backend serves it is decided as for `createChatCompletion`, with the
+         *     upstream of vendor B. With `stream: true` the answer is a stream of server-sent events. The data of each event is a
+         *     `MessageStreamEvent`, and the stream ends with `message_stop`.
          */
         post: operations["createMessage"];
         delete?: never;
@@ -2006,8 +2011,9 @@ export interface paths {
         };
         /**
          * List own spending limits
-         * @description Lists the spending limits that apply to the caller, with what was spent of each, as this gateway enforces them: with the
-         *     calls of the last seconds. A limit of `members` shows the calls of the caller. A gateway without a database has none.
+         * @description Lists the spending limits that apply to the caller, with what was spent of each, as this gateway enforces them: with
+         *     the calls of the last seconds. A limit of `members` shows the calls of the caller. A gateway without a database has
+         *     none.
          */
         get: operations["listOwnLimits"];
         put?: never;
@@ -2363,6 +2369,7 @@ export interface components {
              */
             lastActiveAt: string;
         };
+        /** @description A page of the sessions of a team. */
         AgentSessionList: {
             /** @description The most recently active first. */
             sessions: components["schemas"]["AgentSession"][];
@@ -2371,7 +2378,10 @@ export interface components {
         };
         /** @description An API key, without the secret. */
         ApiKeyInfo: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The name that its creator gave it.
+             */
             id: string;
             name: string;
             /** @description `svck_` and the first four characters after it, by which its owner recognizes it. */
@@ -2395,14 +2405,18 @@ export interface components {
              */
             replacedBy: string | null;
         };
+        /** @description API keys, without their secrets. */
         ApiKeyList: {
+            /** @description The newest first. */
             keys: components["schemas"]["ApiKeyInfo"][];
         };
+        /** @description A directory to apply, and the plan that it must match. */
         ApplyDirectory: {
             directory: components["schemas"]["DirectoryText"];
             /** @description The `fingerprint` of the plan. */
             fingerprint: string;
         };
+        /** @description A decision about a pending login. */
         ApproveDevice: {
             /** @description The code that the device shows. Upper and lower case are the same, and dashes may be left out. */
             userCode: components["schemas"]["UserCode"];
@@ -2412,10 +2426,12 @@ export interface components {
              */
             action?: "approve" | "deny";
         };
+        /** @description The device whose login was decided. */
         ApprovedDevice: {
             deviceId: string;
             deviceName: string;
         };
+        /** @description The account that decided about a login. */
         ApprovingUser: {
             email: string;
             /** @description `@organization/name`. */
@@ -2459,13 +2475,14 @@ export interface components {
         };
         /** @description A change that was made in a team, or a sign-in to it. It never contains a secret. */
         AuditEvent: {
+            /** @description The place in the list. Newer events have greater ids. */
             id: string;
             /** Format: date-time */
             at: string;
             /** @description What was done, such as `invitation.created`. New actions may be added. */
             action: string;
             actor: components["schemas"]["AuditActor"];
-            /** @description What was changed, for people: an email address or a name. Null: the action says it all. */
+            /** @description What was changed, for people: an email address or a name. Null where the action needs none. */
             subject: string | null;
             /** @description The id of what was changed. */
             subjectId: string | null;
@@ -2474,6 +2491,7 @@ export interface components {
             /** @description More about the change. The fields depend on the action, and new ones may be added. */
             details: components["schemas"]["Open"];
         };
+        /** @description A page of audit events. */
         AuditEventList: {
             /** @description The newest first. */
             events: components["schemas"]["AuditEvent"][];
@@ -2482,7 +2500,10 @@ export interface components {
         };
         /** @description The caller is not signed in. `auth` says where to sign in. */
         AuthenticateFirst: {
-            /** @enum {string} */
+            /**
+             * @description Always `error`. Clients of the messages dialect recognize an error by it.
+             * @enum {string}
+             */
             type: "error";
             /** @description What went wrong, for programs (`code`) and for people (`message`). */
             error: {
@@ -2515,13 +2536,21 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description What the authenticator must do (`AuthenticatorSelectionCriteria` of WebAuthn). */
         AuthenticatorSelection: {
-            /** @enum {string} */
+            /**
+             * @description `required`: the authenticator stores the passkey, so a sign-in needs no email address.
+             * @enum {string}
+             */
             residentKey: "required";
             requireResidentKey: boolean;
-            /** @enum {string} */
+            /**
+             * @description `required`: the authenticator checks the person, by fingerprint, face or PIN.
+             * @enum {string}
+             */
             userVerification: "required";
         };
+        /** @description A way to reach an authenticator, such as `internal`, `usb` or `hybrid` (`AuthenticatorTransport` of WebAuthn). */
         AuthenticatorTransport: string;
         /** @description The login is not approved yet. Poll again after `intervalSeconds`. */
         AuthorizationPending: {
@@ -2551,15 +2580,30 @@ export interface components {
         };
         /** @description Authorization server metadata (RFC 8414, section 2; RFC 8628, section 4). */
         AuthorizationServer: {
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description The issuer of the tokens: the base URL of the control plane.
+             */
             issuer: string;
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description Starts a device login: `authorizeDevice`.
+             */
             device_authorization_endpoint: string;
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description Issues tokens: `issueOAuthTokens`.
+             */
             token_endpoint: string;
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description Revokes tokens: `revokeOAuthToken`.
+             */
             revocation_endpoint: string;
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description The keys that verify access tokens: `getKeySet`.
+             */
             jwks_uri: string;
             /** @description Empty: there is no authorization endpoint. */
             response_types_supported: string[];
@@ -2591,14 +2635,21 @@ export interface components {
             /** @description The backend's status, or `unreachable`, `timeout`, `failed` (the connection broke) or `cut` (the answer broke off). */
             result: string;
         };
+        /** @description The backends of a gateway process. */
         BackendList: {
             backends: components["schemas"]["Backend"][];
         };
-        /** @enum {string} */
+        /**
+         * @description Whether calls can be sent to a backend.
+         * @enum {string}
+         */
         BackendState: "not_configured" | "unavailable" | "unhealthy" | "ready";
         /** @description Bytes as base64url (RFC 4648, section 5). */
         Base64Url: string;
-        /** @enum {string} */
+        /**
+         * @description The circuit breaker of a backend.
+         * @enum {string}
+         */
         BreakerState: "closed" | "open" | "half_open";
         /** @description The tokens of one call, as the backend reported them. A number that it did not report is left out. */
         CallTokens: {
@@ -2623,12 +2674,15 @@ export interface components {
              */
             reasoning?: number;
         };
+        /** @description A new role for a member. */
         ChangeMember: {
             role: components["schemas"]["Role"];
         };
+        /** @description A new amount for a spending limit. */
         ChangeSpendingLimit: {
             amountNanoUsd: components["schemas"]["LimitAmount"];
         };
+        /** @description What to change in a team. */
         ChangeTeam: {
             /** @description The model of calls that name no model: one of those that the team may use. Null: there is none. */
             defaultModel: string | null;
@@ -2637,8 +2691,11 @@ export interface components {
         ChatCompletion: {
             id: string;
             object: string;
+            /** @description When the answer was created, in seconds since 1970. */
             created: number;
+            /** @description The model: the name that the request gave it, or the vendor's own name where the answer passes unchanged. */
             model: string;
+            /** @description The answers. There is one, unless the request asks for several. */
             choices: components["schemas"]["ChatCompletionChoice"][];
             usage?: components["schemas"]["ChatCompletionUsage"] | null;
         } & {
@@ -2648,6 +2705,7 @@ export interface components {
         ChatCompletionChoice: {
             index: number;
             message: components["schemas"]["ChatCompletionMessage"];
+            /** @description Why the answer ended: `stop`, `length`, `tool_calls` or `content_filter`. */
             finish_reason: string | null;
         } & {
             [key: string]: unknown;
@@ -2656,8 +2714,11 @@ export interface components {
         ChatCompletionChunk: {
             id: string;
             object: string;
+            /** @description When the answer was created, in seconds since 1970. */
             created: number;
+            /** @description The model: the name that the request gave it, or the vendor's own name where the answer passes unchanged. */
             model: string;
+            /** @description What is new in each answer. Empty in a chunk that only reports the usage. */
             choices: components["schemas"]["ChatCompletionChunkChoice"][];
             usage?: components["schemas"]["ChatCompletionUsage"] | null;
         } & {
@@ -2667,6 +2728,7 @@ export interface components {
         ChatCompletionChunkChoice: {
             index: number;
             delta: components["schemas"]["ChatCompletionDelta"];
+            /** @description Why the answer ended. Null or absent in all chunks but the last one of the choice. */
             finish_reason?: string | null;
         } & {
             [key: string]: unknown;
@@ -2674,7 +2736,9 @@ export interface components {
         /** @description Any JSON object. */
         ChatCompletionDelta: {
             role?: string;
+            /** @description The next part of the text. */
             content?: string | null;
+            /** @description The next parts of tool calls, by the `index` of the call. */
             tool_calls?: components["schemas"]["Open"][];
         } & {
             [key: string]: unknown;
@@ -2682,7 +2746,9 @@ export interface components {
         /** @description Any JSON object. */
         ChatCompletionMessage: {
             role: string;
+            /** @description The text. Null where the answer is only tool calls. */
             content?: string | null;
+            /** @description The tools that the model calls, with their arguments as JSON text. */
             tool_calls?: components["schemas"]["Open"][];
         } & {
             [key: string]: unknown;
@@ -2691,12 +2757,17 @@ export interface components {
         ChatCompletionRequest: {
             /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
+            /** @description The conversation, the oldest message first. */
             messages: components["schemas"]["ChatMessage"][];
             /** @description `true`: answer with server-sent events that end with `data: [DONE]`. */
             stream?: boolean | null;
+            /** @description The largest number of tokens of the answer. Vendor A has replaced it with `max_completion_tokens`. */
             max_tokens?: number | null;
+            /** @description The largest number of tokens of the answer, with the reasoning. */
             max_completion_tokens?: number | null;
+            /** @description How random the answer is, from 0 to 2. */
             temperature?: number | null;
+            /** @description The tools that the model may call. */
             tools?: components["schemas"]["Open"][] | null;
         } & {
             [key: string]: unknown;
@@ -2710,8 +2781,11 @@ export interface components {
         ChatCompletionStream: string;
         /** @description Any JSON object. */
         ChatCompletionUsage: {
+            /** @description All tokens of the prompt, those from a cache included. */
             prompt_tokens: number;
+            /** @description All tokens of the answer, with the reasoning. */
             completion_tokens: number;
+            /** @description The sum of both. */
             total_tokens: number;
         } & {
             [key: string]: unknown;
@@ -2740,8 +2814,11 @@ export interface components {
         };
         /** @description A model in the format that Codex decodes. */
         CodexModel: {
+            /** @description The name to call it by: `namespace/name`, or an alias. */
             slug: string;
+            /** @description The name for people. */
             display_name: string;
+            /** @description In ascending order. Empty: Codex offers no choice. */
             supported_reasoning_levels: components["schemas"]["CodexReasoningLevel"][];
             /**
              * Format: int64
@@ -2753,8 +2830,12 @@ export interface components {
             shell_type: string;
             visibility: string;
             supported_in_api: boolean;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description The place in the list, from 0.
+             */
             priority: number;
+            /** @description The system prompt that Codex uses. */
             base_instructions: string;
             support_verbosity: boolean;
             truncation_policy: components["schemas"]["CodexTruncationPolicy"];
@@ -2766,13 +2847,17 @@ export interface components {
         CodexModelList: {
             /** @enum {string} */
             object: "list";
+            /** @description The models in the format of vendor A. */
             data: components["schemas"]["ListedModel"][];
+            /** @description The models that the team may call, in the format that Codex decodes. */
             models: components["schemas"]["CodexModel"][];
         };
+        /** @description A reasoning effort that a person can choose in Codex. */
         CodexReasoningLevel: {
             effort: string;
             description: string;
         };
+        /** @description How much of the output of a tool Codex keeps: at most `limit`, in the unit `mode`. */
         CodexTruncationPolicy: {
             mode: string;
             /** Format: int64 */
@@ -2782,13 +2867,16 @@ export interface components {
         CompactRequest: {
             /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
+            /** @description The conversation, as in `createResponse`. */
             input?: string | components["schemas"]["Open"][];
+            /** @description The system prompt of the conversation. */
             instructions?: string | null;
         } & {
             [key: string]: unknown;
         };
         /** @description The same conversation in fewer tokens. Send `output` as `input` from now on. */
         CompactedResponse: {
+            /** @description The shorter conversation. */
             output: components["schemas"]["ResponseItem"][];
         } & {
             [key: string]: unknown;
@@ -2797,7 +2885,9 @@ export interface components {
         Completion: {
             id: string;
             object: string;
+            /** @description When the text was created, in seconds since 1970. */
             created: number;
+            /** @description The model: the name that the request gave it, or the vendor's own name where the answer passes unchanged. */
             model: string;
             choices: components["schemas"]["CompletionChoice"][];
             usage?: components["schemas"]["ChatCompletionUsage"] | null;
@@ -2808,6 +2898,7 @@ export interface components {
         CompletionChoice: {
             index: number;
             text: string;
+            /** @description Why the text ended: `stop`, `length` or `content_filter`. Null in all chunks but the last one. */
             finish_reason: string | null;
         } & {
             [key: string]: unknown;
@@ -2820,6 +2911,7 @@ export interface components {
             prompt?: string | unknown[] | null;
             /** @description `true`: answer with server-sent events that end with `data: [DONE]`. */
             stream?: boolean | null;
+            /** @description The largest number of tokens of the continuation. */
             max_tokens?: number | null;
         } & {
             [key: string]: unknown;
@@ -2857,6 +2949,7 @@ export interface components {
                 message: string;
             };
         };
+        /** @description A decision about the login of a magic link. */
         ConsumeMagicLink: {
             /** @description The token of the magic link. */
             token: components["schemas"]["SecretText"];
@@ -2868,6 +2961,7 @@ export interface components {
             /** @description The code that the device shows. Required when the service runs with `SVC_APPROVAL_MODE=code`. */
             userCode?: string;
         };
+        /** @description What was decided about the login of a magic link. */
         ConsumedMagicLink: {
             /** @description `true`: the login was approved. `false`: it was denied. */
             approved: boolean;
@@ -2876,7 +2970,10 @@ export interface components {
         };
         /** @description A part of the model's answer, such as `text`, `tool_use` or `thinking`. */
         ContentBlock: {
+            /** @description The kind of the part. The other fields depend on it. */
             type: string;
+            /** @description The text of a part of type `text`. */
+            text?: string;
         } & {
             [key: string]: unknown;
         };
@@ -2884,6 +2981,7 @@ export interface components {
         ContractDocument: {
             openapi: string;
             info: components["schemas"]["ContractInfo"];
+            /** @description The base URLs of the control plane and of the gateway. */
             servers: components["schemas"]["ContractServer"][];
             paths: components["schemas"]["Open"];
             components: components["schemas"]["Open"];
@@ -2903,6 +3001,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description What a new API key may call, and for how long. */
         CreateApiKey: {
             name: components["schemas"]["KeyName"];
             /** @description The team whose models the key may call. Default: the team of the caller's sign-in. */
@@ -2915,14 +3014,17 @@ export interface components {
              */
             expiresInDays?: number;
         };
+        /** @description Whom to invite, and in which role. */
         CreateInvitation: {
             email: components["schemas"]["Email"];
             /** @description Default: `member`. */
             role?: components["schemas"]["Role"];
         };
+        /** @description The service account to create. */
         CreateServiceAccount: {
             name: components["schemas"]["ServiceAccountName"];
         };
+        /** @description What a new key of a service account may call, and for how long. */
         CreateServiceAccountKey: {
             name: components["schemas"]["KeyName"];
             /** @description The only models that the key may call. Default: all models of the team. */
@@ -2933,11 +3035,12 @@ export interface components {
              */
             expiresInDays?: number;
         };
+        /** @description A spending limit to create. */
         CreateSpendingLimit: {
             subject: components["schemas"]["LimitSubject"];
             /**
-             * @description Whose limit it is: the email address of a member, the id of a key of the team, or the name of a service account. Not
-             *     with `team` and `members`.
+             * @description Whose limit it is: the email address of a member, the id of a key of the team, or the name of a service account.
+             *     Not with `team` and `members`.
              */
             of?: string;
             period: components["schemas"]["LimitPeriod"];
@@ -2945,7 +3048,10 @@ export interface components {
         };
         /** @description A new invitation. */
         CreatedInvitation: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The address that may sign in.
+             */
             id: string;
             email: string;
             role: components["schemas"]["Role"];
@@ -2959,16 +3065,22 @@ export interface components {
             /** @description Whether an email tells the person how to sign in. False where the service sends no email. */
             emailed: boolean;
         };
+        /** @description Names a passkey (`PublicKeyCredentialDescriptorJSON` of WebAuthn). */
         CredentialDescriptor: {
             /** @enum {string} */
             type: "public-key";
             id: string;
+            /** @description How the browser can reach the authenticator that has it, as reported at its registration. */
             transports?: string[];
         };
         /** @description The id of a WebAuthn credential, at most 1023 bytes. */
         CredentialId: string;
+        /** @description A signature algorithm that is accepted (`PublicKeyCredentialParameters` of WebAuthn). */
         CredentialParameters: {
-            /** @enum {string} */
+            /**
+             * @description Always `public-key`.
+             * @enum {string}
+             */
             type: "public-key";
             /**
              * Format: int32
@@ -2987,6 +3099,7 @@ export interface components {
          *     svc/fast,,3
          */
         Csv: string;
+        /** @description What was decided about a pending login. */
         DeviceApproval: {
             /** @description `true`: the login was approved. `false`: it was denied. */
             approved: boolean;
@@ -3082,15 +3195,19 @@ export interface components {
         };
         /** @description An id that the device chooses once and keeps. Signing in again with the same id replaces the device's session. */
         DeviceId: string;
+        /** @description The signed-in devices and browsers of an account. */
         DeviceList: {
             devices: components["schemas"]["OwnDevice"][];
         };
         /** @description A name for people, such as the host name of the device. */
         DeviceName: string;
+        /** @description Who is signed in. */
         DeviceStatus: {
+            /** @description Always `true`. Without a sign-in, the answer is 401. */
             authenticated: boolean;
             user: components["schemas"]["SignedInUser"];
         };
+        /** @description One change that applying a directory makes. */
         DirectoryChange: {
             /** @description `@organization/name`. */
             team: string;
@@ -3109,7 +3226,9 @@ export interface components {
         DirectoryPlan: {
             /** @description Send it to apply exactly these changes. */
             fingerprint: string;
+            /** @description Empty: the teams are already as the directory says. */
             changes: components["schemas"]["DirectoryChange"][];
+            /** @description What the directory would change, but only the operator's file can. */
             readOnly: components["schemas"]["DirectoryReadOnly"][];
         };
         /** @description What differs from what the operator's directory file lists, and stays as the file says. */
@@ -3137,6 +3256,7 @@ export interface components {
         DirectoryText: string;
         /** @description The operation succeeded. */
         Done: {
+            /** @description Always `true`. */
             ok: boolean;
         };
         /** @description An email address. */
@@ -3170,6 +3290,7 @@ export interface components {
         /** @description Any JSON object. */
         Embedding: {
             object: string;
+            /** @description The place of the text in `input`, from 0. */
             index: number;
             /** @description The vector: numbers, or their base64 form where the request asks for it. */
             embedding: number[] | string;
@@ -3179,7 +3300,9 @@ export interface components {
         /** @description Any JSON object. */
         EmbeddingList: {
             object: string;
+            /** @description In the order of `input`. */
             data: components["schemas"]["Embedding"][];
+            /** @description The model: the name that the request gave it, or the vendor's own name where the answer passes unchanged. */
             model: string;
             usage?: components["schemas"]["EmbeddingUsage"] | null;
         } & {
@@ -3196,7 +3319,9 @@ export interface components {
         };
         /** @description Any JSON object. */
         EmbeddingUsage: {
+            /** @description All tokens of the texts. */
             prompt_tokens: number;
+            /** @description Equal to `prompt_tokens`. */
             total_tokens: number;
         } & {
             [key: string]: unknown;
@@ -3227,6 +3352,7 @@ export interface components {
                 message: string;
             };
         };
+        /** @description The result of the browser's authentication, and the device to sign in. */
         FinishPasskeyLogin: {
             credential: components["schemas"]["AuthenticationCredential"];
             /** @description The same value as in `startPasskeyLogin`. */
@@ -3240,6 +3366,7 @@ export interface components {
             /** @description The team to sign in to. Without it, the team of the account's oldest invitation. */
             team?: components["schemas"]["TeamName"];
         };
+        /** @description The result of the browser's registration. */
         FinishPasskeyRegistration: {
             credential: components["schemas"]["RegistrationCredential"];
             /** @description A name for the person to recognize it by. Default: the date. */
@@ -3271,6 +3398,7 @@ export interface components {
                 message: string;
             };
         };
+        /** @description The process is alive. */
         Health: {
             /**
              * @description Always `ok`. A process that is not alive does not answer.
@@ -3339,6 +3467,7 @@ export interface components {
                 message: string;
             };
         };
+        /** @description The invitations of a team. */
         InvitationList: {
             invitations: components["schemas"]["TeamInvitation"][];
         };
@@ -3390,6 +3519,7 @@ export interface components {
             object: "model";
             /** @enum {string} */
             type: "model";
+            /** @description The name for people. */
             display_name: string;
             /**
              * Format: date-time
@@ -3405,10 +3535,13 @@ export interface components {
              * @description When the model was added to the service, in seconds since 1970.
              */
             created: number;
+            /** @description The owner, as the directory names it. */
             owned_by: string;
             metadata: components["schemas"]["ListedModelMetadata"];
         };
+        /** @description What the service knows of a model and the vendors' formats have no field for. */
         ListedModelMetadata: {
+            /** @description The name for people. */
             displayName: string;
             /** @description Whether the model can be called. */
             certified: boolean;
@@ -3421,10 +3554,14 @@ export interface components {
             /** @description The id of the model that this alias means; null in the entry of the model itself. */
             aliasOf: string | null;
         };
+        /** @description The session has ended. */
         LoggedOut: {
+            /** @description Always `true`. */
             ok: boolean;
         };
+        /** @description What was signed out and removed. */
         LoggedOutEverywhere: {
+            /** @description Always `true`. */
             ok: boolean;
             /**
              * Format: int32
@@ -3457,6 +3594,7 @@ export interface components {
              */
             page: string;
         };
+        /** @description What to sign out. */
         LogoutEverywhere: {
             /**
              * @description `all` (default): every device and browser. `others`: every one but the caller's own.
@@ -3496,10 +3634,18 @@ export interface components {
         Message: {
             id: string;
             type: string;
+            /** @description Always `assistant`. */
             role: string;
+            /** @description The model: the name that the request gave it, or the vendor's own name where the answer passes unchanged. */
             model: string;
+            /** @description The parts of the answer, in order. */
             content: components["schemas"]["ContentBlock"][];
+            /**
+             * @description Why the answer ended: `end_turn`, `max_tokens`, `stop_sequence`, `tool_use`, `pause_turn` or `refusal`. Null at the
+             *     start of a stream.
+             */
             stop_reason: string | null;
+            /** @description The stop sequence that ended the answer. Null where another reason did. */
             stop_sequence?: string | null;
             usage: components["schemas"]["MessageUsage"];
         } & {
@@ -3509,12 +3655,17 @@ export interface components {
         MessageRequest: {
             /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
+            /** @description The largest number of tokens of the answer, with the reasoning. */
             max_tokens?: number;
+            /** @description The conversation, the oldest message first. */
             messages: components["schemas"]["MessageTurn"][];
             /** @description `true`: answer with server-sent events that end with `message_stop`. */
             stream?: boolean | null;
+            /** @description The system prompt: a text, or a list of text blocks. */
             system?: string | components["schemas"]["Open"][];
+            /** @description The tools that the model may call. */
             tools?: components["schemas"]["Open"][];
+            /** @description Whether the model may or must call a tool, such as `{"type": "auto"}`. */
             tool_choice?: components["schemas"]["Open"];
         } & {
             [key: string]: unknown;
@@ -3536,6 +3687,7 @@ export interface components {
              */
             type: string;
             message?: components["schemas"]["Message"];
+            /** @description The place of the part in `content`, from 0. In `content_block_*` events. */
             index?: number;
             content_block?: components["schemas"]["ContentBlock"];
             delta?: components["schemas"]["Open"];
@@ -3553,18 +3705,25 @@ export interface components {
         };
         /** @description Any JSON object. */
         MessageUsage: {
+            /** @description Input that was neither read from a cache nor written to one. */
             input_tokens: number;
+            /** @description All output, with the reasoning. */
             output_tokens: number;
         } & {
             [key: string]: unknown;
         };
         /** @description A model in the list format of vendor B. */
         MessagesModel: {
+            /** @description The name to call it by: `namespace/name`, or an alias. */
             id: string;
             /** @enum {string} */
             type: "model";
+            /** @description The name for people. */
             display_name: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the model was added to the service.
+             */
             created_at: string;
             /** @description The context window. */
             max_input_tokens: number | null;
@@ -3575,11 +3734,14 @@ export interface components {
             /** @description As `aliasOf` in `ListedModelMetadata`. */
             alias_of: string | null;
         };
+        /** @description The list format of vendor B. */
         MessagesModelList: {
             data: components["schemas"]["MessagesModel"][];
             /** @description Always false: the list has one page. */
             has_more: boolean;
+            /** @description The `id` of the first model. Null: the list is empty. */
             first_id: string | null;
+            /** @description The `id` of the last model. Null: the list is empty. */
             last_id: string | null;
         };
         /** @description The list format of vendor A, with the fields of vendor B's format. */
@@ -3589,7 +3751,9 @@ export interface components {
             data: components["schemas"]["ListedModel"][];
             /** @description Always false: the list has one page. */
             has_more: boolean;
+            /** @description The `id` of the first model. Null: the list is empty. */
             first_id: string | null;
+            /** @description The `id` of the last model. Null: the list is empty. */
             last_id: string | null;
         };
         /** @description The id of a model. */
@@ -3628,9 +3792,11 @@ export interface components {
         ModelResponse: {
             id: string;
             object: string;
+            /** @description The model: the name that the request gave it, or the vendor's own name where the answer passes unchanged. */
             model: string;
             /** @description `completed`, `incomplete` or `failed`. */
             status?: string;
+            /** @description The parts of the answer, in order. */
             output: components["schemas"]["ResponseItem"][];
             usage?: components["schemas"]["ResponseUsage"] | null;
         } & {
@@ -3737,7 +3903,7 @@ export interface components {
                 message: string;
             };
         };
-        /** @description The local worker that serves this model does not support this operation. */
+        /** @description No backend of this model supports this operation. */
         NotSupported: {
             /**
              * @description Always `error`. Clients of the messages dialect recognize an error by it.
@@ -3832,6 +3998,7 @@ export interface components {
         };
         /** @description Access token response (RFC 6749, section 5.1). */
         OAuthTokens: {
+            /** @description Send it as `Authorization: Bearer`. */
             access_token: string;
             /** @enum {string} */
             token_type: "Bearer";
@@ -3924,6 +4091,7 @@ export interface components {
             id: string;
             /** @description The id that the device chose for itself. Browsers get one that starts with `web-`. */
             deviceId: string;
+            /** @description The name that the device gave itself. */
             deviceName: string;
             /** @description `@organization/name`. */
             team: string;
@@ -3947,6 +4115,7 @@ export interface components {
             name: string;
             /** Format: date-time */
             createdAt: string;
+            /** @description When a person last signed in with it. Null: never. */
             lastUsedAt: string | null;
             /** @description Whether a password manager synchronizes the passkey to other devices. */
             synced: boolean;
@@ -3955,7 +4124,9 @@ export interface components {
         PasskeyCreationOptions: {
             rp: components["schemas"]["RelyingParty"];
             user: components["schemas"]["PasskeyUser"];
+            /** @description Random bytes that the browser's result must repeat, as base64url. Valid once. */
             challenge: string;
+            /** @description The accepted signature algorithms, the preferred one first. */
             pubKeyCredParams: components["schemas"]["CredentialParameters"][];
             /**
              * Format: int32
@@ -3965,11 +4136,15 @@ export interface components {
             /** @description The passkeys that the account already has. */
             excludeCredentials: components["schemas"]["CredentialDescriptor"][];
             authenticatorSelection: components["schemas"]["AuthenticatorSelection"];
-            /** @enum {string} */
+            /**
+             * @description `none`: the make of the authenticator is not asked for.
+             * @enum {string}
+             */
             attestation: "none";
             extensions: components["schemas"]["Open"];
             hints: string[];
         };
+        /** @description The passkeys of an account. */
         PasskeyList: {
             passkeys: components["schemas"]["OwnPasskey"][];
         };
@@ -3977,7 +4152,9 @@ export interface components {
         PasskeyName: string;
         /** @description `PublicKeyCredentialRequestOptionsJSON` of WebAuthn. Pass it to the authentication call of a WebAuthn library. */
         PasskeyRequestOptions: {
+            /** @description Random bytes that the browser's result must repeat, as base64url. Valid once. */
             challenge: string;
+            /** @description The domain that the passkey is for. */
             rpId: string;
             /**
              * Format: int32
@@ -3989,10 +4166,13 @@ export interface components {
             /** @description Always empty. The browser finds the passkeys by itself, and the answer does not tell which accounts have one. */
             allowCredentials: components["schemas"]["CredentialDescriptor"][];
         };
+        /** @description The account that the passkey is for (`PublicKeyCredentialUserEntityJSON` of WebAuthn). */
         PasskeyUser: {
             /** @description The user handle: a random value, the same for every passkey of the account. */
             id: string;
+            /** @description The email address of the account. */
             name: string;
+            /** @description The email address of the account. */
             displayName: string;
         };
         /** @description The body is larger than this operation accepts. */
@@ -4025,22 +4205,27 @@ export interface components {
         PickedModel: {
             /** @description The name to call the model by. */
             model: string;
+            /** @description The name that the picker shows. */
             label: string;
         };
+        /** @description A directory to plan. */
         PlanDirectory: {
             directory: components["schemas"]["DirectoryText"];
         };
+        /** @description The login to ask about. */
         PollDeviceLogin: {
             /** @description The `deviceCode` that `startDeviceLogin` returned. */
             deviceCode: components["schemas"]["SecretText"];
         };
         /** @description A public Ed25519 key (RFC 8037). */
         PublicKey: {
+            /** @description The id of the key, which the header of each token names. */
             kid: string;
             /** @enum {string} */
             kty: "OKP";
             /** @enum {string} */
             crv: "Ed25519";
+            /** @description The public key as base64url. */
             x: string;
             /** @enum {string} */
             alg: "EdDSA";
@@ -4058,6 +4243,7 @@ export interface components {
         };
         /** @description A model that an admin adds or replaces. */
         PutTeamModel: {
+            /** @description The name for people. */
             displayName: string;
             /** @description The backends that serve it, in order. Each is a backend, or a list of neighbours. */
             serve: (components["schemas"]["ServeEntry"] | components["schemas"]["ServeNeighbours"])[];
@@ -4137,9 +4323,11 @@ export interface components {
             /** @description Where to sign in again. */
             auth: components["schemas"]["LoginRoutes"];
         };
+        /** @description The refresh token to exchange. */
         RefreshTokens: {
             /** @description The email address of the account that the token belongs to. */
             account: components["schemas"]["Email"];
+            /** @description The newest refresh token of the session. */
             refreshToken: components["schemas"]["SecretText"];
         };
         /** @description The new tokens of a device. */
@@ -4148,6 +4336,7 @@ export interface components {
             account: string;
             /** @description `@organization/name`. */
             team: string;
+            /** @description The id that the device chose for itself. */
             deviceId: string;
             /** @description Send it as `Authorization: Bearer` until `expiresAt`. */
             accessToken: string;
@@ -4169,16 +4358,19 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description This service, as WebAuthn names it (`PublicKeyCredentialRpEntity`). */
         RelyingParty: {
             /** @description The relying party id (RP ID): the domain that the passkey is for. */
             id: string;
             name: string;
         };
+        /** @description A new name for a passkey. */
         RenamePasskey: {
             name: components["schemas"]["PasskeyName"];
         };
         /** @description A part of the model's output, such as a message, a tool call or reasoning. */
         ResponseItem: {
+            /** @description The kind of the part. The other fields depend on it. */
             type: string;
         } & {
             [key: string]: unknown;
@@ -4189,11 +4381,15 @@ export interface components {
             model?: string;
             /** @description A text, or a list of items such as `{"type": "message", "role": "user", "content": "…"}`. */
             input?: string | components["schemas"]["Open"][];
+            /** @description The system prompt. */
             instructions?: string | null;
             /** @description `true`: answer with server-sent events. */
             stream?: boolean | null;
+            /** @description The largest number of tokens of the answer, with the reasoning. */
             max_output_tokens?: number | null;
+            /** @description The tools that the model may call. */
             tools?: components["schemas"]["Open"][] | null;
+            /** @description The `id` of the response that this request continues. Only the backend that stored that response knows it. */
             previous_response_id?: string | null;
         } & {
             [key: string]: unknown;
@@ -4212,6 +4408,7 @@ export interface components {
         ResponseStreamEvent: {
             /** @description For example `response.output_text.delta`. */
             type: string;
+            /** @description The place of the event in the stream. */
             sequence_number?: number;
             /** @description In `response.created`, `response.completed`, `response.incomplete` and `response.failed`. */
             response?: components["schemas"]["ModelResponse"];
@@ -4222,8 +4419,11 @@ export interface components {
         };
         /** @description Any JSON object. */
         ResponseUsage: {
+            /** @description All input, that from a cache included. */
             input_tokens: number;
+            /** @description All output, with the reasoning. */
             output_tokens: number;
+            /** @description The sum of both. */
             total_tokens: number;
         } & {
             [key: string]: unknown;
@@ -4239,8 +4439,12 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @enum {string} */
+        /**
+         * @description What a person may do in a team.
+         * @enum {string}
+         */
         Role: "member" | "admin";
+        /** @description How long the old key and the new key work. */
         RotateApiKey: {
             /**
              * Format: int32
@@ -4278,9 +4482,9 @@ export interface components {
         /** @description Backends of equal rank, over which sessions are spread. */
         ServeNeighbours: components["schemas"]["ServeEntry"][];
         /**
-         * @description The backend that served a call: `local-engine` for the local worker, the name of an upstream such as `vendora`, or the
-         *     name of a backend of the directory file. `organization/team/name` for a backend that admins of the team have added.
-         *     `gateway` for an answer that no backend was needed for.
+         * @description The backend that served a call: `local-engine` for the local worker, the name of an upstream such as `vendora`, or
+         *     the name of a backend of the directory file. `organization/team/name` for a backend that admins of the team have
+         *     added. `gateway` for an answer that no backend was needed for.
          */
         ServedBy: string;
         /**
@@ -4305,7 +4509,9 @@ export interface components {
             /** @description When one of its keys was last used, to the minute. Null: never. */
             lastUsedAt: string | null;
         };
+        /** @description The service accounts of a team. */
         ServiceAccountList: {
+            /** @description Ordered by name. */
             serviceAccounts: components["schemas"]["ServiceAccount"][];
         };
         /** @description The name of a service account, unique in its team. */
@@ -4338,7 +4544,9 @@ export interface components {
         };
         /** @description A backend that serves a model, and the model's name there. */
         ServingBackend: {
+            /** @description The name of the backend. */
             backend: string;
+            /** @description The name of the model there. */
             model: string;
             /**
              * @description `offline`: only while no earlier backend of the list can be reached.
@@ -4358,9 +4566,8 @@ export interface components {
         };
         /**
          * @description The start or the end of a model call, without its content. Every event of a call has the same `requestId`. A call
-         *     begins with `call.started`, and has one more for each further backend that it is sent to. `call.retried`: a backend
-         *     counted tokens, or may have, but the caller gets the answer of another one. A call ends with `call.finished` or `call.failed`. A call whose
-         *     gateway was killed has no end.
+         *     begins with `call.started`. It ends with `call.finished` or `call.failed`; a call whose gateway was killed has no
+         *     end. `call.retried`: a backend counted tokens, or may have, but the caller gets the answer of another one.
          */
         SessionEvent: {
             /**
@@ -4373,7 +4580,10 @@ export interface components {
              * @enum {string}
              */
             type: "call.started" | "call.retried" | "call.finished" | "call.failed" | "heartbeat";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the call started or ended, or the heartbeat was sent.
+             */
             at: string;
             /** @description The id of the call in the service's log. Left out in a `heartbeat`, like all fields below. */
             requestId?: string;
@@ -4383,7 +4593,10 @@ export interface components {
             dialect?: string;
             /** @description The backend that serves the call. */
             servedBy?: string;
-            /** @description The backends that were tried, where they were several, as in `x-svc-attempts`. From here on only with a result. */
+            /**
+             * @description The backends that were tried, where they were several, as in `x-svc-attempts`. This field and those below are left
+             *     out in `call.started`.
+             */
             attempts?: string;
             /**
              * Format: int32
@@ -4432,7 +4645,10 @@ export interface components {
              * @description All tokens of the prompts.
              */
             input: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description All tokens of the answers.
+             */
             output: number;
         };
         /** @description The form of the sign-in page. */
@@ -4454,6 +4670,7 @@ export interface components {
             /** @description The email address of the account. Required when the service runs with `SVC_APPROVAL_MODE=code`. */
             email?: string;
         };
+        /** @description The signed-in person, with the team of the sign-in. */
         SignedInUser: {
             email: string;
             organization: string;
@@ -4519,6 +4736,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
         };
+        /** @description Spending limits, with what was spent of each. */
         SpendingLimitList: {
             limits: components["schemas"]["SpendingLimit"][];
         };
@@ -4555,6 +4773,7 @@ export interface components {
                 resets_at: number;
             };
         };
+        /** @description Who signs in, and on which device. */
         StartDeviceLogin: {
             /** @description The email address of an invited account. It receives the approval link. */
             email: components["schemas"]["Email"];
@@ -4564,10 +4783,12 @@ export interface components {
             /** @description The team to sign in to. Without it, the team of the account's oldest invitation. */
             team?: components["schemas"]["TeamName"];
         };
+        /** @description Who signs in with a passkey. */
         StartPasskeyLogin: {
             /** @description Accept only a passkey of this account. Without it, a passkey of any account is accepted. */
             email?: components["schemas"]["Email"];
         };
+        /** @description A login that has started. */
         StartedDeviceLogin: {
             /** @description The secret to poll with. Keep it on the device. */
             deviceCode: string;
@@ -4591,15 +4812,23 @@ export interface components {
         };
         /** @description What is known of a stored credential. The credential itself is never in an answer. */
         StoredCredential: {
-            /** @enum {string} */
+            /**
+             * @description How it is sent to the backend.
+             * @enum {string}
+             */
             as: "bearer" | "x-api-key";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When an admin last set it.
+             */
             setAt: string;
         };
+        /** @description A team of the caller. */
         Team: {
             /** @description `@organization/name`. */
             team: string;
             organization: string;
+            /** @description The name of the team within the organization. */
             name: string;
             /**
              * Format: uri
@@ -4626,6 +4855,7 @@ export interface components {
              */
             problem: ("host_not_allowed" | "credential_unreadable") | null;
         };
+        /** @description The backends of a team. */
         TeamBackendList: {
             /** @description The hosts that backends of admins may have: names, and `*.` with a domain. Empty: admins can add no backends. */
             allowedHosts: string[];
@@ -4634,7 +4864,10 @@ export interface components {
         };
         /** @description A device or browser that is signed in to a team. */
         TeamDevice: {
-            /** @enum {string} */
+            /**
+             * @description `device`: a program with tokens. `browser`: a browser that is signed in to the pages.
+             * @enum {string}
+             */
             kind: "device" | "browser";
             /**
              * Format: uuid
@@ -4643,6 +4876,7 @@ export interface components {
             id: string;
             /** @description The email address of its owner. */
             email: string;
+            /** @description The name that the device gave itself. */
             deviceName: string;
             /** Format: date-time */
             firstSeenAt: string;
@@ -4651,8 +4885,10 @@ export interface components {
              * @description To the minute.
              */
             lastSeenAt: string;
+            /** @description The IP address of its last request. */
             lastIp: string;
         };
+        /** @description A page of the devices and browsers of a team. */
         TeamDeviceList: {
             /** @description The last seen first. */
             devices: components["schemas"]["TeamDevice"][];
@@ -4663,12 +4899,18 @@ export interface components {
         TeamDevicesForm: {
             /** @enum {string} */
             action: "sign-out";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The `id` of the device or browser in `listTeamDevices`.
+             */
             sessionId: string;
         };
         /** @description An email address that may sign in to a team. */
         TeamInvitation: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The address that may sign in.
+             */
             id: string;
             email: string;
             role: components["schemas"]["Role"];
@@ -4710,8 +4952,8 @@ export interface components {
             /** @enum {string} */
             action: "create" | "change" | "remove";
             /**
-             * @description For `create`, whose calls the limit counts: `team`, `members`, `member:` with an email address, `key:` with an id, or
-             *     `service_account:` with a name or an id.
+             * @description For `create`, whose calls the limit counts: `team`, `members`, `member:` with an email address, `key:` with an id,
+             *     or `service_account:` with a name or an id.
              */
             whose?: string;
             /** @description For `create`. */
@@ -4744,6 +4986,7 @@ export interface components {
             /** @description When a device or browser of the person last used the team, within the last 30 days. Null: never. */
             lastSeenAt: string | null;
         };
+        /** @description A page of the members of a team. */
         TeamMemberList: {
             /** @description Ordered by email address. */
             members: components["schemas"]["TeamMember"][];
@@ -4752,9 +4995,12 @@ export interface components {
         };
         /** @description A model that a team may use, as its admins see it. */
         TeamModel: {
+            /** @description The name to call it by. */
             id: string;
+            /** @description The name for people. */
             displayName: string;
             source: components["schemas"]["Source"];
+            /** @description Further names, and beginnings of names that end in `*`. */
             aliases: string[];
             /** @description In order. For a model of the file without a list of backends: what can serve it, depending on the route. */
             serve: components["schemas"]["ServingBackend"][];
@@ -4768,6 +5014,7 @@ export interface components {
              */
             usable: boolean;
         };
+        /** @description The models of a team, and its default model. */
         TeamModelList: {
             /** @description The model of calls that name no model. */
             defaultModel: string | null;
@@ -4781,10 +5028,11 @@ export interface components {
             /** @enum {string} */
             action: "set-default" | "delete" | "add-model" | "change-model" | "add-backend" | "change-backend" | "delete-backend";
             /**
-             * @description The id of the model; for `add-model` without the name of the team. Empty, for `set-default`: the team has no default
-             *     model.
+             * @description The id of the model; for `add-model` without the name of the team. Empty, for `set-default`: the team has no
+             *     default model.
              */
             model?: string;
+            /** @description The name for people. */
             displayName?: string;
             /** @description Further names of the model, separated by commas. */
             aliases?: string;
@@ -4794,19 +5042,29 @@ export interface components {
             backendModel?: string;
             /** @description A backend that serves the model, or the backend to change; for `add-backend` without the name of the team. */
             backend?: string;
+            /** @description What precedes `/v1` in the address of the backend. */
             url?: string;
             /**
              * @description Whether the backend supports the dialect; absent: it does not.
              * @enum {string}
              */
             chat?: "1";
-            /** @enum {string} */
+            /**
+             * @description As `chat`.
+             * @enum {string}
+             */
             responses?: "1";
-            /** @enum {string} */
+            /**
+             * @description As `chat`.
+             * @enum {string}
+             */
             messages?: "1";
             /** @description A new credential of the backend. Empty: it stays as it is. */
             credential?: string;
-            /** @enum {string} */
+            /**
+             * @description How the credential is sent to the backend.
+             * @enum {string}
+             */
             credentialAs?: "bearer" | "x-api-key";
             /**
              * @description The backend wants no credential any more.
@@ -4820,6 +5078,7 @@ export interface components {
         TelemetryAccepted: Record<string, never>;
         /** @description Any JSON object. */
         TokenCount: {
+            /** @description The number of tokens of the request. */
             input_tokens: number;
         } & {
             [key: string]: unknown;
@@ -4828,8 +5087,11 @@ export interface components {
         TokenCountRequest: {
             /** @description The model to call. Without it, the team's default model is called. */
             model?: string;
+            /** @description The conversation, the oldest message first. */
             messages: components["schemas"]["MessageTurn"][];
+            /** @description The system prompt: a text, or a list of text blocks. */
             system?: string | components["schemas"]["Open"][];
+            /** @description The tools that the model may call. */
             tools?: components["schemas"]["Open"][];
             tool_choice?: components["schemas"]["Open"];
         } & {
@@ -4855,6 +5117,7 @@ export interface components {
             organization: string;
             /** @description `@organization/name`. */
             team: string;
+            /** @description The id that the device chose for itself. */
             deviceId: string;
             /** @description Send it as `Authorization: Bearer` until `expiresAt`. */
             accessToken: string;
@@ -4949,8 +5212,8 @@ export interface components {
             };
         };
         /**
-         * @description The upstream or the local worker refused the credential of this service. Only the operator can cure that: the caller's
-         *     own credential is good.
+         * @description The upstream or the local worker refused the credential of this service. Only the operator can cure that: the
+         *     caller's own credential is good.
          */
         UpstreamRefusedCredential: {
             /**
@@ -5003,7 +5266,10 @@ export interface components {
                 message: string;
             };
         };
-        /** @enum {string} */
+        /**
+         * @description What the rows of a report are about.
+         * @enum {string}
+         */
         UsageGrouping: "day" | "model" | "member" | "key" | "backend" | "dialect";
         /**
          * @description A spending limit is used up. This is the one error that Codex neither repeats nor replaces by a text of its own. It
@@ -5038,6 +5304,7 @@ export interface components {
                 resets_at: number;
             };
         };
+        /** @description What the calls of a period used and cost. */
         UsageReport: {
             /** @description `@organization/name`. */
             team: string;
@@ -5052,14 +5319,18 @@ export interface components {
              */
             to: string;
             by: components["schemas"]["UsageGrouping"];
-            /** @description By day: in their order. Otherwise the most expensive first. Calls are in the report about a second after their end. */
+            /** @description Days in their order; all others with the most expensive first. A call is counted about a second after its end. */
             rows: components["schemas"]["UsageRow"][];
             /** @description Whether there are more than the 1,000 rows that are shown. `total` includes all of them. */
             truncated: boolean;
             total: components["schemas"]["UsageSums"];
         };
+        /** @description What the calls of one group used and cost. */
         UsageRow: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description All calls that have ended.
+             */
             calls: number;
             /**
              * Format: int64
@@ -5086,7 +5357,10 @@ export interface components {
              * @description Input that was neither read from a cache nor written to one.
              */
             inputTokens: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Input that was read from a cache.
+             */
             cacheReadTokens: number;
             /**
              * Format: int64
@@ -5100,10 +5374,13 @@ export interface components {
             cacheWriteLongTokens: number;
             /**
              * Format: int64
-             * @description With the reasoning.
+             * @description All output, with the reasoning.
              */
             outputTokens: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The part of the output that is reasoning.
+             */
             reasoningTokens: number;
             /** @description The cost in 10^-9 USD, at the prices of the time of each call. Null when no call had a price. */
             costNanoUsd: number | null;
@@ -5117,7 +5394,10 @@ export interface components {
         };
         /** @description What calls used. The classes of input do not overlap. */
         UsageSums: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description All calls that have ended.
+             */
             calls: number;
             /**
              * Format: int64
@@ -5144,7 +5424,10 @@ export interface components {
              * @description Input that was neither read from a cache nor written to one.
              */
             inputTokens: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Input that was read from a cache.
+             */
             cacheReadTokens: number;
             /**
              * Format: int64
@@ -5158,10 +5441,13 @@ export interface components {
             cacheWriteLongTokens: number;
             /**
              * Format: int64
-             * @description With the reasoning.
+             * @description All output, with the reasoning.
              */
             outputTokens: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description The part of the output that is reasoning.
+             */
             reasoningTokens: number;
             /** @description The cost in 10^-9 USD, at the prices of the time of each call. Null when no call had a price. */
             costNanoUsd: number | null;
@@ -5172,20 +5458,33 @@ export interface components {
         Worker: {
             /** @enum {string} */
             id: "local-engine";
-            /** @enum {string} */
+            /**
+             * @description Always `airplane`: it serves calls without a connection to a vendor.
+             * @enum {string}
+             */
             mode: "airplane";
-            /** @enum {string} */
+            /**
+             * @description Always `local`: the inference server belongs to the operator.
+             * @enum {string}
+             */
             kind: "local";
-            /** @enum {string} */
+            /**
+             * @description Always `vendora-compatible`: the inference server speaks at least the dialect of vendor A.
+             * @enum {string}
+             */
             protocol: "vendora-compatible";
+            /** @description The state of the inference server; `model_missing` where it lacks one of `models`. */
             state: components["schemas"]["WorkerState"];
             /** @description The models of the caller's team that this worker serves. */
             models: components["schemas"]["WorkerModel"][];
+            /** @description What its models can be used for. */
             capabilities: ("chat" | "code" | "streaming" | "tools")[];
         };
+        /** @description The workers of the gateway. */
         WorkerList: {
             workers: components["schemas"]["Worker"][];
         };
+        /** @description A model that a worker serves. */
         WorkerModel: {
             /** @description The service model id. */
             id: string;
@@ -5193,7 +5492,10 @@ export interface components {
             backendModel: string;
             state: components["schemas"]["WorkerState"];
         };
-        /** @enum {string} */
+        /**
+         * @description Whether a worker can serve calls.
+         * @enum {string}
+         */
         WorkerState: "not_configured" | "unavailable" | "unhealthy" | "model_missing" | "ready";
     };
     responses: never;
@@ -18148,7 +18450,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -18332,7 +18638,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The local worker that serves this model does not support this operation. */
+            /** @description No backend of this model supports this operation. */
             501: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18390,7 +18696,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -18578,7 +18888,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The local worker that serves this model does not support this operation. */
+            /** @description No backend of this model supports this operation. */
             501: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -18636,7 +18946,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -18866,7 +19180,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -19082,7 +19400,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -19245,7 +19567,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"] | components["schemas"]["UsageLimitReached"];
                 };
             };
-            /** @description The local worker that serves this model does not support this operation. */
+            /** @description No backend of this model supports this operation. */
             501: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -19303,7 +19625,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -19374,7 +19700,8 @@ export interface operations {
                      *       "model": "vendorb/sonnet",
                      *       "content": [
                      *         {
-                     *           "type": "text"
+                     *           "type": "text",
+                     *           "text": "Hello!"
                      *         }
                      *       ],
                      *       "stop_reason": "end_turn",
@@ -19539,7 +19866,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -19610,7 +19941,8 @@ export interface operations {
                      *       "model": "vendorb/sonnet",
                      *       "content": [
                      *         {
-                     *           "type": "text"
+                     *           "type": "text",
+                     *           "text": "Hello!"
                      *         }
                      *       ],
                      *       "stop_reason": "end_turn",
@@ -19775,7 +20107,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -19937,7 +20273,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The local worker that serves this model does not support this operation. */
+            /** @description No backend of this model supports this operation. */
             501: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -19995,7 +20331,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -20157,7 +20497,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateLimited"];
                 };
             };
-            /** @description The local worker that serves this model does not support this operation. */
+            /** @description No backend of this model supports this operation. */
             501: {
                 headers: {
                     /** @description The id of this request in the service's log. Quote it when you report a problem. */
@@ -20215,7 +20555,11 @@ export interface operations {
                     "application/json": components["schemas"]["UpstreamTimeout"];
                 };
             };
-            /** @description An error of the upstream, passed on unchanged: its status, body, `retry-after` and `request-id`. */
+            /**
+             * @description An error of the backend, with its status, `retry-after` and `request-id`. A backend that speaks the dialect of the
+             *     caller has written the body; otherwise it is translated. Where several backends were tried, it is the most useful of
+             *     their errors.
+             */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -21273,7 +21617,7 @@ export interface operations {
                      *       "openapi": "3.1.0",
                      *       "info": {
                      *         "title": "svc",
-                     *         "version": "0.1.0"
+                     *         "version": "0.2.0"
                      *       },
                      *       "servers": [
                      *         {

@@ -43,8 +43,8 @@ export function openMailer(config: MailConfig, log: Pick<Log, 'showLink' | 'warn
 }
 
 /**
- * `smtp:` requires STARTTLS unless the server is on this machine, so that nobody on the way can strip it and read the
- * password and the links. `smtp+insecure:` uses STARTTLS only when the server offers it.
+ * `smtp:` requires STARTTLS unless the server is on this machine, so that no one on the network can strip it and read
+ * the password and the links. `smtp+insecure:` uses STARTTLS only when the server offers it.
  */
 function smtpMailer({ url, from }: MailConfig & { kind: 'smtp' }): Mailer {
   const { protocol, hostname, username, password } = new URL(url.reveal())
@@ -129,7 +129,7 @@ function openLater<Transport extends { close(): void }>(make: (nodemailer: typeo
   }
 }
 
-/** Keeps out-of-office replies away (RFC 3834, section 5). */
+/** Asks mail systems to send no automatic replies (RFC 3834, section 5). */
 const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' }
 
 function toMessage({ to, subject, text, html }: Mail, from: string) {

@@ -1,4 +1,5 @@
 import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { AnswerOrLastKnown } from '../database/last-known.ts'
 import type { Caller, ExplainToken, IdentifyKey } from '../kernel/caller.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Secret } from '../kernel/secret.ts'
@@ -26,14 +27,17 @@ type Needs = {
   readonly issuer: string
   readonly findPublicKey: FindPublicKey
   readonly unknownKeys: UnknownKeys
+  readonly answerOrLastKnown: AnswerOrLastKnown
   readonly clock: Clock
 }
 
 /** Opens the identification of callers by the database. Close it with `close`. */
-export function openLiveCallers({ db, issuer, findPublicKey, unknownKeys, clock }: Needs): LiveCallers {
+export function openLiveCallers(needs: Needs): LiveCallers {
+  const { db, issuer, findPublicKey, unknownKeys, answerOrLastKnown, clock } = needs
   const { findDeviceCaller, findAlive } = makeAccessStore(db)
   const { findKey, findAliveKeys } = makeKeyStore(db)
   const states = openLiveStates({
+    answerOrLastKnown,
     async findAlive(ids) {
       const [sessions, keys] = await Promise.all([findAlive(ids), findAliveKeys(ids, clock.now())])
       return new Set([...sessions, ...keys])

@@ -1,11 +1,11 @@
-import { answerOrLastKnown } from '../database/last-known.ts'
+import type { AnswerOrLastKnown } from '../database/last-known.ts'
 import type { Caller } from '../kernel/caller.ts'
 import { putNewest } from '../kernel/bounded-map.ts'
 
 /**
  * The last known states of sessions and API keys, by id, so that calls need no query each (stale-while-revalidate). One
  * that ends is refused within 5 s, and its open streams are ended. While the database is away, known callers stay
- * valid, and they wait for it 80 ms at most.
+ * valid.
  */
 export type LiveStates = {
   /**
@@ -27,13 +27,14 @@ type FindCaller = (id: string) => Promise<Caller | null>
 type Needs = {
   /** Finds which of these sessions and keys are active. */
   readonly findAlive: (ids: readonly string[]) => Promise<Set<string>>
+  readonly answerOrLastKnown: AnswerOrLastKnown
 }
 
 /** A state younger than this is used without a query. */
 const FRESH_MS = 2000
 /**
- * A state older than this is used only when the database does not answer within 80 ms. In between, it is used while
- * the database is asked.
+ * A state older than this is used only when the database does not answer in time. In between, it is used while the
+ * database is asked.
  */
 const STALE_MS = 4000
 const WATCH_INTERVAL_MS = 2000
@@ -46,7 +47,8 @@ type LastKnown = {
   readonly recheck?: Promise<Caller | null>
 }
 
-export function openLiveStates({ findAlive }: Needs): LiveStates {
+/** Opens the states of callers that this process knows. Those that are watched are checked every two seconds. */
+export function openLiveStates({ findAlive, answerOrLastKnown }: Needs): LiveStates {
   const states = new Map<string, LastKnown>()
   const watchers = new Map<string, Set<() => void>>()
   const timer = setInterval(() => void checkWatched(), WATCH_INTERVAL_MS)
@@ -64,9 +66,9 @@ export function openLiveStates({ findAlive }: Needs): LiveStates {
     const lastKnown = states.get(id)
     if (lastKnown?.recheck) return lastKnown.recheck
     const recheck = find(id).then(settle, (error: unknown) => {
-      // The database is away. The caller stays valid until its credential expires.
-      if (lastKnown?.caller) return settle(lastKnown.caller)
-      states.delete(id)
+      // The database is away. A known caller stays valid until its credential expires.
+      if (lastKnown?.caller) settle(lastKnown.caller)
+      else states.delete(id)
       throw error
     })
     function settle(caller: Caller | null): Caller | null {
@@ -105,7 +107,7 @@ export function openLiveStates({ findAlive }: Needs): LiveStates {
       const lastKnown = states.get(id)
       const age = lastKnown ? performance.now() - lastKnown.checkedAt : Infinity
       if (!lastKnown || (age > STALE_MS && !lastKnown.caller)) return check(id, find)
-      if (age > STALE_MS) return answerOrLastKnown(check(id, find), lastKnown.caller)
+      if (age > STALE_MS) return answerOrLastKnown(check(id, find), () => (states.get(id) ?? lastKnown).caller)
       if (age > FRESH_MS) check(id, find).catch(() => {})
       return lastKnown.caller
     },

@@ -8,6 +8,7 @@ import { findMemberTeam, requireAdmin } from './team-access.ts'
  */
 export type FindAdminTeam = (name: string, caller: Caller) => Promise<string>
 
+/** Makes the check with which every operation for admins of a team begins. */
 export function makeFindAdminTeam(findMembership: FindMembership): FindAdminTeam {
   return async (name, { accountId }) => {
     const { membership } = await findMemberTeam(findMembership, name, accountId)

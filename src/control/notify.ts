@@ -35,6 +35,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the functions that send emails in the background. A failure is logged. */
 export function makeNotifier({ mailer, baseUrl, log }: Needs): Notify {
   const pending = new Set<Promise<void>>()
   const devicePage = `${baseUrl}/device`

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PrismaPg } from '@prisma/adapter-pg'
-import type { IsolationLevel, SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils'
+import type { IsolationLevel, SqlDriverAdapterFactory, SqlQuery, SqlQueryable } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { Secret } from '../kernel/secret.ts'
@@ -46,7 +46,7 @@ export async function openPostgres(url: Secret, log: Logger | null): Promise<Dat
 
 /** The package's Prisma adapter for node-postgres, with every statement watched. */
 function postgresAdapter({ pool, watch }: Connections): SqlDriverAdapterFactory {
-  const factory = new PrismaPg(pool)
+  const factory = new PrismaPg(pool, { statementNameGenerator: makeStatementNames() })
   const watched = (queryable: SqlQueryable) => ({
     queryRaw: watching(queryable.queryRaw.bind(queryable)),
     executeRaw: watching(queryable.executeRaw.bind(queryable)),
@@ -68,14 +68,35 @@ function postgresAdapter({ pool, watch }: Connections): SqlDriverAdapterFactory 
   }
 }
 
+/** A connection keeps all statements that it has prepared. */
+const MAX_PREPARED = 500
+
+/**
+ * Makes the names under which connections prepare statements, so that the server parses each of them once and not each
+ * time. An empty name is that of a statement that is not kept. One without values, such as COMMIT, takes a simpler
+ * message without a name.
+ */
+function makeStatementNames(): (query: Pick<SqlQuery, 'sql' | 'args'>) => string {
+  const names = new Map<string, string>()
+  return ({ sql, args }) => {
+    const known = names.get(sql)
+    if (known !== undefined) return known
+    if (args.length === 0 || names.size === MAX_PREPARED) return ''
+    const name = `svc_${names.size + 1}`
+    names.set(sql, name)
+    return name
+  }
+}
+
 function connectionOptions(url: Secret): pg.ClientConfig {
   return {
     connectionString: url.reveal(),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     application_name: 'svc',
-    // The driver adapter sends and reads times without a time zone.
-    options: '-c timezone=UTC',
+    // The driver adapter sends and reads times without a time zone. Statements are planned for their values each time:
+    // a plan for any values can take much longer, for example for a report of many days.
+    options: '-c timezone=UTC -c plan_cache_mode=force_custom_plan',
   }
 }
 

@@ -1,4 +1,4 @@
-import { answerOrLastKnown } from '../database/last-known.ts'
+import type { AnswerOrLastKnown } from '../database/last-known.ts'
 import { teamOfBackend } from '../kernel/backend-name.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { formatTeamName } from '../kernel/team-name.ts'
@@ -96,6 +96,7 @@ type Needs = {
   readonly maxAgeMs: number
   /** Called each time that loading failed, even when an older snapshot is served. */
   readonly onFailure: (error: unknown) => void
+  readonly answerOrLastKnown: AnswerOrLastKnown
 }
 
 /**
@@ -103,7 +104,7 @@ type Needs = {
  * snapshot is older than half of `maxAgeMs`. A caller waits for the first snapshot, and when the snapshot is older than
  * `maxAgeMs`. While loading fails, the last snapshot is served; without one, `team` rejects with the loader's error.
  */
-export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: Needs) {
+export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure, answerOrLastKnown }: Needs) {
   let kept: DirectorySnapshot | null = null
   let checkedAt = 0
   let isFailing = false
@@ -119,8 +120,7 @@ export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: 
       .catch((error: unknown) => {
         isFailing = true
         onFailure(error)
-        if (!kept) throw error
-        return kept
+        throw error
       })
       .finally(() => {
         checkedAt = clock.now().getTime()
@@ -131,9 +131,14 @@ export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: 
 
   return {
     /**
-     * Loads now, for example after this process has changed the directory. When that fails, the last snapshot stays.
+     * Loads now, for example after this process has changed the directory. When that fails, the last snapshot stays;
+     * rejects when there is none.
      */
-    reload,
+    async reload(): Promise<void> {
+      await reload().catch((error: unknown) => {
+        if (!kept) throw error
+      })
+    },
     /** Finds a team by `@organization/name`; null when no such team exists. */
     team(name: string): SnapshotTeam | null | Promise<SnapshotTeam | null> {
       const pick = (snapshot: DirectorySnapshot) => snapshot.teams.get(name) ?? null
@@ -142,8 +147,11 @@ export function openSnapshotCache({ load, onLoad, clock, maxAgeMs, onFailure }: 
       if (kept && ageMs < maxAgeMs / 2) return pick(kept)
 
       const reloaded = reload()
-      if (kept && (isFailing || ageMs < maxAgeMs)) return pick(kept)
-      return kept ? answerOrLastKnown(reloaded, kept).then(pick) : reloaded.then(pick)
+      if (!kept) return reloaded.then(pick)
+      const last = kept
+      if (!isFailing && ageMs >= maxAgeMs) return answerOrLastKnown(reloaded, () => last).then(pick)
+      reloaded.catch(() => undefined)
+      return pick(last)
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { LiveCallers } from '../access/live-callers.ts'
 import { isDatabaseUnavailable } from '../database/errors.ts'
 import type { Database } from '../database/client.ts'
+import type { AnswerOrLastKnown } from '../database/last-known.ts'
 import { openSnapshotCache } from '../directory/snapshot.ts'
 import { makeDirectoryStore } from '../directory/store.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -19,6 +20,7 @@ type DatabaseNeeds = {
   readonly live: Pick<LiveCallers, 'identify' | 'identifyKey' | 'explainToken' | 'watch'>
   /** Where events wait while the database cannot be reached; null: in memory. */
   readonly spoolDirectory: string | null
+  readonly answerOrLastKnown: AnswerOrLastKnown
   readonly clock: Clock
   readonly log: Logger
 }
@@ -30,7 +32,7 @@ export type DatabaseDeployment = Deployment & {
 
 /** Sessions, teams, spending limits and events are rows of the database. */
 export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment {
-  const { database, live, spoolDirectory, clock, log } = needs
+  const { database, live, spoolDirectory, answerOrLastKnown, clock, log } = needs
   const directory = makeDirectoryStore(database.prisma)
   const watchers: WatchDirectory[] = []
   const teams = openSnapshotCache({
@@ -39,6 +41,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     clock,
     maxAgeMs: MAX_DIRECTORY_AGE_MS,
     onFailure: (err) => log.warn({ err }, 'directory.load_failed'),
+    answerOrLastKnown,
   })
   const spool = spoolDirectory === null ? null : openSpool({ directory: spoolDirectory, clock, log })
   const spendingStore = makeSpendingStore(database.prisma)
@@ -46,6 +49,7 @@ export function openDatabaseDeployment(needs: DatabaseNeeds): DatabaseDeployment
     load: (batches) => spendingStore.findSpending(clock.now(), { batches }),
     clock,
     onFailure: (err) => log.warn({ err }, 'spending.load_failed'),
+    answerOrLastKnown,
   })
   const { save } = makeCallEventStore(database.prisma)
   const recorder = openRecorder({ save, onBatch: spending.noteBatch, isDatabaseUnavailable, spool, log })

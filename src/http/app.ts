@@ -4,14 +4,15 @@ import type { Logger } from '../log.ts'
 import type { ExplainToken } from '../kernel/caller.ts'
 import type { OnCaller, Schemes } from './authenticate.ts'
 import { composeMiddleware } from './composed-middleware.ts'
+import { routesOf, toExpressPath } from './contract.ts'
 import type { Contract } from './contract.ts'
 import { readCookies } from './cookies.ts'
 import { errorHandler } from './error-handler.ts'
 import type { WriteErrorPage } from './error-handler.ts'
 import { ApiError } from './errors.ts'
 import type { OnRequest } from './metrics.ts'
-import { mount, toExpressPath } from './mount.ts'
 import type { Handlers, OperationId } from './operation.ts'
+import { operationOf } from './request.ts'
 import { assignRequestId, logRequests } from './request-log.ts'
 import { normalizeContentType } from './validation/content-type.ts'
 import { guard } from './validation/guard.ts'
@@ -102,6 +103,26 @@ async function serve(role: RoleRoutes, onFailure: (error: unknown) => void): Pro
 const refuseWebSocket: RequestHandler = (req, _res, next) => {
   const isUpgrade = req.headers.upgrade?.toLowerCase().includes('websocket')
   next(isUpgrade ? new ApiError('upgrade_required') : undefined)
+}
+
+/**
+ * Runs the handler of the matched operation. Throws at start when an operation of the contract has no handler or a
+ * handler no operation, so that the document and the service always agree.
+ */
+export function mount(contract: Contract, handlers: Partial<Handlers<OperationId>>): RequestHandler {
+  const ids = new Set<string>(routesOf(contract).map(({ id }) => id))
+  const missing = [...ids].filter((id) => !(id in handlers))
+  const extra = Object.keys(handlers).filter((id) => !ids.has(id))
+  if (missing.length + extra.length > 0) {
+    throw new Error(`Contract and handlers differ. Missing: ${list(missing)}. Not in the contract: ${list(extra)}.`)
+  }
+  // Each handler has the type of its own operation. The check above ties the list to the contract.
+  const byId = handlers as unknown as Partial<Record<OperationId, RequestHandler>>
+  return (req, res, next) => byId[operationOf(req).operationId]?.(req, res, next)
+}
+
+function list(ids: readonly string[]): string {
+  return ids.length > 0 ? ids.join(', ') : 'none'
 }
 
 /**

@@ -90,6 +90,11 @@ export function routesOf(contract: Contract): Route[] {
   )
 }
 
+/** Converts a path to Express's notation: `/v1/workers/{id}` becomes `/v1/workers/:id`. */
+export function toExpressPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
 /** The operations whose 401 answer says where to sign in (`authenticate_first`). */
 export function signInFirstIn(contract: Contract): OperationId[] {
   const { schemas } = contract.components

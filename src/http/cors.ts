@@ -1,8 +1,7 @@
 import express from 'express'
 import type { RequestHandler } from 'express'
 import type { Contract } from './contract.ts'
-import { routesOf } from './contract.ts'
-import { toExpressPath } from './mount.ts'
+import { routesOf, toExpressPath } from './contract.ts'
 
 /** What pages of other origins may send to a role, and read of its answers. */
 export type PageAccess = {

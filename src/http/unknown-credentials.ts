@@ -28,6 +28,7 @@ type Needs = {
   readonly now?: () => number
 }
 
+/** Makes a count of this process. When it knows too many networks, it forgets the oldest. */
 export function makeUnknownCount({ perMinute, now = () => performance.now() }: Needs): UnknownCount {
   const networks = new Map<string, { count: number; readonly endsAt: number }>()
 

@@ -73,13 +73,13 @@ function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '')
 }
 
-/** The IPv4 addresses that are not reachable for everybody (IANA special-purpose registry), and multicast. */
+/** The IPv4 addresses that are not on the public internet (IANA special-purpose registry), and multicast. */
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  // Of a cloud's metadata service, as are some of the private ranges.
+  // Link-local, with the metadata services of most clouds.
   '169.254.0.0/16',
   '172.16.0.0/12',
   '192.0.0.0/24',
@@ -95,7 +95,7 @@ const SPECIAL_IPV4 = [
   '168.63.129.16/32',
 ]
 
-/** Inside of 2000::/3: addresses for documentation and protocols, and those that contain an IPv4 address. */
+/** Ranges inside 2000::/3 that are not public: for documentation, for protocols, and with an IPv4 address inside. */
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
 const SPECIAL = toRanges([...SPECIAL_IPV4, ...SPECIAL_IPV6])
@@ -107,7 +107,7 @@ function toRanges(list: readonly string[]): BlockList {
   return ranges
 }
 
-/** Whether an address is one of the public internet. An IPv4 address in the form of IPv6 is none. */
+/** Whether an address is on the public internet. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`) is not. */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 0 || contains(SPECIAL, address)) return false

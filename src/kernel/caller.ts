@@ -1,6 +1,6 @@
 import type { Secret } from './secret.ts'
 
-/** A person's role in a team: an admin may also manage its invitations. */
+/** A person's role in a team. An admin may also manage the team. */
 export type Role = 'member' | 'admin'
 
 /** What an API key adds to its caller. */

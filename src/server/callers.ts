@@ -3,18 +3,23 @@ import { openLiveCallers } from '../access/live-callers.ts'
 import type { LiveCallers } from '../access/live-callers.ts'
 import type { Config } from '../config/values.ts'
 import type { Database } from '../database/client.ts'
+import type { AnswerOrLastKnown } from '../database/last-known.ts'
 import { makeUnknownCount } from '../http/unknown-credentials.ts'
 import type { Clock } from '../kernel/clock.ts'
 
-type Needs = { readonly database: Database; readonly findPublicKey: FindPublicKey; readonly clock: Clock }
+type Needs = {
+  readonly database: Database
+  readonly findPublicKey: FindPublicKey
+  readonly answerOrLastKnown: AnswerOrLastKnown
+  readonly clock: Clock
+}
 
 /** The callers of the gateway, as the settings identify and limit them. */
-export function openCallers({ baseUrl, limits }: Config, { database, findPublicKey, clock }: Needs): LiveCallers {
+export function openCallers({ baseUrl, limits }: Config, { database, ...needs }: Needs): LiveCallers {
   return openLiveCallers({
+    ...needs,
     db: database.prisma,
     issuer: baseUrl,
-    findPublicKey,
     unknownKeys: makeUnknownCount({ perMinute: limits.startsPerIp }),
-    clock,
   })
 }

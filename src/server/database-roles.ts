@@ -3,6 +3,7 @@ import { makeAccessStore } from '../access/store.ts'
 import type { Config } from '../config/values.ts'
 import { makeNotifier } from '../control/notify.ts'
 import type { Database } from '../database/client.ts'
+import { makeAnswerOrLastKnown } from '../database/last-known.ts'
 import { openDatabaseDeployment } from '../gateway/database-deployment.ts'
 import { openAdminBackends, reencryptCredentials } from './admin-backends.ts'
 import { startBackgroundWork } from './background.ts'
@@ -19,9 +20,11 @@ export async function openDatabaseRoles(
   const { database, mailer, clock, log } = resources
   const access = makeAccessStore(database.prisma)
   const keys = await openKeyring(access, clock, config.tokens.accessTokenSeconds)
-  const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, clock })
+  const answerOrLastKnown = makeAnswerOrLastKnown()
+  const live = openCallers(config, { database, findPublicKey: keys.findPublicKey, answerOrLastKnown, clock })
   const notify = makeNotifier({ mailer, baseUrl: config.baseUrl, log })
-  const deployment = openDatabaseDeployment({ database, live, spoolDirectory: config.spoolDirectory, clock, log })
+  const { spoolDirectory } = config
+  const deployment = openDatabaseDeployment({ database, live, spoolDirectory, answerOrLastKnown, clock, log })
   const adminBackends = await openAdminBackends(config, log)
   const gateway = openConfiguredGateway(config, { ...given, deployment, adminBackends, clock, log })
   const { auditDays } = config

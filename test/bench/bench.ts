@@ -5,13 +5,14 @@
  *     npm run bench                              this service beside references (Express, nginx) on the same upstream
  *     npm run bench -- --against DIR             the tree in DIR and this one, in alternating runs: costs and ratios
  *     npm run bench -- --series json-1k,sse      only these series
+ *     npm run bench -- --processes 2             a gateway of two processes beside one of one process
  *     npm run bench -- --rounds 15               more rounds; the default is 7
  *     npm run bench -- --help
  *
  * DIR is another checkout of this repository with its dependencies, for example a git worktree of the commit before:
  * `git worktree add ../before HEAD~1`, then `npm ci` in it, or a link to this node_modules.
  *
- * CPU time is user and system time of the server's process, from /proc. V8 compiles code for tens of thousands of
+ * CPU time is user and system time of the server's processes, from /proc. V8 compiles code for tens of thousands of
  * calls, and drops some of it in a process without work. So each server is warmed up, and in each round the same load
  * runs once without counting before it counts. The rounds alternate between the servers. A cost is the median of the
  * rounds. A ratio is the median of the ratios of each round, with the smallest and the largest.
@@ -30,7 +31,9 @@ import {
 } from './measures.ts'
 import { hasNginx } from './nginx.ts'
 import { openProcesses, ROOT } from './processes.ts'
-import type { Server } from './processes.ts'
+import type { Processes, Server } from './processes.ts'
+import { compareProcesses } from './scaling.ts'
+import type { Scaling } from './scaling.ts'
 
 const UPSTREAM_PORT = 18_701
 
@@ -100,22 +103,27 @@ const HELP = `Usage: npm run bench [-- OPTIONS]
 
   --against DIR    compare this tree with the tree in DIR, in alternating runs
   --series NAMES   only these series, separated by commas: ${SERIES.map(({ name }) => name).join(', ')}
+  --processes N    compare a gateway of one process with one of N (SVC_PROCESSES), in alternating runs
   --rounds N       the number of rounds; default 7
   --help           this text`
 
 const { values: options } = parseArgs({
   options: {
     against: { type: 'string' },
+    processes: { type: 'string' },
     series: { type: 'string' },
     rounds: { type: 'string', default: '7' },
     help: { type: 'boolean', default: false },
   },
 })
 const rounds = Number(options.rounds)
+const processCount = options.processes === undefined ? null : Number(options.processes)
 if (options.help) console.log(HELP)
 else if (options.against !== undefined && !existsSync(path.join(options.against, 'src/main.ts')))
   fail(`--against: ${options.against} is not a checkout of this repository: it has no src/main.ts.`)
 else if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds must be a whole number of at least 1.\n\n${HELP}`)
+else if (processCount !== null && (!Number.isInteger(processCount) || processCount < 2))
+  fail(`--processes must be a whole number of at least 2.\n\n${HELP}`)
 else await run(chosenSeries(options.series))
 
 async function run(series: readonly Series[]): Promise<void> {
@@ -123,19 +131,31 @@ async function run(series: readonly Series[]): Promise<void> {
   try {
     processes.start('test/bench/upstream.ts', [String(UPSTREAM_PORT)])
     console.log(`Medians of ${rounds} rounds, Node ${process.version}\n`)
-    await (options.against === undefined
-      ? compareReferences(series, processes)
-      : compareTrees(series, processes, options.against))
+    if (processCount !== null) await printScaling(processes, processCount)
+    else if (options.against === undefined) await compareReferences(series, processes)
+    else await compareTrees(series, processes, options.against)
   } finally {
     processes.close()
   }
 }
 
+/** One column for a gateway of one process, one for a gateway of several. */
+async function printScaling(processes: Processes, count: number): Promise<void> {
+  const measured = await compareProcesses({ processes, upstreamPort: UPSTREAM_PORT, count, rounds })
+  const rows: readonly (readonly [string, keyof Scaling, number])[] = [
+    ['JSON call, 1 KB body: CPU µs per call, all processes', 'micros', 0],
+    ['Part of it in the busiest process', 'largestShare', 2],
+    ['Calls per second with a core for each process', 'perSecond', 0],
+  ]
+  printHead(['one process', `${count} processes`, 'ratio', 'smallest and largest ratio'])
+  for (const [title, name, digits] of rows) {
+    const [one = [], several = []] = measured.map((ofServer) => ofServer.map((round) => round[name]))
+    printRow(title, [median(one).toFixed(digits), median(several).toFixed(digits), ...ratios(one, several)])
+  }
+}
+
 /** One row for each series, one column for each server. */
-async function compareReferences(
-  series: readonly Series[],
-  processes: ReturnType<typeof openProcesses>,
-): Promise<void> {
+async function compareReferences(series: readonly Series[], processes: Processes): Promise<void> {
   const service = await processes.startService(18_702, UPSTREAM_PORT)
   const servers = [
     service,
@@ -161,19 +181,15 @@ async function compareReferences(
 }
 
 /** Two rows for each series: the whole service, and a gateway without a database. */
-async function compareTrees(
-  series: readonly Series[],
-  processes: ReturnType<typeof openProcesses>,
-  against: string,
-): Promise<void> {
+async function compareTrees(series: readonly Series[], processes: Processes, against: string): Promise<void> {
   const directory = path.resolve(against)
   const before = await processes.startService(18_702, UPSTREAM_PORT, directory)
   const after = await processes.startService(18_703, UPSTREAM_PORT, ROOT)
   const pairs = [
     [before, after],
     [
-      await processes.startGateway(18_704, UPSTREAM_PORT, before, directory),
-      await processes.startGateway(18_705, UPSTREAM_PORT, after, ROOT),
+      await processes.startGateway(18_704, UPSTREAM_PORT, before, { tree: directory }),
+      await processes.startGateway(18_705, UPSTREAM_PORT, after),
     ],
   ] as const
   printHead(['before', 'after', 'ratio', 'smallest and largest ratio'])

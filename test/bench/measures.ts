@@ -1,6 +1,6 @@
 /**
- * What the benchmark measures of one server. CPU time is the time of the server's process only, so the cost of the load
- * does not count.
+ * What the benchmark measures of one server. CPU time is the time of the server's processes only, so the cost of the
+ * load does not count.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,6 +20,11 @@ const WAVE_STREAMS = 200
 /** CPU time per JSON call in microseconds. `size` is the size of the request body in bytes. */
 export async function jsonCalls(server: Server, size: number, count: number): Promise<number> {
   return callMicros(server, PATH, bodyOf(size, false), count)
+}
+
+/** CPU time per JSON call of 1 KB in microseconds, for each process of the server. */
+export async function jsonCallsByProcess(server: Server, count: number): Promise<number[]> {
+  return callMicrosByProcess(server, PATH, bodyOf(1_000, false), count)
 }
 
 /** CPU time per call of an agent with a long conversation, in microseconds. */
@@ -64,16 +69,21 @@ export async function translatedRatio(server: Server, count: number): Promise<nu
 }
 
 async function callMicros(server: Server, path: string, body: Buffer, count: number): Promise<number> {
+  return (await callMicrosByProcess(server, path, body, count)).reduce((sum, micros) => sum + micros, 0)
+}
+
+async function callMicrosByProcess(server: Server, path: string, body: Buffer, count: number): Promise<number[]> {
   const pool = new Pool(server.origin, { connections: CALLERS })
-  const before = cpuMicros(server.pid)
+  const pids = [server.pid, ...childrenOf(server.pid)]
+  const before = pids.map(cpuMicros)
   let left = count
   const caller = async () => {
     while (left-- > 0) await callOrFail(pool, server, path, body)
   }
   await Promise.all(Array.from({ length: CALLERS }, caller))
-  const used = cpuMicros(server.pid) - before
+  const used = pids.map((pid, index) => (cpuMicros(pid) - (before[index] ?? 0)) / count)
   await pool.close()
-  return used / count
+  return used
 }
 
 async function callOrFail(pool: Pool, server: Server, path: string, body: Buffer): Promise<void> {
@@ -162,6 +172,11 @@ function headersOf({ headers }: Server, kind: string): Record<string, string> {
 function bodyOf(size: number, stream: boolean): Buffer {
   const messages = [{ role: 'user', content: 'word '.repeat(Math.max(1, (size - 100) / 5)) }]
   return Buffer.from(JSON.stringify({ model: 'vendora/large', stream, messages }))
+}
+
+function childrenOf(pid: number): number[] {
+  const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return pids === '' ? [] : pids.split(' ').map(Number)
 }
 
 /** User and system time of a process. The kernel counts them in hundredths of a second. */

@@ -44,7 +44,7 @@ export type Processes = {
    */
   startService(port: number, upstreamPort: number, tree?: string): Promise<Server>
   /** Starts a gateway without a database, for the callers of the given service. */
-  startGateway(port: number, upstreamPort: number, service: Server, tree?: string): Promise<Server>
+  startGateway(port: number, upstreamPort: number, service: Server, given?: GatewayOptions): Promise<Server>
   /** Starts a script that only proxies to the upstream. */
   startReference(name: string, script: string, port: number, upstreamPort: number): Promise<Server>
   startNginx(port: number, upstreamPort: number): Promise<Server>
@@ -54,6 +54,12 @@ export type Processes = {
   up(url: string): Promise<void>
   /** Stops all processes and removes their files. */
   close(): void
+}
+
+type GatewayOptions = {
+  readonly tree?: string
+  /** How many processes share its port; default 1. */
+  readonly count?: number
 }
 
 /** The tree that this file is in. */
@@ -84,10 +90,11 @@ export function openProcesses(): Processes {
       const env = settings(port, upstreamPort, newFolder())
       return signedIn('svc', port, () => run(process.execPath, ['src/main.ts', 'serve'], { env, tree }))
     },
-    async startGateway(port, upstreamPort, service, tree) {
+    async startGateway(port, upstreamPort, service, { tree, count = 1 } = {}) {
       const own = newFolder()
       const env = {
         ...settings(port, upstreamPort, own),
+        SVC_PROCESSES: String(count),
         SVC_ROLE: 'gateway',
         SVC_DATABASE_URL: 'none',
         SVC_BASE_URL: `http://localhost:${new URL(service.origin).port}`,

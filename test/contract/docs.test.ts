@@ -40,6 +40,12 @@ describe('the documents', () => {
     expect(named.filter(({ found }) => !known.includes(found))).toEqual([])
   })
 
+  it('list every setting that holds a secret at the start of docs/settings.md', () => {
+    const [start = ''] = readPage('docs/settings.md').text.split('\n## ')
+    const listed = matches(/\bSVC_[A-Z_]+[A-Z]\b/g)(start).filter((name) => !name.endsWith('_FILE'))
+    expect([...new Set(listed)].toSorted()).toEqual(SECRET_SETTING_NAMES.toSorted())
+  })
+
   it('name only npm scripts that exist, and name all of them', () => {
     const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { scripts: object }
     const named = inAllPages(matches(/\bnpm (?:run )?((?<=run )[\w:]+|start|test)\b/g))

@@ -164,22 +164,6 @@ describe('imports', () => {
 describe('the gateway', () => {
   const BACKENDS_AND_DIALECTS = ['chat', 'messages', 'responses', 'vendora', 'vendorb', 'vendorc', 'local-engine']
 
-  it('compares names of dialects and backends in their own folders only', () => {
-    const isName = (node: ts.Node) => ts.isStringLiteral(node) && BACKENDS_AND_DIALECTS.includes(node.text)
-    const isComparison = (node: ts.Node) =>
-      ts.isCaseClause(node)
-        ? isName(node.expression)
-        : ts.isBinaryExpression(node) &&
-          /^[!=]==?$/.test(node.operatorToken.getText()) &&
-          [node.left, node.right].some(isName)
-    const found = placesOf(isComparison).filter((place) => place.startsWith('src/gateway/'))
-    expect(found.filter((place) => !/^src\/gateway\/(dialects|backends)\//.test(place))).toEqual([])
-  })
-})
-
-describe('the gateway', () => {
-  const BACKENDS_AND_DIALECTS = ['chat', 'messages', 'responses', 'vendora', 'vendorb', 'vendorc', 'local-engine']
-
   it('compares names of dialects and backends only in their own folders: elsewhere they are rows of tables', () => {
     const isName = (node: ts.Node) => ts.isStringLiteral(node) && BACKENDS_AND_DIALECTS.includes(node.text)
     const isComparison = (node: ts.Node) =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DirectoryBackend } from '../../src/directory/backends.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { FREE_USAGE } from '../../src/gateway/dialects/usage.ts'
+import { FREE_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
 import { GATEWAY_PATHS, SERVER_PATHS, bodyOf, greeting, saysHello, startServer } from '../support/dialect-servers.ts'
 import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import { openSnapshotCache, withTeams } from '../../src/directory/snapshot.ts'
 import type { DirectorySnapshot } from '../../src/directory/snapshot.ts'
 
@@ -19,6 +20,7 @@ describe('the snapshot cache of the directory', () => {
       clock: { now: () => state.now },
       maxAgeMs: MAX_AGE_MS,
       onFailure,
+      answerOrLastKnown: makeAnswerOrLastKnown(),
     })
     const ask = () => cache.team('@acme/core')
     const pass = (ms: number) => (state.now = new Date(state.now.getTime() + ms))

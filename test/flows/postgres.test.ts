@@ -117,6 +117,17 @@ describe('a Postgres server', () => {
     return meeting
   }
 
+  it('parses a statement once for each connection, and plans it for its values each time', async () => {
+    const database = await open()
+    const kept = await database.prisma.$transaction(async (tx) => {
+      for (const id of ['first/model', 'second/model', 'third/model']) await tx.model.findMany({ where: { id } })
+      return tx.$queryRaw`SELECT custom_plans::int AS custom, generic_plans::int AS generic
+        FROM pg_prepared_statements WHERE statement LIKE 'SELECT "%"models"%'`
+    })
+    expect(kept).toEqual([{ custom: 3, generic: 0 }])
+    await database.close()
+  })
+
   it('gets a transaction again after a serialization failure', async () => {
     const database = await open()
     const { prisma } = database

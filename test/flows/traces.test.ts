@@ -3,6 +3,8 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { TracingConfig } from '../../src/config/tracing.ts'
+import type { DirectoryBackend } from '../../src/directory/backends.ts'
+import type { Dialect } from '../../src/kernel/dialect.ts'
 import { openTracing } from '../../src/server/tracing.ts'
 import { ROOT } from '../support/documents.ts'
 import { serveEntry, servedModel, startGateway } from '../support/gateway.ts'
@@ -22,6 +24,10 @@ const ANSWER = {
 const BODY = { model: 'any/model', messages: [{ role: 'user', content: 'the-question' }] }
 const PRICE = { input: 2, output: 10, cacheRead: 1 }
 
+function listed(name: string, dialect: Dialect, { url }: TestUpstream): DirectoryBackend {
+  return { name, dialects: [dialect], url: url.href, credential: { env: 'TOKEN', file: null, as: 'bearer' } }
+}
+
 describe('the spans of a model call', () => {
   const recorded = recordSpans()
   let first: TestUpstream
@@ -34,15 +40,15 @@ describe('the spans of a model call', () => {
     gateway = await startGateway({
       engine: second.url,
       tracer: recorded.tracer,
-      backends: [first, second].map(({ url }, at) => ({
-        name: ['first', 'second'][at] ?? '',
-        dialects: ['chat'] as const,
-        url: url.href,
-        credential: { env: 'TOKEN', file: null, as: 'bearer' as const },
-      })),
+      backends: [
+        listed('first', 'chat', first),
+        listed('second', 'chat', second),
+        listed('third', 'responses', second),
+      ],
       team: {
         models: [
           servedModel('any/model', { serve, price: PRICE }),
+          servedModel('any/responses', { serve: [serveEntry('third', 'large-2026')] }),
           servedModel('svc/local', { backendModel: 'large-2026' }),
         ],
       },
@@ -114,6 +120,17 @@ describe('the spans of a model call', () => {
     await call()
     for (const { headers } of [first.last(), second.last()]) expect(headers).not.toHaveProperty('traceparent')
   })
+
+  it.each(['', '/count_tokens'])(
+    'are none for a backend that cannot be asked (/vendorb/v1/messages%s)',
+    async (path) => {
+      const body = { ...BODY, model: 'any/responses', max_tokens: 10, tools: [{ type: 'bash_20250124', name: 'bash' }] }
+      expect((await gateway.post(`/vendorb/v1/messages${path}`, body)).status).toBe(path === '' ? 400 : 200)
+      await ended(1)
+      expect(recorded.spans[0]).toMatchObject({ kind: 'server', attributes: { 'svc.dialect': 'messages' } })
+      expect(recorded.running()).toBe(0)
+    },
+  )
 
   it('are followed by that of a refused call, which is a plain request', async () => {
     await call({ ...BODY, model: 'no/model' })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
-import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { openRecorder } from '../../src/gateway/usage/recorder.ts'
 
 const UNMEASURED = {

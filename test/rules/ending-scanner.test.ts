@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
-import { scanEnding } from '../../src/gateway/dialects/ending-scanner.ts'
+import { scanEnding } from '../../src/gateway/dialects/passing/ending-scanner.ts'
 import { byteByByte } from '../support/upstream.ts'
 
 const stream = (...events: readonly object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')

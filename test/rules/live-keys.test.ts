@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { FoundKey } from '../../src/access/key-store.ts'
 import { makeIdentifyKey } from '../../src/access/live-keys.ts'
 import { openLiveStates } from '../../src/access/live-states.ts'
+import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import { newApiKey } from '../../src/kernel/api-key.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { Secret } from '../../src/kernel/secret.ts'
@@ -27,7 +28,10 @@ function open(answers: readonly Answer[]) {
   const key = newApiKey()
   const queries: object[] = []
   const unknown = { refused: false, counted: [] as string[] }
-  const states = openLiveStates({ findAlive: () => Promise.resolve(new Set()) })
+  const states = openLiveStates({
+    findAlive: () => Promise.resolve(new Set()),
+    answerOrLastKnown: makeAnswerOrLastKnown(),
+  })
   const identify = makeIdentifyKey({
     findKey(where) {
       queries.push(where)

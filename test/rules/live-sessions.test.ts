@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { signAccessToken } from '../../src/access/access-token.ts'
 import { makeIdentifyToken } from '../../src/access/live-sessions.ts'
 import { openLiveStates } from '../../src/access/live-states.ts'
+import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 
@@ -35,7 +36,10 @@ async function open(answers: readonly (() => Promise<Caller | null>)[]) {
     issuer,
     findPublicKey: () => publicKey,
     findDeviceCaller: () => (answers[queries.count++] ?? answers.at(-1) ?? (() => Promise.resolve(null)))(),
-    states: openLiveStates({ findAlive: (ids) => Promise.resolve(new Set(ids)) }),
+    states: openLiveStates({
+      findAlive: (ids) => Promise.resolve(new Set(ids)),
+      answerOrLastKnown: makeAnswerOrLastKnown(),
+    }),
     clock: systemClock,
   })
   return { queries, identify: async () => identify(token) }

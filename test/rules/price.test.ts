@@ -3,8 +3,8 @@ import { openPrices } from '../../src/gateway/prices/cost.ts'
 import { costOfUsage, toInteger, toPrice } from '../../src/gateway/prices/price.ts'
 import { readPrices } from '../../src/gateway/prices/read-prices.ts'
 import type { PriceList } from '../../src/gateway/prices/read-prices.ts'
-import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
-import type { Usage } from '../../src/gateway/dialects/usage.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
+import type { Usage } from '../../src/gateway/dialects/tokens/usage.ts'
 
 const usageOf = (given: Partial<Usage>): Usage => ({ ...NO_USAGE, ...given })
 const usd = (perMillion: number) => toInteger(perMillion, 9)

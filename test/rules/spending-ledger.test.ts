@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { makeAnswerOrLastKnown } from '../../src/database/last-known.ts'
 import { openLedger } from '../../src/gateway/spending/ledger.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import type { FoundSpending } from '../../src/spending/store.ts'
@@ -6,6 +7,7 @@ import { endedCall } from '../support/call-events.ts'
 import { limitOf, USD } from '../support/spending-limits.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
+const NEEDS = { onFailure: () => undefined, answerOrLastKnown: makeAnswerOrLastKnown() }
 const { caller } = endedCall().call
 const costs = (usd: number) => endedCall({ usage: { inputTokens: 1 }, result: { costNanoUsd: usd * USD } })
 
@@ -20,7 +22,7 @@ function setUp() {
     const spent = new Map([['limit', { nanoUsd: saved.usd * USD, unknownCalls: 0, unpricedCalls: 0 }]])
     return { limits: [limitOf({ spent })], savedBatches: saved.batches }
   }
-  const ledger = openLedger({ load, clock: { now: () => time.now }, onFailure: () => undefined })
+  const ledger = openLedger({ load, clock: { now: () => time.now }, ...NEEDS })
   const spentUsd = async () => ((await ledger.findStates(caller))[0]?.spent.nanoUsd ?? 0) / USD
   return { ledger, saved, time, asked, spentUsd }
 }
@@ -84,7 +86,7 @@ it('returns what a call has reserved, and asks for no estimate where no limit ap
 it('knows a limit at the next call that was made while the sums were read', async () => {
   const answers: ((found: FoundSpending) => void)[] = []
   const load = () => new Promise<FoundSpending>((resolve) => void answers.push(resolve))
-  const ledger = openLedger({ load, clock: { now: () => NOW }, onFailure: () => undefined })
+  const ledger = openLedger({ load, clock: { now: () => NOW }, ...NEEDS })
   const first = ledger.findStates(caller)
   ledger.expire()
   answers[0]?.({ limits: [], savedBatches: new Set() })

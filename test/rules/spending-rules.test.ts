@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { findReached } from '../../src/control/spending-limits/rules.ts'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import { completeUsage, estimateUsage, toCallSize } from '../../src/gateway/spending/estimate.ts'
 import { judgeSpending, toSpendingRefusal } from '../../src/gateway/spending/rules.ts'
 import type { Standing } from '../../src/gateway/spending/rules.ts'

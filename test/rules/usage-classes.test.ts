@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { NO_USAGE, toUsage } from '../../src/gateway/dialects/usage.ts'
-import type { Counts, Usage } from '../../src/gateway/dialects/usage.ts'
+import { NO_USAGE, toUsage } from '../../src/gateway/dialects/tokens/usage.ts'
+import type { Counts, Usage } from '../../src/gateway/dialects/tokens/usage.ts'
 
 type Case = readonly [name: string, counts: Counts, usage: Partial<Usage>]
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionEvent } from '../../generated/sdk/index.js'
-import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
 import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import type { AgentSession } from '../../src/kernel/agent-session.ts'

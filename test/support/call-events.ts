@@ -1,5 +1,5 @@
-import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
-import type { Usage } from '../../src/gateway/dialects/usage.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
+import type { Usage } from '../../src/gateway/dialects/tokens/usage.ts'
 import type { CallEvent, CallFacts, CallResult } from '../../src/gateway/usage/events.ts'
 import type { Caller, CallerKey } from '../../src/kernel/caller.ts'
 

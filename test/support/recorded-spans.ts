@@ -12,16 +12,29 @@ export type RecordedSpan = {
 /** The trace context of client spans. */
 export const SPAN_CONTEXT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
+type Recorded = {
+  readonly tracer: Tracer
+  /** Those that have ended. */
+  readonly spans: RecordedSpan[]
+  /** How many spans were started and have not ended. */
+  running(): number
+}
+
 /** A tracer that keeps spans when they end. The parent of a server span is the `traceparent` of its request. */
-export function recordSpans(): { readonly tracer: Tracer; readonly spans: RecordedSpan[] } {
+export function recordSpans(): Recorded {
   const spans: RecordedSpan[] = []
+  let running = 0
 
   function start(kind: RecordedSpan['kind'], { name, attributes }: NewSpan, parent: string | null): Span {
     let recorded: RecordedSpan = { kind, name, parent, attributes, error: null }
+    running += 1
     return {
       set: (more) => void (recorded = { ...recorded, attributes: { ...recorded.attributes, ...more } }),
       fail: (error) => void (recorded = { ...recorded, error }),
-      end: () => void spans.push(recorded),
+      end() {
+        running -= 1
+        spans.push(recorded)
+      },
     }
   }
 
@@ -37,5 +50,5 @@ export function recordSpans(): { readonly tracer: Tracer; readonly spans: Record
       }
     },
   }
-  return { tracer, spans }
+  return { tracer, spans, running: () => running }
 }

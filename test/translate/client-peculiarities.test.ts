@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readList } from '../../src/gateway/dialects/json/read-json.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
-import { readFailure } from '../../src/gateway/dialects/failure.ts'
+import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { ALL_DIALECTS, pair, refusalOf } from './pairs.ts'
 
 const READ = { type: 'function', function: { name: 'read', parameters: {} } }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
-import { readFailure } from '../../src/gateway/dialects/failure.ts'
+import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 
 const failure = (message: string) => readFailure({ error: { message } })
 

@@ -1,11 +1,11 @@
 /** What a real engine answers in each dialect, as it was recorded (`fixtures/README.md`), and what becomes of it. */
 import { describe, expect, it } from 'vitest'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
-import { readFailure } from '../../src/gateway/dialects/failure.ts'
+import { readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { withoutLocalReasoning } from '../../src/gateway/dialects/local-reasoning.ts'
 import { isCompletion, isMessage, isResponse, isTokenCount } from '../../src/gateway/dialects/answer-shapes.ts'
 import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
-import { renameAnswer } from '../../src/gateway/dialects/rename-model.ts'
+import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts'
 import { passResponsesStream } from '../../src/gateway/dialects/responses/pass-stream.ts'
 import { isResponseStream } from '../../src/gateway/dialects/responses/traits.ts'
 import { type Json, parseObject, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'

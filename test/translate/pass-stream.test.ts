@@ -11,7 +11,7 @@ import {
 } from '../../src/gateway/dialects/answer-shapes.ts'
 import { MESSAGES } from '../../src/gateway/dialects/messages/traits.ts'
 import { passMessagesStream } from '../../src/gateway/dialects/messages/pass-stream.ts'
-import { renameAnswer } from '../../src/gateway/dialects/rename-model.ts'
+import { renameAnswer } from '../../src/gateway/dialects/passing/rename-model.ts'
 import { passResponsesStream } from '../../src/gateway/dialects/responses/pass-stream.ts'
 import { isResponseStream } from '../../src/gateway/dialects/responses/traits.ts'
 import { byteByByte } from '../support/upstream.ts'

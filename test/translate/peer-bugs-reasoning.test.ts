@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS } from '../../src/gateway/dialects/caps.ts'
 import { type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import { makeSeals } from '../../src/gateway/dialects/seals.ts'
-import { toCallId } from '../../src/gateway/dialects/tool-names.ts'
+import { toCallId } from '../../src/gateway/dialects/tools/tool-names.ts'
 import { foldMessage, parsed } from './streams.ts'
 import { pair } from './pairs.ts'
 

@@ -1,7 +1,7 @@
 /** Bugs that other gateways had with requests, each by its report. */
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_CAPS, type ModelCaps } from '../../src/gateway/dialects/caps.ts'
-import { estimateTokens } from '../../src/gateway/dialects/count-tokens.ts'
+import { estimateTokens } from '../../src/gateway/dialects/tokens/count-tokens.ts'
 import { isObject, type Json, readList, readObject } from '../../src/gateway/dialects/json/read-json.ts'
 import { pair, refusalOf } from './pairs.ts'
 

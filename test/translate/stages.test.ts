@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { nearestEffort } from '../../src/gateway/dialects/caps.ts'
 import { DIALECTS } from '../../src/gateway/dialects/dialects.ts'
-import { type FailureKind, readFailure } from '../../src/gateway/dialects/failure.ts'
+import { type FailureKind, readFailure } from '../../src/gateway/dialects/failures/failure.ts'
 import { parseExactly } from '../../src/gateway/dialects/json/read-json.ts'
 import type { AnswerEvent } from '../../src/gateway/dialects/neutral.ts'
 import { enforceStops } from '../../src/gateway/dialects/stages.ts'

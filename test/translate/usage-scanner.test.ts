@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { makeSseDecoder } from '../../src/gateway/dialects/sse/decode.ts'
-import { scanUsage } from '../../src/gateway/dialects/usage-scanner.ts'
-import { NO_USAGE } from '../../src/gateway/dialects/usage.ts'
-import type { Usage } from '../../src/gateway/dialects/usage.ts'
+import { scanUsage } from '../../src/gateway/dialects/tokens/usage-scanner.ts'
+import { NO_USAGE } from '../../src/gateway/dialects/tokens/usage.ts'
+import type { Usage } from '../../src/gateway/dialects/tokens/usage.ts'
 import { ALL_FIXTURES, fixture } from './streams.ts'
 
 function read(...chunks: readonly Uint8Array[]): Usage {

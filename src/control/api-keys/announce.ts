@@ -18,6 +18,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the function. An address that has got too many of these emails gets none. */
 export function makeAnnounceKey({ notify, keys, findEmail, mails, log }: Needs): AnnounceKey {
   async function announce(change: 'created' | 'rotated', key: ListedKey, scope: KeyScope, actor: KeyActor) {
     const { emails, serviceAccount } = await keys.findOwner(scope)

@@ -62,6 +62,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the changes of API keys. Each is logged, and a new key is announced by email. */
 export function makeKeyChanges({ keys, onKeyEnd, announce, clock, log }: Needs): KeyChanges {
   return {
     async findHolder({ accountId, team: ownTeam }, team) {

@@ -1,6 +1,7 @@
 /**
  * An API key is a long-lived credential for programs that cannot refresh tokens. It belongs to a person's membership of
- * a team, or to a service account, and is good for model calls, lists of models and lists of workers.
+ * a team, or to a service account. It is valid for model calls, and for the gateway's lists of models, workers and
+ * spending limits.
  *
  *     working --(rotate)--> replaced --(end of the overlap)--> expired
  *        |  \--(time)--> expired
@@ -47,7 +48,7 @@ export function judgeRotation(key: KeyState, working: number, oldEndsAt: Date, n
   return remaining < MAX_KEYS ? 'rotate' : 'too_many'
 }
 
-/** When a key that is rotated now stops to work: at the end of the overlap, and never later than before. */
+/** When a key that is rotated now stops working: at the end of the overlap, and never later than before. */
 export function endOfOverlap({ expiresAt }: KeyState, now: Date, overlapSeconds = DEFAULT_OVERLAP_SECONDS): Date {
   const end = addSeconds(now, overlapSeconds)
   return end < expiresAt ? end : expiresAt

@@ -55,6 +55,7 @@ type Transaction = Prisma.TransactionClient
 
 export type ApiKeyStore = ReturnType<typeof makeApiKeyStore>
 
+/** The rows of API keys. Each change is saved together with its audit row. */
 export function makeApiKeyStore(db: PrismaClient) {
   return {
     /** The keys that work, the newest first. */

@@ -18,6 +18,7 @@ export type AuditQuery = {
 
 export type AuditStore = ReturnType<typeof makeAuditStore>
 
+/** Reads the audit log of a team. */
 export function makeAuditStore(db: PrismaClient) {
   return {
     /** The newest events of a team that fit, the newest first. */

@@ -18,6 +18,7 @@ const ALIVE = {
 
 export type BrowserSessionStore = ReturnType<typeof makeBrowserSessionStore>
 
+/** The rows of browser sessions. */
 export function makeBrowserSessionStore(db: PrismaClient) {
   return {
     /** The caller of a live session and the session's times, which the rules judge. Null when it was revoked. */

@@ -16,6 +16,7 @@ export type DeviceForms = {
 
 const DEVICES_OF_PAGE = 50
 
+/** Makes the devices page and its form. */
 export function makeDeviceForms({ devices }: { readonly devices: TeamDevices }): DeviceForms {
   return {
     async render(admin, { before, notice }) {

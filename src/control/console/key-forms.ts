@@ -32,6 +32,7 @@ type Needs = {
   readonly clock: Clock
 }
 
+/** Makes the keys page and its forms. */
 export function makeTeamKeyForms({ keys, changes, serviceAccounts, accountChanges, clock }: Needs): TeamKeyForms {
   async function changeKey({ caller, teamId }: Viewer, form: Form, ip: string): Promise<Outcome> {
     const serviceAccountId = required('accountId', form.accountId)

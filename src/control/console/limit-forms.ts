@@ -28,6 +28,7 @@ type Needs = {
   readonly findChoices: (admin: Viewer) => Promise<LimitChoices>
 }
 
+/** Makes the limits page and its forms. */
 export function makeLimitForms({ limits, findLimits, findChoices }: Needs): LimitForms {
   async function apply(teamId: string, form: Form, actor: LimitActor): Promise<TeamNotice> {
     if (form.action === 'remove') {

@@ -9,6 +9,7 @@ import type { Viewer } from './viewer.ts'
 /** Finds the limits that a viewer sees: an admin those of the team, a member those that apply to them. */
 export type FindLimits = (viewer: Viewer) => Promise<LimitAnswer[]>
 
+/** Makes the function for the pages of a team. */
 export function makeFindLimits(limits: Pick<TeamLimits, 'list' | 'listEffective'>): FindLimits {
   // The team of the page can be another one than the caller has signed in to.
   return ({ caller, team, teamId, role }) =>

@@ -27,6 +27,7 @@ type Needs = {
 
 const MEMBERS_OF_PAGE = 50
 
+/** Makes the members page and its forms. */
 export function makeMemberForms({ members, changes, invite, clock }: Needs): MemberForms {
   return {
     async render(admin, { after, notice }) {

@@ -24,6 +24,7 @@ export type ModelForms = {
 
 type Needs = { readonly models: TeamModelStore; readonly teamBackends: TeamBackends; readonly clock: Clock }
 
+/** Makes the models page and its forms. */
 export function makeModelForms({ models, teamBackends, clock }: Needs): ModelForms {
   const { backends, trust } = teamBackends
   const changeBackend = makeBackendForms(teamBackends)

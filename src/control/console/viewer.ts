@@ -23,6 +23,7 @@ export type FindViewer = (caller: Caller, team: TeamName) => Promise<Viewer>
 
 type Needs = { readonly members: Pick<MemberStore, 'findMembership' | 'findEmail' | 'findTeamsOf'> }
 
+/** Makes the check with which every page of a team begins. */
 export function makeFindViewer({ members }: Needs): FindViewer {
   return async (caller, name) => {
     const { accountId } = caller

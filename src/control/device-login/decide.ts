@@ -47,12 +47,15 @@ export async function decideOnce(
         SELECT team_id::text AS "teamId" FROM invitations
         WHERE id = ${login.invitationId}::uuid AND revoked_at IS NULL FOR SHARE`
       if (!invited) return false
-      const { count } = await tx.deviceLogin.updateMany({
-        where: { id: login.id, ...where, ...named.where },
-        data: { ...data, ...named.data },
-      })
-      if (count === 0) return false
-      if (whenFirst) await tx.deviceLogin.updateMany({ where: { id: login.id, approvedAt: null }, data: whenFirst })
+      const change = async (first: Pick<Change, 'where' | 'data'>) => {
+        const { count } = await tx.deviceLogin.updateMany({
+          where: { id: login.id, ...where, ...named.where, ...first.where },
+          data: { ...data, ...named.data, ...first.data },
+        })
+        return count === 1
+      }
+      const isFirst = whenFirst ? await change({ where: { approvedAt: null }, data: whenFirst }) : false
+      if (!isFirst && !(await change({ where: {}, data: {} }))) return false
       // In the same transaction, so that the browser never has two live sessions.
       if (browser) await saveBrowserSession(tx, browser, login.accountId, now, ip)
       await tx.auditEvent.create({

@@ -26,6 +26,7 @@ type Needs = {
   readonly clock: Clock
 }
 
+/** Makes the function that device logins and the OAuth token endpoint share. */
 export function makePollLogin(needs: Needs): PollLogin {
   const { logins, openSession, pollIntervalSeconds, onUnknownCredential, clock } = needs
   return async (deviceCode, { ip, clientId, isBrowser }) => {

@@ -86,6 +86,7 @@ type SavedLogin = {
 /** How many random user codes are tried until one is free among the live logins. */
 const MAX_USER_CODE_TRIES = 3
 
+/** Makes the function that device logins and the OAuth device endpoint share. */
 export function makeStartLogin(needs: Needs): StartLogin {
   const { logins, findInvitation, mailer, settings, limits, clock, log } = needs
 

@@ -34,6 +34,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the look-up and the decision, which count wrong codes by session, account and network. */
 export function makeUserCodes({ logins, limits, clock, log }: Needs): UserCodes {
   async function find(caller: Caller, userCode: string, ip: string): Promise<Lookup> {
     const counters = [

@@ -35,6 +35,7 @@ type Needs = {
   readonly clock: Clock
 }
 
+/** Makes the function, with a case for each action of the form. */
 export function makeAnswerDeviceForm(needs: Needs): AnswerDeviceForm {
   const { codes, devices, passkeyChanges, signInLinks, findEmail, signOut, signOutEverywhere, renderDevicePage } = needs
   const { keyForms, secure, onSessionEnd, clock } = needs

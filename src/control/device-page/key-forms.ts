@@ -17,6 +17,7 @@ export type OwnKeyForms = {
   revoke(req: Request, keyId: string): Promise<FormOutcome>
 }
 
+/** Makes the forms. Each answers with the content of the page that follows. */
 export function makeOwnKeyForms({ changes }: { readonly changes: KeyChanges }): OwnKeyForms {
   const ownOf = (req: Request) => ({ accountId: callerOf(req).accountId })
   return {

@@ -40,6 +40,7 @@ type Needs = {
   readonly clock: Clock
 }
 
+/** Makes the renderer, which reads devices, passkeys and keys of the caller for each page. */
 export function makeDevicePageRenderer(needs: Needs): RenderDevicePage {
   const { devices, passkeys, keys, findHolder, signOut, rpId, hasEmail, clock } = needs
   return async (req, { notice, userCode, found, madeKey }) => {

@@ -35,6 +35,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the function. Passkeys that it removes are reported by email. */
 export function makeSignOutEverywhere(needs: Needs): SignOutEverywhere {
   const { devices, signOut, findEmail, notify, onSessionEnd, log } = needs
 

@@ -20,6 +20,7 @@ type Needs = {
   readonly findEmail: (accountId: string) => Promise<string>
 }
 
+/** Makes the function that counts the emails and sends them. */
 export function makeAnnounceInvitation({ notify, hasEmail, mails, findEmail }: Needs): AnnounceInvitation {
   return async ({ email, role }, team, inviterId) => {
     if (!hasEmail) return false

@@ -35,6 +35,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the function that the API and the members page share. */
 export function makeInvite({ invitations, announce, clock, log }: Needs): Invite {
   return async (caller, { teamId, team, email: typed, role }, ip) => {
     const now = clock.now()

@@ -40,6 +40,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the function that the API and the page of a link share. */
 export function makeConsumeLink({ links, approvalMode, onUnknownCredential, clock, log }: Needs): ConsumeLink {
   async function approve(req: Request, login: LinkedLogin, decision: Decision): Promise<ConsumedLink | null> {
     const approveBy = login.link === 'mail' ? approveByMailLink : approveByHandle

@@ -30,6 +30,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the changes of members. Each is logged, and ended sessions are reported to the gateway. */
 export function makeMemberChanges({ members, onSessionEnd, clock, log }: Needs): MemberChanges {
   return {
     async setRole(caller, member, role, ip) {

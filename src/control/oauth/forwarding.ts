@@ -49,6 +49,7 @@ const FORWARDED = 'x-svc-forwarded'
 /** The headers of an answer that go on to the caller. */
 const FORWARDED_HEADERS = ['content-type', 'cache-control', 'pragma', 'retry-after']
 
+/** Makes the routes that a gateway without a control plane forwards to it. */
 export function makeOAuthForwarding(needs: Needs): RoleRoutes {
   const { baseUrl, gatewayUrl } = needs
   const metadata = toMetadata(baseUrl, gatewayUrl)

@@ -14,6 +14,7 @@ export type Challenges = {
   consume(clientDataJson: string): Promise<{ challenge: Challenge; secret: Secret } | null>
 }
 
+/** Makes the challenges, of which only hashes are saved. */
 export function makeChallenges({
   passkeys,
   clock,

@@ -14,6 +14,7 @@ export type PasskeyChanges = {
 
 type Needs = { readonly passkeys: PasskeyStore; readonly notify: Notify; readonly clock: Clock }
 
+/** Makes the changes that the API and the device page share. */
 export function makePasskeyChanges({ passkeys, notify, clock }: Needs): PasskeyChanges {
   return {
     async rename({ accountId }, id, name, ip) {

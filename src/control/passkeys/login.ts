@@ -28,7 +28,7 @@ export type PasskeySignIn = { readonly session: DeviceSession; readonly cookie: 
 export type PasskeyLogin = {
   /** Options for the browser, the same for every address, known or not. */
   start(email: string | null): Promise<PasskeyRequestOptions>
-  /** Throws `unauthorized` for a passkey that proves nothing, and `not_invited`. */
+  /** Throws `unauthorized` when the passkey is not known or its signature is not valid, and `not_invited`. */
   finish(req: Request, body: FinishPasskeyLogin, usesCookies: boolean): Promise<PasskeySignIn>
 }
 
@@ -43,6 +43,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes both halves of the authentication ceremony. */
 export function makePasskeyLogin(needs: Needs): PasskeyLogin {
   const { challenges, browserSessions, verifyPasskey, findInvitation, openSession, rpId, clock, log } = needs
 

@@ -3,7 +3,7 @@ import { ApiError } from '../../http/errors.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { cleanDeviceName } from '../../kernel/device-name.ts'
-import { toUtcText } from '../../kernel/utc-text.ts'
+import { toUtcDay } from '../../kernel/utc-text.ts'
 import type { Logger } from '../../log.ts'
 import { isFresh } from '../fresh.ts'
 import type { Notify } from '../notify.ts'
@@ -34,6 +34,7 @@ type Needs = {
 
 const FULL = { message: `An account can have ${MAX_PASSKEYS} passkeys. Delete one first.` }
 
+/** Makes both halves of the registration ceremony. */
 export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
   const { passkeys, challenges, webauthn, notify, clock, log } = needs
   return {
@@ -73,5 +74,5 @@ export function makePasskeyRegistration(needs: Needs): PasskeyRegistration {
 
 /** `Passkey of 21 Nov 2026` */
 function defaultName(now: Date): string {
-  return `Passkey of ${toUtcText(now).split(',')[0]}`
+  return `Passkey of ${toUtcDay(now)}`
 }

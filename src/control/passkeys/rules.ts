@@ -1,12 +1,13 @@
 /**
  * A passkey signs an account in without an email. It is registered and used in ceremonies of two requests: `start`
  * gives a challenge, the browser's authenticator signs it, and `finish` verifies the signature (WebAuthn Level 3,
- * section 7). A challenge counts once and only for its own kind of ceremony.
+ * section 7). A challenge is valid once, and only for its own kind of ceremony.
  *
  *     registration:   start (fresh sign-in) --> challenge --finish (same session)--> passkey
- *     authentication: start (anybody)       --> challenge --finish (known passkey)--> device session
- *     passkey --(rename)--> passkey --(remove, fresh sign-in)--> gone
+ *     authentication: start (no sign-in)    --> challenge --finish (known passkey)--> device session
+ *     passkey --(rename)--> passkey --(remove, fresh sign-in)--> deleted
  */
+
 /** How many passkeys an account can have. */
 export const MAX_PASSKEYS = 10
 

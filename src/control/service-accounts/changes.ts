@@ -23,6 +23,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the changes that the API and the keys page share. */
 export function makeServiceAccountChanges({ serviceAccounts, onKeyEnd, clock, log }: Needs): ServiceAccountChanges {
   return {
     async create({ accountId }, teamId, name, ip) {

@@ -31,6 +31,7 @@ type Row = Prisma.ServiceAccountGetPayload<{ include: typeof WITH_KEYS }>
 
 export type ServiceAccountStore = ReturnType<typeof makeServiceAccountStore>
 
+/** The rows of service accounts. Each change is saved together with its audit row. */
 export function makeServiceAccountStore(db: PrismaClient) {
   return {
     /** The service accounts of a team, by name. */

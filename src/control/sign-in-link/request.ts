@@ -46,6 +46,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the functions that create a link and email it. */
 export function makeSignInLinks(needs: Needs): SignInLinks {
   const { links, findInvitation, ping, mailer, limits, inBackground, baseUrl, clock, log } = needs
 

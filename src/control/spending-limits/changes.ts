@@ -50,6 +50,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the functions that the API and the limits page share. */
 export function makeTeamLimits(needs: Needs): TeamLimits {
   const { limits, spending, findMembership, onLimitsChanged, clock, log } = needs
 

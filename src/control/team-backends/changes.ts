@@ -27,6 +27,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the changes that the API and the models page share. */
 export function makeTeamBackendChanges({ backends, trust, clock, log }: Needs): TeamBackendChanges {
   return {
     async put(caller, team, name, given, ip) {

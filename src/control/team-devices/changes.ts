@@ -18,6 +18,7 @@ type Needs = {
   readonly clock: Clock
 }
 
+/** Makes the functions that the API and the devices page share. */
 export function makeTeamDevices({ store, onSessionEnd, clock }: Needs): TeamDevices {
   return {
     listPage: (teamId, before, limit) => findPage(limit, (count) => store.list(teamId, before, count, clock.now())),

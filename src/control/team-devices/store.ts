@@ -25,6 +25,7 @@ export type DeviceAdmin = { readonly accountId: string; readonly ip: string }
 
 export type TeamDeviceStore = ReturnType<typeof makeTeamDeviceStore>
 
+/** Reads and ends the sessions of the members of a team. */
 export function makeTeamDeviceStore(db: PrismaClient) {
   return {
     /** The signed-in devices and browsers of a team, the last seen first. */

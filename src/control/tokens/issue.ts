@@ -21,6 +21,7 @@ type Needs = {
 /** The client of sessions that were not opened by OAuth, or whose client named no id: a claim is required. */
 const OWN_CLIENT = 'svc'
 
+/** Makes the function with the keys that sign now. */
 export function makeIssueTokens({ keys, issuer, accessTokenSeconds }: Needs): IssueTokens {
   return async (session, now) => {
     const { id: sessionId, accountId, organization, team, role, clientId } = session

@@ -38,6 +38,7 @@ type Needs = {
   readonly onSessionEnd: (sessionId: string) => void
 }
 
+/** Makes the function that every way to sign in ends with. */
 export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: Needs): OpenSession {
   return async ({ accountId, approvedVia, browser, ...signIn }, ip, now) => {
     const absoluteExpiresAt = absoluteEnd(now, lifetimes)

@@ -26,6 +26,7 @@ type FindNeeds = {
   readonly onUnknownCredential: (ip: string) => void
 }
 
+/** Makes the function. It reports the address of a token that is not genuine. */
 export function makeFindPresentedToken({
   sessions,
   findRefreshKey,
@@ -65,6 +66,7 @@ type Needs = {
   readonly log: Logger
 }
 
+/** Makes the function that both refresh operations share. */
 export function makeRefreshSession(needs: Needs): RefreshSession {
   const { sessions, findPresentedToken, lifetimes, notify, onSessionEnd, clock, log } = needs
 

@@ -36,6 +36,7 @@ export type SignOut = {
   byToken(token: Secret, ip: string, now: Date): Promise<void>
 }
 
+/** Makes the functions that every way to sign out uses. */
 export function makeSignOut(needs: Needs): SignOut {
   const { sessions, browserSessions, findPresentedToken, findPublicKey, issuer } = needs
   const { onSessionEnd, onUnknownCredential } = needs

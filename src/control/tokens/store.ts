@@ -49,6 +49,7 @@ type Row = Prisma.DeviceSessionGetPayload<{ include: typeof WITH_PEOPLE }>
 
 export type DeviceSessionStore = ReturnType<typeof makeDeviceSessionStore>
 
+/** The rows of device sessions. A transaction that conflicts with another one is repeated. */
 export function makeDeviceSessionStore(db: PrismaClient) {
   const inTransaction = <T>(run: (tx: Prisma.TransactionClient) => Promise<T>) => withRetry(() => db.$transaction(run))
 

@@ -1,9 +1,10 @@
 import type { Dialect } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
-import { scanEnding } from '../dialects/ending-scanner.ts'
-import type { AnswerEnding } from '../dialects/ending-scanner.ts'
-import { scanUsage } from '../dialects/usage-scanner.ts'
-import type { Usage } from '../dialects/usage.ts'
+import { scanEnding } from '../dialects/passing/ending-scanner.ts'
+import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
+import { scanUsage } from '../dialects/tokens/usage-scanner.ts'
+import { FREE_USAGE } from '../dialects/tokens/usage.ts'
+import type { Usage } from '../dialects/tokens/usage.ts'
 
 /** What an answer has reported of itself. */
 export type Observed = {
@@ -20,8 +21,14 @@ export type AnswerObserver = {
   end(): Observed
 }
 
+type Options = {
+  /** A count of tokens uses none itself, although its answer names the tokens that it has counted. */
+  readonly isCount: boolean
+  readonly isTraced: boolean
+}
+
 /** Makes an observer for one answer in the dialect of its backend. */
-export function observeAnswer(dialect: Dialect, { isTraced }: { readonly isTraced: boolean }): AnswerObserver {
+export function observeAnswer(dialect: Dialect, { isCount, isTraced }: Options): AnswerObserver {
   const usage = scanUsage()
   const ending = isTraced ? scanEnding(DIALECTS[dialect]) : null
   return {
@@ -30,8 +37,8 @@ export function observeAnswer(dialect: Dialect, { isTraced }: { readonly isTrace
       ending?.push(chunk)
     },
     end: () => ({
-      usage: usage.end(),
-      unreportedBytes: usage.unreportedBytes(),
+      usage: isCount ? FREE_USAGE : usage.end(),
+      unreportedBytes: isCount ? 0 : usage.unreportedBytes(),
       answerEnding: ending && ending.end(),
     }),
   }

@@ -1,39 +1,19 @@
 import type { ServerResponse } from 'node:http'
 import { ApiError } from '../../http/errors.ts'
-import type { Backend } from '../backends/backend.ts'
 import type { Backends } from '../backends/backends.ts'
-import type { ReasoningRetry, StreamFailure } from '../dialects/dialect.ts'
-import { DIALECTS } from '../dialects/dialects.ts'
-import { FREE_USAGE } from '../dialects/usage.ts'
-import { startExchange } from '../exchange/exchange.ts'
-import { judgedStatusOf, suggestsUnready, toRefusal } from '../exchange/outcome.ts'
+import { judgedStatusOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
-import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
 import { chooseNext, isTriedElsewhere } from '../plan/next-step.ts'
 import type { Tried } from '../plan/next-step.ts'
 import type { Step } from '../plan/plan.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
-import type { SessionAffinity } from './affinity.ts'
-import { observeAnswer } from './answer-observer.ts'
-import { prepareCall } from './prepare.ts'
-import type { PreparedCall } from './prepare.ts'
-import { recordStart } from './record.ts'
-import type { RecordNeeds } from './record.ts'
-import { releaseBody } from './request.ts'
 import type { CallRequest } from './request.ts'
-import { endAttemptSpan, startAttemptSpan, toTraceHeaders } from './trace.ts'
-import type { TraceNeeds } from './trace.ts'
+import { sendStep } from './send-step.ts'
+import type { Sending, SendNeeds } from './send-step.ts'
 
-export type AttemptNeeds = RecordNeeds &
-  TraceNeeds & {
-    readonly backends: Backends
-    readonly keepAlive: StreamKeepAlive
-    readonly affinity: SessionAffinity
-    /** Calls back when the session ends; returns a function that stops watching. */
-    readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
-  }
+export type AttemptNeeds = SendNeeds & { readonly backends: Backends }
 
 /** The steps of a plan that were tried, in order. */
 export type TriedSteps = {
@@ -58,10 +38,11 @@ export async function tryInOrder(
   const attempts: Attempt[] = []
   const refusals: ApiError[] = []
   const tried: Tried[] = []
+  const mayBeTranslated = needs.backends.mayTranslate()
   for (let step = chooseNext(steps, tried); step; step = chooseNext(steps, tried)) {
     const backend = needs.backends.find(step.backend)
-    // The directory may have changed since the plan was made.
-    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, isRepeated: false }
+    const place = { isFirst: attempts.length === 0, isOnly: steps.length === 1, isRepeated: false, mayBeTranslated }
+    // Null when the directory has lost the backend since the plan was made.
     const attempt = backend && (await attemptStep(needs, admission, { step, backend, ...place }, attempts, req, res))
     if (!attempt || attempt instanceof ApiError) {
       if (attempt) refusals.push(attempt)
@@ -79,7 +60,7 @@ export async function tryInOrder(
  * resolves with the last of it; null when there is nothing to send.
  */
 async function attemptStep(
-  needs: AttemptNeeds,
+  needs: SendNeeds,
   admission: Admission,
   sending: Sending,
   attempts: Attempt[],
@@ -106,97 +87,4 @@ function isTriedNext(outcome: Outcome): boolean {
   if (outcome.kind === 'unreachable') return true
   const isHeld = outcome.kept !== null || outcome.kind === 'refused'
   return isHeld && isTriedElsewhere(judgedStatusOf(outcome) ?? 0)
-}
-
-type Sending = {
-  readonly step: Step
-  readonly backend: Backend
-  readonly isFirst: boolean
-  readonly isOnly: boolean
-  /** The backend has refused the reasoning of the request, so it gets the request without. */
-  readonly isRepeated: boolean
-}
-
-/**
- * Starts the exchange of a step; null when it repeats a request that has no reasoning to leave out. It is a function of
- * its own, so that the body of the request is not kept on the stack while `attemptStep` waits for the answer.
- */
-function sendStep(
-  needs: AttemptNeeds,
-  admission: Admission,
-  sending: Sending,
-  req: CallRequest,
-  res: ServerResponse,
-): { readonly ended: Promise<Attempt> } | ApiError | null {
-  const { step, backend, isOnly, isRepeated } = sending
-  const { operation, model, calledAs, wantsStream, caller } = admission
-  const { backends, keepAlive, clock } = needs
-  const mayBeTranslated = backends.mayTranslate()
-  const { team } = caller
-  const span = req.span ? startAttemptSpan(req.span, operation, backend, step) : null
-  const traceHeaders = toTraceHeaders(needs.tracedBackends, backend, span, req)
-  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated, traceHeaders, clock }
-  const prepared = prepareCall(facts, req)
-  if (prepared instanceof ApiError) return prepared
-  const { reasoningRetry } = DIALECTS[step.dialect]
-  const request = isRepeated ? withoutReasoning(prepared.request, reasoningRetry) : prepared.request
-  if (!request) return null
-  const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(request.body) ?? false)
-  res.setHeader('x-svc-served-by', backend.name)
-  const observer = observeAnswer(step.dialect, { isTraced: span !== null })
-  const sentAt = clock.now()
-  if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
-  backend.condition.noteStart()
-  const exchange = startExchange(backend, request, res, {
-    dialect: DIALECTS[operation.dialect],
-    backendDialect: DIALECTS[step.dialect],
-    wantsStream,
-    rewrite: prepared.rewrite,
-    keepsErrors: isOnly ? (mayRepeat ? 'about_reasoning' : 'none') : 'all',
-    onAnswer(status) {
-      releaseBody(req)
-      if (status < 400) noteServed(needs, admission, sending)
-    },
-    filter: prepared.filter,
-    keepAlive,
-    observer,
-    clock,
-  })
-  if (isOnly && !mayRepeat) releaseBody(req)
-  const stopWatching = needs.watchSession(caller.sessionId, () => exchange.end(ACCESS_ENDED))
-  const ended = exchange.outcome.then((outcome) => {
-    stopWatching()
-    backend.condition.noteEnd(outcome)
-    if (suggestsUnready(outcome)) backend.health.recheck()
-    const refusal = toRefusal(outcome, backend.traits.failureCodes)
-    const { usage, unreportedBytes, answerEnding } = observer.end()
-    const { name, kind: backendKind } = backend
-    const attempt = {
-      ...{ backend: name, backendKind, model: step.model, sentAt, outcome, refusal, answerEnding },
-      usage: operation.isCount ? FREE_USAGE : usage,
-      unreportedBytes: operation.isCount ? 0 : unreportedBytes,
-    }
-    if (span) endAttemptSpan(span, attempt)
-    return attempt
-  })
-  return { ended }
-}
-
-function withoutReasoning(
-  request: PreparedCall['request'],
-  retry: ReasoningRetry | null,
-): PreparedCall['request'] | null {
-  const body = retry?.withoutReasoning(request.body) ?? null
-  return body && { ...request, body }
-}
-
-function noteServed({ affinity }: AttemptNeeds, admission: Admission, { step, backend, isOnly }: Sending): void {
-  backend.condition.noteAnswer()
-  if (!isOnly && !step.isOfflineOnly) affinity.note(admission, backend.name)
-}
-
-const ACCESS_ENDED: StreamFailure = {
-  code: 'unauthorized',
-  type: 'authentication_error',
-  message: 'The access was ended while the answer was on its way.',
 }

@@ -3,7 +3,7 @@ import type { Backend } from '../backends/backend.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import { parseObject } from '../dialects/json/read-json.ts'
-import { FREE_USAGE } from '../dialects/usage.ts'
+import { FREE_USAGE } from '../dialects/tokens/usage.ts'
 import type { Outcome } from '../exchange/outcome.ts'
 import { sendAndWait } from '../exchange/send.ts'
 import type { BackendReply } from '../exchange/send.ts'
@@ -11,10 +11,10 @@ import { toStep } from '../plan/plan.ts'
 import type { Candidate } from '../plan/plan.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
-import { prepareCount } from './prepare.ts'
+import { prepareCount } from './prepare-translated.ts'
 import type { RecordNeeds } from './record.ts'
 import type { CallRequest } from './request.ts'
-import { endAttemptSpan, startAttemptSpan, toTraceHeaders } from './trace.ts'
+import { endAttemptSpan, traceAttempt } from './trace.ts'
 import type { TraceNeeds } from './trace.ts'
 
 /** Agents count before they send, so a count that takes longer is not worth waiting for. */
@@ -35,11 +35,10 @@ export async function attemptCount(
   const dialect = candidate.dialects.find((one) => DIALECTS[one].tokenCount)
   if (!dialect) return null
   const step = toStep({ ...candidate, dialect })
-  const span = req.span ? startAttemptSpan(req.span, operation, backend, step) : null
-  const traceHeaders = toTraceHeaders(needs.tracedBackends, backend, span, req)
-  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated: false, traceHeaders, clock }
+  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated: false, clock }
   const request = prepareCount(facts, req)
   if (!request || request instanceof ApiError) return null
+  const span = traceAttempt(needs, { operation, backend, step, request }, req)
   const sentAt = clock.now()
   const reply = await sendAndWait(backend.pool, request, LIMITS)
   const attempt = toAttempt(backend, step.model, sentAt, toOutcome(reply, clock.now().getTime() - sentAt.getTime()))

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import { isKnown } from '../dialects/usage.ts'
+import { isKnown } from '../dialects/tokens/usage.ts'
 import { isFailure } from '../exchange/outcome.ts'
 import type { CostOf } from '../prices/cost.ts'
 import { makeDayAt } from '../../spending/periods.ts'

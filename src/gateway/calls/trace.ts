@@ -4,10 +4,11 @@
  */
 import type { ClientSpan, ServerSpan, SpanAttributes, TracedBackends, Tracer } from '../../kernel/tracer.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { AnswerEnding } from '../dialects/ending-scanner.ts'
-import type { Usage } from '../dialects/usage.ts'
+import type { AnswerEnding } from '../dialects/passing/ending-scanner.ts'
+import type { Usage } from '../dialects/tokens/usage.ts'
 import { resultOf } from '../exchange/outcome.ts'
 import type { Outcome } from '../exchange/outcome.ts'
+import type { BackendRequest } from '../exchange/send.ts'
 import type { Step } from '../plan/plan.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
@@ -33,8 +34,25 @@ export function startCallSpan(tracer: Tracer, admission: Admission, { headers }:
   return tracer.startServerSpan({ name: `${operation.name} ${model.id}`, attributes }, headers)
 }
 
-/** Starts the span of an attempt. */
-export function startAttemptSpan(call: ServerSpan, { name }: Operation, backend: Backend, { model, dialect }: Step) {
+type Sent = {
+  readonly operation: Operation
+  readonly backend: Backend
+  readonly step: Step
+  /** Gets the headers that name the trace. */
+  readonly request: BackendRequest
+}
+
+/**
+ * Starts the span of an attempt that is about to be sent, and names the trace in its request. The span must be ended
+ * with `endAttemptSpan`. Null: calls are not traced.
+ */
+export function traceAttempt({ tracedBackends }: TraceNeeds, sent: Sent, req: CallRequest): ClientSpan | null {
+  const span = req.span ? startAttemptSpan(req.span, sent) : null
+  sent.request.headers.push(...toTraceHeaders(tracedBackends, sent.backend, span, req))
+  return span
+}
+
+function startAttemptSpan(call: ServerSpan, { operation: { name }, backend, step: { model, dialect } }: Sent) {
   return call.startClientSpan({
     name: `${name} ${model}`,
     attributes: {
@@ -80,7 +98,7 @@ export function describeCallEnd(
  * The headers of a request to a backend that name its trace: that of the span, or the caller's own where this service
  * creates no spans.
  */
-export function toTraceHeaders(
+function toTraceHeaders(
   traced: TracedBackends,
   { traits }: Backend,
   span: ClientSpan | null,

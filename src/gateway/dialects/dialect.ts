@@ -1,5 +1,5 @@
 import type { Json } from './json/read-json.ts'
-import type { Failure } from './failure.ts'
+import type { Failure } from './failures/failure.ts'
 import type { SseEvent } from './sse/decode.ts'
 
 export type { Dialect } from '../../kernel/dialect.ts'

@@ -1,6 +1,6 @@
 import type { ModelCaps } from './caps.ts'
 import type { NewId } from './dialect.ts'
-import type { Failure } from './failure.ts'
+import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
 import type { AnswerEvent, AnswerSeal, NeutralRequest, Seal, Tool } from './neutral.ts'
 import type { SseEvent } from './sse/decode.ts'

@@ -1,5 +1,5 @@
 import type { Dialect } from './dialect.ts'
-import type { Failure } from './failure.ts'
+import type { Failure } from './failures/failure.ts'
 import type { Json } from './json/read-json.ts'
 
 /**

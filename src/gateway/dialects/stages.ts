@@ -1,5 +1,5 @@
-import { toInput } from './custom-tools.ts'
-import { backendFailed } from './failure.ts'
+import { toInput } from './tools/custom-tools.ts'
+import { backendFailed } from './failures/failure.ts'
 import { parseObject } from './json/read-json.ts'
 import type { AnswerEvent, PartEvent } from './neutral.ts'
 

@@ -1,5 +1,8 @@
 /** Answers of a backend, and how they are written to the caller. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { DialectTraits } from '../dialects/dialect.ts'
+import type { Failure } from '../dialects/failures/failure.ts'
+import type { Json } from '../dialects/json/read-json.ts'
 import { toCallerHeaders } from './headers.ts'
 import type { HeaderOptions } from './headers.ts'
 
@@ -14,6 +17,21 @@ export type WholeAnswer = {
   readonly contentType?: string
   /** Headers where the backend sent none. */
   readonly defaults?: Readonly<Record<string, string>>
+}
+
+/** Makes an answer of JSON, parsed or as bytes. */
+export function toJsonAnswer({ status, body }: { readonly status: number; readonly body: Json | Buffer }): WholeAnswer {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+  return { status, body: bytes, contentType: 'application/json' }
+}
+
+/** Makes the answer for the failure of a backend, in the caller's dialect. */
+export function toFailureAnswer(
+  { failureAnswer }: Pick<DialectTraits, 'failureAnswer'>,
+  failure: Failure,
+): WholeAnswer {
+  const answer = toJsonAnswer(failureAnswer(failure))
+  return failure.kind === 'rateLimit' ? { ...answer, defaults: { 'retry-after': '1' } } : answer
 }
 
 /** A whole answer as the caller would get it. */

@@ -1,4 +1,4 @@
-import { readFailure } from '../dialects/failure.ts'
+import { readFailure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
 
 /** No other server asks a client of ours for a credential: these statuses refuse the service's own. */

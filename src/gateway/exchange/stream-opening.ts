@@ -1,8 +1,8 @@
 import { ApiError } from '../../http/errors.ts'
 import type { DialectTraits, StreamFailure } from '../dialects/dialect.ts'
-import type { Failure } from '../dialects/failure.ts'
+import type { Failure } from '../dialects/failures/failure.ts'
 import { makeSseDecoder } from '../dialects/sse/decode.ts'
-import { isKept } from './answer.ts'
+import { isKept, toFailureAnswer } from './answer.ts'
 import type { AnswerHead, KeptErrors } from './answer.ts'
 import type { AnswerRewrite, MakeStreamFilter, Relay, RelayedExchange } from './relay.ts'
 import { TICKS_OF_SILENCE } from './stream-keep-alive.ts'
@@ -91,9 +91,7 @@ export class StreamOpening implements Relay, SilentStream {
     if (failure.kind === 'account') {
       this.#exchange.refuse(UNAUTHORIZED, new ApiError('upstream_refused_credential'))
     } else if (isKept(keepsErrors, isReasoningRefused)) {
-      const { status, body } = dialect.failureAnswer(failure)
-      const defaults = failure.kind === 'rateLimit' ? { 'retry-after': '1' } : {}
-      const answer = { status, body: Buffer.from(JSON.stringify(body)), contentType: 'application/json', defaults }
+      const answer = toFailureAnswer(dialect, failure)
       this.#exchange.keep({ head: this.#head, answer, headerOptions: rewrite, isReasoningRefused })
     } else return false
     this.#exchange.abort()

@@ -1,6 +1,6 @@
 /** What a model costs, in exact integers, so that sums of many calls have no rounding errors. */
-import { isKnown } from '../dialects/usage.ts'
-import type { Usage } from '../dialects/usage.ts'
+import { isKnown } from '../dialects/tokens/usage.ts'
+import type { Usage } from '../dialects/tokens/usage.ts'
 
 /** Prices of one token in 10^-15 USD, so that 1 USD for a million tokens is 10^9. */
 export type Rates = {

@@ -2,8 +2,8 @@
 import type { Dialect } from '../dialects/dialect.ts'
 import { DIALECTS } from '../dialects/dialects.ts'
 import type { Json } from '../dialects/json/read-json.ts'
-import { isKnown, NO_USAGE } from '../dialects/usage.ts'
-import type { Usage } from '../dialects/usage.ts'
+import { isKnown, NO_USAGE } from '../dialects/tokens/usage.ts'
+import type { Usage } from '../dialects/tokens/usage.ts'
 
 /** What an estimate needs of a request. */
 export type CallSize = {

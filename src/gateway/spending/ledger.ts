@@ -1,4 +1,4 @@
-import { answerOrLastKnown } from '../../database/last-known.ts'
+import type { AnswerOrLastKnown } from '../../database/last-known.ts'
 import type { Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { spanAt } from '../../spending/periods.ts'
@@ -48,18 +48,19 @@ type Needs = {
   readonly load: (batches: readonly string[]) => Promise<FoundSpending>
   readonly clock: Clock
   readonly onFailure: (error: unknown) => void
+  readonly answerOrLastKnown: AnswerOrLastKnown
 }
 
 /** Sums that are younger are used as they are. */
 const FRESH_MS = 1000
-/** Sums that are older are used only when the database does not answer within 80 ms. */
+/** Sums that are older are used only when the database does not answer in time. */
 const STALE_MS = 2000
 
 /**
  * Counts in memory (stale-while-revalidate): the sums of the database, what this process has recorded and these sums do
  * not include yet, and what its running calls have reserved. Without limits, a call costs one look-up.
  */
-export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
+export function openLedger({ load, clock, onFailure, answerOrLastKnown }: Needs): OpenLedger {
   let known: readonly CountedLimit[] = []
   let teams: ReadonlyMap<string, LimitIndex<CountedLimit>> = new Map()
   let checkedAt = -Infinity
@@ -76,6 +77,7 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
   let unsaved = new Map<string, number>()
   let held = new Map<string, number>()
 
+  /** Rejects when the sums cannot be loaded. */
   function reload(): Promise<void> {
     loading ??= reloadOnce().finally(() => (loading = null))
     return loading
@@ -91,8 +93,8 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
       isFailing = true
       checkedAt = performance.now()
       onFailure(error)
-      if (!isLoaded) throw error
-      beginPeriods()
+      if (isLoaded) beginPeriods()
+      throw error
     }
   }
 
@@ -144,8 +146,9 @@ export function openLedger({ load, clock, onFailure }: Needs): OpenLedger {
     if (ageMs < FRESH_MS) return null
     const reloading = reload()
     if (!isLoaded) return reloading
-    if (isFailing || ageMs < STALE_MS) return null
-    return answerOrLastKnown(reloading, undefined)
+    if (!isFailing && ageMs >= STALE_MS) return answerOrLastKnown(reloading, () => undefined)
+    reloading.catch(() => undefined)
+    return null
   }
 
   function limitsOf(caller: Caller): CountedLimit[] {

@@ -1,6 +1,6 @@
 /** What calls used, summed by day. The sums are saved with the events, and outlive them. */
 import { NIL_UUID } from '../../kernel/uuid.ts'
-import { isKnown } from '../dialects/usage.ts'
+import { isKnown } from '../dialects/tokens/usage.ts'
 import type { CallEvent, CallResult } from './events.ts'
 
 export type Ended = Extract<CallEvent, { readonly result: CallResult }>

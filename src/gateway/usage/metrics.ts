@@ -2,7 +2,7 @@ import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { makeCounter, makeHistogram } from '../../http/call-histograms.ts'
 import { teamOfBackend } from '../../kernel/backend-name.ts'
-import type { Usage } from '../dialects/usage.ts'
+import type { Usage } from '../dialects/tokens/usage.ts'
 import { makeBoundedLabels } from './bounded-labels.ts'
 import type { CallEvent } from './events.ts'
 

@@ -1,6 +1,6 @@
 import type { AgentSession } from '../../kernel/agent-session.ts'
 import { sessionKeyOf } from '../../kernel/agent-session.ts'
-import type { Usage } from '../dialects/usage.ts'
+import type { Usage } from '../dialects/tokens/usage.ts'
 import type { CallEvent } from './events.ts'
 
 /** What the events of a batch add to one session. */

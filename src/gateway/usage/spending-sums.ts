@@ -1,5 +1,5 @@
 /** What spending limits count, summed by team, day, account and API key. */
-import { isKnown } from '../dialects/usage.ts'
+import { isKnown } from '../dialects/tokens/usage.ts'
 import { isUnknown } from './days.ts'
 import type { Ended } from './days.ts'
 import type { CallEvent } from './events.ts'

@@ -6,7 +6,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'no
 import path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
-import { NO_USAGE } from '../dialects/usage.ts'
+import { NO_USAGE } from '../dialects/tokens/usage.ts'
 import type { CallEvent, CallFacts, CallResult, EventBatch } from './events.ts'
 
 export type Spool = {

@@ -1,6 +1,6 @@
 import { isDeeperThan, MAX_JSON_DEPTH } from '../../../kernel/json-depth.ts'
-import { backendFailed, type Failure, readFailure } from '../failure.ts'
-import { readUrlCitations } from '../citations.ts'
+import { backendFailed, type Failure, readFailure } from '../failures/failure.ts'
+import { readUrlCitations } from '../parts/citations.ts'
 import type { AnswerUsage, Citation } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'

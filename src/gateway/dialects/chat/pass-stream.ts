@@ -1,6 +1,6 @@
 import type { PassOptions, StreamState, StreamTranslator } from '../dialect.ts'
 import { parseObject } from '../json/read-json.ts'
-import { renameEvent } from '../rename-model.ts'
+import { renameEvent } from '../passing/rename-model.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { readChatEvent } from './chunk.ts'
 import { isUsageChunk } from './stream-usage.ts'

@@ -1,9 +1,9 @@
 import type { NewId } from '../dialect.ts'
-import { backendFailed } from '../failure.ts'
-import type { Failure } from '../failure.ts'
+import { backendFailed } from '../failures/failure.ts'
+import type { Failure } from '../failures/failure.ts'
 import type { AnswerReader } from '../hub.ts'
 import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
-import type { ToolNames } from '../tool-names.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 import { type ChatEvent, readChatEvent, readCompletion } from './chunk.ts'
 import { makeChatParts } from './parts.ts'
 

@@ -1,10 +1,10 @@
 import type { DialectTraits, StreamFailure } from '../dialect.ts'
-import { makeErrorReader } from '../error-event.ts'
+import { makeErrorReader } from '../failures/error-event.ts'
 import { readList, readObject } from '../json/read-json.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
-import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../openai-error.ts'
+import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
-import { makeStreamMonitor } from '../stream-monitor.ts'
+import { makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { passChatStream } from './pass-stream.ts'
 import { CHAT_STREAM_USAGE } from './stream-usage.ts'
 

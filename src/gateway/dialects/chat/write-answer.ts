@@ -1,11 +1,11 @@
-import { writeUrlCitation } from '../citations.ts'
+import { writeUrlCitation } from '../parts/citations.ts'
 import type { AnswerWriter, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart, ToolRef } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { toCallId } from '../tool-names.ts'
-import { writtenTokens } from '../written-tokens.ts'
-import { writeOpenAiError } from '../openai-error.ts'
+import { toCallId } from '../tools/tool-names.ts'
+import { writtenTokens } from '../tokens/written-tokens.ts'
+import { writeOpenAiError } from '../failures/openai-error.ts'
 
 type Needs = {
   readonly hub: Hub

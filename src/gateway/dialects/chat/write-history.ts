@@ -1,10 +1,10 @@
-import { toArguments } from '../custom-tools.ts'
-import { toUrl } from '../data-url.ts'
-import { toDocumentText } from '../documents.ts'
+import { toArguments } from '../tools/custom-tools.ts'
+import { toUrl } from '../parts/data-url.ts'
+import { toDocumentText } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
 import type { CacheMark, CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
-import { toCallId, type ToolNames } from '../tool-names.ts'
+import { toCallId, type ToolNames } from '../tools/tool-names.ts'
 import type { CacheBreakpoint, ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
 type Needs = {

@@ -1,6 +1,6 @@
 import type { ErrorAnswer } from '../dialect.ts'
-import { FAILURES, clientMessageOf } from '../failure-table.ts'
-import { type Failure, statusOf, typeOfStatus } from '../failure.ts'
+import { FAILURES, clientMessageOf } from '../failures/failure-table.ts'
+import { type Failure, statusOf, typeOfStatus } from '../failures/failure.ts'
 import type { Json } from '../json/read-json.ts'
 
 /** Writes the `error` member of an error body or event. */

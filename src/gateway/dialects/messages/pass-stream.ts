@@ -1,6 +1,6 @@
 import type { PassOptions, StreamTranslator } from '../dialect.ts'
-import { passTypedEvents } from '../pass-stream.ts'
-import { renameInside } from '../rename-model.ts'
+import { passTypedEvents } from '../passing/pass-stream.ts'
+import { renameInside } from '../passing/rename-model.ts'
 import { messagesFailure } from './write-answer.ts'
 
 /** Passes a messages stream of an engine with the service's model id. Nothing else changes. */

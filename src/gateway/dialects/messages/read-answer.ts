@@ -1,5 +1,5 @@
 import { isMessage } from '../answer-shapes.ts'
-import { backendFailed, type Failure, readFailure } from '../failure.ts'
+import { backendFailed, type Failure, readFailure } from '../failures/failure.ts'
 import type { AnswerReader } from '../hub.ts'
 import {
   isObject,
@@ -12,9 +12,9 @@ import {
   readText,
 } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerSeal, AnswerUsage, Citation, Finish, OpenPart, WebPage } from '../neutral.ts'
-import { makePartQueue } from '../part-queue.ts'
+import { makePartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import type { ToolNames } from '../tool-names.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 
 /**
  * Makes a reader for an answer of the messages dialect. Each report of usage replaces the one before. A tool call is

@@ -1,10 +1,10 @@
 import { isMessage } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, StreamFailure } from '../dialect.ts'
 import { isObject, parseObject, readObject } from '../json/read-json.ts'
-import { makeErrorReader } from '../error-event.ts'
+import { makeErrorReader } from '../failures/error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { encodeEvent, KEEP_ALIVE_COMMENT } from '../sse/encode.ts'
-import { makeStreamMonitor } from '../stream-monitor.ts'
+import { makeStreamMonitor } from '../passing/stream-monitor.ts'
 import { messagesErrorAnswer, messagesFailureAnswer } from './errors.ts'
 import { passMessagesStream } from './pass-stream.ts'
 

@@ -1,10 +1,10 @@
-import type { Failure } from '../failure.ts'
+import type { Failure } from '../failures/failure.ts'
 import type { AnswerWriter, Hub } from '../hub.ts'
 import { type Json, parseExactly } from '../json/read-json.ts'
 import { LOCAL_REASONING } from '../local-reasoning.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { toCallId } from '../tool-names.ts'
+import { toCallId } from '../tools/tool-names.ts'
 import { writeMessagesError } from './errors.ts'
 
 type Needs = {

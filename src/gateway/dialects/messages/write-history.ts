@@ -1,5 +1,5 @@
-import { toArguments } from '../custom-tools.ts'
-import { toBase64 } from '../data-url.ts'
+import { toArguments } from '../tools/custom-tools.ts'
+import { toBase64 } from '../parts/data-url.ts'
 import type { Hub } from '../hub.ts'
 import { type Json, parseExactly } from '../json/read-json.ts'
 import type {
@@ -14,7 +14,7 @@ import type {
   Turn,
 } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
-import { toCallId, type ToolNames } from '../tool-names.ts'
+import { toCallId, type ToolNames } from '../tools/tool-names.ts'
 
 type Needs = {
   readonly hub: Hub

@@ -1,5 +1,5 @@
-import { FAILURES, clientMessageOf } from '../failure-table.ts'
-import type { Failure } from '../failure.ts'
+import { FAILURES, clientMessageOf } from '../failures/failure-table.ts'
+import type { Failure } from '../failures/failure.ts'
 import type { Json } from '../json/read-json.ts'
 
 /** Writes the `error` member of a failed response. */

@@ -1,9 +1,9 @@
-import { writeUrlCitation } from '../citations.ts'
+import { writeUrlCitation } from '../parts/citations.ts'
 import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import { LOCAL_REASONING } from '../local-reasoning.ts'
 import type { AnswerEvent, OpenPart, ToolRef } from '../neutral.ts'
-import { toCallId } from '../tool-names.ts'
+import { toCallId } from '../tools/tool-names.ts'
 import { toCompactionItem } from './compaction.ts'
 
 /** An event of the responses dialect without its sequence number. */

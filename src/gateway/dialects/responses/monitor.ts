@@ -1,6 +1,6 @@
 import type { StreamFailure } from '../dialect.ts'
 import { encodeEvent } from '../sse/encode.ts'
-import type { MonitoredDialect } from '../stream-monitor.ts'
+import type { MonitoredDialect } from '../passing/stream-monitor.ts'
 
 const ENDINGS = ['response.completed', 'response.incomplete', 'response.failed'].map((text) => Buffer.from(text))
 

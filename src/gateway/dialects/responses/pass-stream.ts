@@ -1,8 +1,8 @@
 import type { PassOptions, StreamState, StreamTranslator } from '../dialect.ts'
-import { type Failure, readFailure } from '../failure.ts'
+import { type Failure, readFailure } from '../failures/failure.ts'
 import { isObject, type Json, readCount, readText } from '../json/read-json.ts'
-import { passTypedEvents } from '../pass-stream.ts'
-import { renameInside } from '../rename-model.ts'
+import { passTypedEvents } from '../passing/pass-stream.ts'
+import { renameInside } from '../passing/rename-model.ts'
 import type { SseEvent } from '../sse/decode.ts'
 
 /**

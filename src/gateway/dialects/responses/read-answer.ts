@@ -1,6 +1,6 @@
 import { isResponse } from '../answer-shapes.ts'
-import { readUrlCitations } from '../citations.ts'
-import { backendFailed, type Failure, readFailure } from '../failure.ts'
+import { readUrlCitations } from '../parts/citations.ts'
+import { backendFailed, type Failure, readFailure } from '../failures/failure.ts'
 import type { AnswerReader } from '../hub.ts'
 import {
   isObject,
@@ -13,9 +13,9 @@ import {
   readText,
 } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, OpenPart, PartEvent } from '../neutral.ts'
-import { type GivenEnd, makePartQueue } from '../part-queue.ts'
+import { type GivenEnd, makePartQueue } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import type { ToolNames } from '../tool-names.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 
 /** Calls that the client must execute and that no other dialect has. */
 const CLIENT_RUN: ReadonlySet<unknown> = new Set([

@@ -1,4 +1,4 @@
-import { readUrl } from '../data-url.ts'
+import { readUrl } from '../parts/data-url.ts'
 import type { Hub } from '../hub.ts'
 import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
 import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'

@@ -1,7 +1,7 @@
-import type { ErrorAnswer } from './dialect.ts'
+import type { ErrorAnswer } from '../dialect.ts'
 import { FAILURES, clientMessageOf } from './failure-table.ts'
 import { type Failure, statusOf, typeOfStatus } from './failure.ts'
-import { isObject, type Json } from './json/read-json.ts'
+import { isObject, type Json } from '../json/read-json.ts'
 
 /** Writes an engine's own error in the form that the chat and the responses dialect share. */
 export function openAiErrorAnswer(given: number, failure: Failure): ErrorAnswer {

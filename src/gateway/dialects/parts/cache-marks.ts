@@ -1,5 +1,5 @@
-import type { ModelCaps } from './caps.ts'
-import type { CacheMark, NeutralRequest, Part, Tool, Turn } from './neutral.ts'
+import type { ModelCaps } from '../caps.ts'
+import type { CacheMark, NeutralRequest, Part, Tool, Turn } from '../neutral.ts'
 
 /** The vendors' limit for cache marks in one request. */
 const MAX_MARKS = 4

@@ -1,5 +1,5 @@
-import type { Json } from './json/read-json.ts'
-import type { AnswerUsage } from './neutral.ts'
+import type { Json } from '../json/read-json.ts'
+import type { AnswerUsage } from '../neutral.ts'
 
 /** The members for tokens that were written to a cache, as the chat and the responses dialect have them. */
 export function writtenTokens(usage: AnswerUsage | null): Json {

@@ -1,5 +1,5 @@
-import type { Source } from './neutral.ts'
-import { refuse } from './refusal.ts'
+import type { Source } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
 
 /** Reads a URL, or the bytes of a data URL. With a media type in `assumed`, plain base64 is accepted too. */
 export function readUrl(url: string, assumed: string | null = null): Source {

@@ -1,5 +1,5 @@
-import { parseObject } from './json/read-json.ts'
-import type { ClientTool } from './neutral.ts'
+import { parseObject } from '../json/read-json.ts'
+import type { ClientTool } from '../neutral.ts'
 
 /** Writes free text as the arguments of the function that replaces a custom tool. */
 export function toArguments(input: string): string {

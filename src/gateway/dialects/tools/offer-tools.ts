@@ -1,6 +1,6 @@
-import type { ModelCaps } from './caps.ts'
-import type { ClientTool, HostedTool, NeutralRequest, Tool, ToolRef } from './neutral.ts'
-import { refuse } from './refusal.ts'
+import type { ModelCaps } from '../caps.ts'
+import type { ClientTool, HostedTool, NeutralRequest, Tool, ToolRef } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
 
 /** The tools of a request that a backend is offered. */
 export type ToolOffer = {

@@ -1,6 +1,6 @@
-import type { Json } from './json/read-json.ts'
-import { isObject, readCount, readList, readName } from './json/read-json.ts'
-import type { Citation } from './neutral.ts'
+import type { Json } from '../json/read-json.ts'
+import { isObject, readCount, readList, readName } from '../json/read-json.ts'
+import type { Citation } from '../neutral.ts'
 
 /**
  * Reads `url_citation` annotations. The chat dialect has their members in an object of its own; other kinds of

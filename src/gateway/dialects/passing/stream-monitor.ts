@@ -1,4 +1,4 @@
-import type { StreamFailure, StreamMonitor } from './dialect.ts'
+import type { StreamFailure, StreamMonitor } from '../dialect.ts'
 
 /** What a monitor needs from a dialect. Made for each stream. */
 export type MonitoredDialect = {

@@ -1,4 +1,4 @@
-import { isObject, readName, readObject, readText } from './json/read-json.ts'
+import { isObject, readName, readObject, readText } from '../json/read-json.ts'
 
 /**
  * Kinds of failures, by what a client can do:

@@ -1,4 +1,4 @@
-import type { DocumentPart } from './neutral.ts'
+import type { DocumentPart } from '../neutral.ts'
 
 /** Writes a document as text, for a dialect whose texts have no title. Null: the text follows in other parts. */
 export function toDocumentText(

@@ -1,7 +1,7 @@
-import type { StreamState, StreamTranslator } from './dialect.ts'
-import { backendFailed, type Failure, readFailure } from './failure.ts'
-import { type Json, parseObject, readText } from './json/read-json.ts'
-import type { SseEvent } from './sse/decode.ts'
+import type { StreamState, StreamTranslator } from '../dialect.ts'
+import { backendFailed, type Failure, readFailure } from '../failures/failure.ts'
+import { type Json, parseObject, readText } from '../json/read-json.ts'
+import type { SseEvent } from '../sse/decode.ts'
 
 /** What differs between the dialects whose events have a type. */
 export type PassedDialect = {

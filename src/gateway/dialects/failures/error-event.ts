@@ -1,8 +1,8 @@
 import { readFailure } from './failure.ts'
 import type { Failure } from './failure.ts'
-import { isObject, parseObject, readText } from './json/read-json.ts'
-import type { Json } from './json/read-json.ts'
-import type { SseEvent } from './sse/decode.ts'
+import { isObject, parseObject, readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+import type { SseEvent } from '../sse/decode.ts'
 
 /**
  * Makes a function that returns the failure that an event reports; null when it reports none. `types`: the types of the

@@ -7,8 +7,8 @@
  * too, but deeper. The depth is known at the end of the event: each bracket that closes between the object and the end
  * of the event encloses the object.
  */
-import { isObject } from './json/read-json.ts'
-import type { Json } from './json/read-json.ts'
+import { isObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import { toUsage } from './usage.ts'
 import type { Counts, Usage } from './usage.ts'
 

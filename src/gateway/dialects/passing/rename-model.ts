@@ -1,7 +1,7 @@
-import { scanTopLevel, setMembers } from './json/edit-json.ts'
-import { parseObject } from './json/read-json.ts'
-import type { Json } from './json/read-json.ts'
-import type { SseEvent } from './sse/decode.ts'
+import { scanTopLevel, setMembers } from '../json/edit-json.ts'
+import { parseObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+import type { SseEvent } from '../sse/decode.ts'
 
 /** Returns a whole answer with the service's model id; null when `isAnswer` does not accept it. */
 export function renameAnswer(body: Buffer, model: string, isAnswer: (body: Json) => boolean): Buffer | null {

@@ -1,8 +1,8 @@
 /** Reads what traces say of an answer while its bytes pass: which model wrote it, and why it ended. */
-import type { DialectTraits } from './dialect.ts'
-import { parseObject, readName } from './json/read-json.ts'
-import { makeSseDecoder } from './sse/decode.ts'
-import { startsJson } from './usage-scanner.ts'
+import type { DialectTraits } from '../dialect.ts'
+import { parseObject, readName } from '../json/read-json.ts'
+import { makeSseDecoder } from '../sse/decode.ts'
+import { startsJson } from '../tokens/usage-scanner.ts'
 
 /** What an answer, or one event of it, says. The reasons are those of its dialect, one for each choice. */
 export type AnswerEnding = { readonly model: string | null; readonly reasons: readonly string[] }

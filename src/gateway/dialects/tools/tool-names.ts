@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { NeutralRequest, ToolRef } from './neutral.ts'
+import type { NeutralRequest, ToolRef } from '../neutral.ts'
 
 /** Maps the tools of a request to names in a dialect without namespaces, and names back to tools. */
 export type ToolNames = {

@@ -1,4 +1,4 @@
-import type { OpenPart, PartEnd, PartEvent } from './neutral.ts'
+import type { OpenPart, PartEnd, PartEvent } from '../neutral.ts'
 
 /**
  * How a part ended. `text` is the whole text, where the backend repeats it at the end. Text that was missing in the

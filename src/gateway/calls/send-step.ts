@@ -1,0 +1,107 @@
+import type { ServerResponse } from 'node:http'
+import { ApiError } from '../../http/errors.ts'
+import type { Backend } from '../backends/backend.ts'
+import { DIALECTS } from '../dialects/dialects.ts'
+import { startExchange } from '../exchange/exchange.ts'
+import { suggestsUnready, toRefusal } from '../exchange/outcome.ts'
+import { ACCESS_ENDED } from '../exchange/relay.ts'
+import type { StreamKeepAlive } from '../exchange/stream-keep-alive.ts'
+import type { Step } from '../plan/plan.ts'
+import type { Attempt } from '../usage/events.ts'
+import type { Admission } from './admit.ts'
+import type { SessionAffinity } from './affinity.ts'
+import { observeAnswer } from './answer-observer.ts'
+import { prepareSameDialect } from './prepare-same-dialect.ts'
+import { prepareTranslated } from './prepare-translated.ts'
+import { recordStart } from './record.ts'
+import type { RecordNeeds } from './record.ts'
+import { releaseBody } from './request.ts'
+import type { CallRequest } from './request.ts'
+import { endAttemptSpan, traceAttempt } from './trace.ts'
+import type { TraceNeeds } from './trace.ts'
+
+export type SendNeeds = RecordNeeds &
+  TraceNeeds & {
+    readonly keepAlive: StreamKeepAlive
+    readonly affinity: SessionAffinity
+    /** Calls back when the session ends; returns a function that stops watching. */
+    readonly watchSession: (sessionId: string, onEnd: () => void) => () => void
+  }
+
+/** A step of a plan that is sent now. */
+export type Sending = {
+  readonly step: Step
+  readonly backend: Backend
+  readonly isFirst: boolean
+  readonly isOnly: boolean
+  /** The backend has refused the reasoning of the request, so it gets the request without. */
+  readonly isRepeated: boolean
+  /** The conversation may hold reasoning that was translated. */
+  readonly mayBeTranslated: boolean
+}
+
+/**
+ * Starts the exchange of a step. An `ApiError` names what its backend cannot be asked. Null when it repeats a request
+ * that has no reasoning to leave out. `ended` never rejects. This function does not wait, so that no stack keeps the
+ * body of the request until the answer ends.
+ */
+export function sendStep(
+  needs: SendNeeds,
+  admission: Admission,
+  sending: Sending,
+  req: CallRequest,
+  res: ServerResponse,
+): { readonly ended: Promise<Attempt> } | ApiError | null {
+  const { step, backend, isOnly, isRepeated, mayBeTranslated } = sending
+  const { operation, model, calledAs, wantsStream, caller } = admission
+  const { keepAlive, clock } = needs
+  const { team } = caller
+  const facts = { operation, model, calledAs, team, step, backend, mayBeTranslated, clock }
+  const isSameDialect = step.dialect === operation.dialect
+  const prepared = isSameDialect ? prepareSameDialect(facts, req) : prepareTranslated(facts, req)
+  if (prepared instanceof ApiError) return prepared
+  const { reasoningRetry } = DIALECTS[step.dialect]
+  const body = isRepeated ? (reasoningRetry?.withoutReasoning(prepared.request.body) ?? null) : prepared.request.body
+  if (!body) return null
+  const request = { ...prepared.request, body }
+  const span = traceAttempt(needs, { operation, backend, step, request }, req)
+  const mayRepeat = !isRepeated && (reasoningRetry?.mayCarry(body) ?? false)
+  res.setHeader('x-svc-served-by', backend.name)
+  const observer = observeAnswer(step.dialect, { isCount: operation.isCount ?? false, isTraced: span !== null })
+  const sentAt = clock.now()
+  if (sending.isFirst) recordStart(needs, admission, backend.name, sentAt)
+  backend.condition.noteStart()
+  const exchange = startExchange(backend, request, res, {
+    dialect: DIALECTS[operation.dialect],
+    backendDialect: DIALECTS[step.dialect],
+    wantsStream,
+    rewrite: prepared.rewrite,
+    keepsErrors: isOnly ? (mayRepeat ? 'about_reasoning' : 'none') : 'all',
+    onAnswer(status) {
+      releaseBody(req)
+      if (status < 400) noteServed(needs, admission, sending)
+    },
+    filter: prepared.filter,
+    keepAlive,
+    observer,
+    clock,
+  })
+  if (isOnly && !mayRepeat) releaseBody(req)
+  const stopWatching = needs.watchSession(caller.sessionId, () => exchange.end(ACCESS_ENDED))
+  const ended = exchange.outcome.then((outcome) => {
+    stopWatching()
+    backend.condition.noteEnd(outcome)
+    if (suggestsUnready(outcome)) backend.health.recheck()
+    const refusal = toRefusal(outcome, backend.traits.failureCodes)
+    const { name, kind: backendKind } = backend
+    const attempt = { backend: name, backendKind, model: step.model, sentAt, outcome, refusal, ...observer.end() }
+    if (span) endAttemptSpan(span, attempt)
+    return attempt
+  })
+  return { ended }
+}
+
+function noteServed({ affinity }: SendNeeds, admission: Admission, { step, backend, isOnly }: Sending): void {
+  backend.condition.noteAnswer()
+  if (!isOnly && !step.isOfflineOnly) affinity.note(admission, backend.name)
+}
