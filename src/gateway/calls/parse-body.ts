@@ -22,7 +22,7 @@ const MAX_DECISIVE_DEPTH = 8
  */
 export function parseBody(bytes: Buffer): unknown {
   const shortened = parseShortened(bytes)
-  const body = shortened ?? JSON.parse(bytes.toString('latin1'))
+  const body: unknown = shortened ?? JSON.parse(bytes.toString('latin1'))
   const isExact = !shortened && isAscii(bytes)
   return isExact || decidesExactly(body) ? body : parseUtf8(bytes)
 }
