@@ -1,7 +1,7 @@
 /**
- * Cuts the long texts of a JSON document, so that it can be parsed in a fraction of the time. Large bodies often consist
- * mostly of images and files in base64, which only pass through this service. V8 would copy each of them, and for a
- * string of more than 128 KB it takes fresh memory from the kernel, which costs more than parsing.
+ * Cuts the long texts of a JSON document, so that it can be parsed in a fraction of the time. Large bodies often have
+ * images and files in base64, which only pass through this service. V8 would copy each of them, and for a string of
+ * more than 128 KB it takes fresh memory from the kernel, which costs more than parsing.
  */
 
 /** Shorter stretches of a text are not worth cutting. */
