@@ -1,4 +1,26 @@
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer } from 'vitest/node'
+import type { TestSpecification } from 'vitest/node'
+
+/** Folders of tests, those with the longest files first. All others come after them. */
+const ORDER = ['flows', 'cli', 'sdk', 'examples', 'contract', 'api', 'clients']
+
+/**
+ * Starts long files first, so that no worker is left with one at the end. Vitest knows how long files took only after a
+ * first run, and would order them by size before that.
+ */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b))
+  }
+}
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = ORDER.indexOf(path.basename(path.dirname(moduleId)))
+  return rank < 0 ? ORDER.length : rank
+}
 
 export default defineConfig({
   test: {
@@ -9,6 +31,11 @@ export default defineConfig({
     pool: 'forks',
     // The files of a worker share its database, which is emptied between services.
     isolate: false,
+    // Node.js loads tests and sources itself, as it does in production: 10 % less CPU time than with Vite's transforms.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    sequence: { sequencer: LongestFirst },
+    // Keeps compiled code between workers, the programs that tests start, and runs.
+    env: { NODE_COMPILE_CACHE: path.join(tmpdir(), 'svc-test-compile-cache') },
     // More than two cores, because tests spend much of their time waiting for real timeouts and other processes.
     maxWorkers: 4,
     // Room for new objects: with V8's default, the API tests take 8 % more CPU time, to collect garbage.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
-import { describeRefusals } from '../support/refusals.ts'
+import { describeAdminRefusals } from '../support/refusals.ts'
 import { atOnce, expectJson, expectOk, json, messageOf, outcomeOf, tally } from '../support/requests.ts'
 import { startTeam, TEAM_PATH } from '../support/team.ts'
 import type { TestTeam } from '../support/team.ts'
@@ -33,32 +33,14 @@ async function invite(email: string, role: 'member' | 'admin' = 'member'): Promi
 const change = (id: string, role: string) => team.asAdmin(`${PATH}/${id}`, { ...json({ role }), method: 'PATCH' })
 const remove = (id: string) => team.asAdmin(`${PATH}/${id}`, { method: 'DELETE' })
 
-/** The operations, each with a request that an admin may send. */
-const OPERATIONS: readonly { id: string; method: 'GET' | 'PATCH' | 'DELETE'; path: () => string; body?: object }[] = [
-  { id: 'listMembers', method: 'GET', path: () => PATH },
-  { id: 'changeMember', method: 'PATCH', path: () => `${PATH}/${grace.id}`, body: { role: 'member' } },
-  { id: 'removeMember', method: 'DELETE', path: () => `${PATH}/${UNKNOWN_ID}` },
-]
-
-describe.each(OPERATIONS)('$id', ({ method, path, body }) => {
-  const request = () => (body ? { ...json(body), method } : { method })
-
-  it('401: refuses a request without a credential', async () => {
-    expect(await outcomeOf(await team.service.fetch(path(), request()))).toBe('401 unauthorized')
-  })
-
-  it('403: refuses members who are not admins', async () => {
-    expect(await outcomeOf(await team.asMember(path(), request()))).toBe('403 forbidden')
-  })
-
-  it('404: hides the team from admins of another team', async () => {
-    expect(await outcomeOf(await team.asStranger(path(), request()))).toBe('404 not_found')
-  })
-
-  if (method !== 'GET') {
-    describeRefusals({ service: () => team.service, method, path, by: () => team.admin, ...(body && { body }) })
-  }
-})
+describeAdminRefusals(
+  [
+    { id: 'listMembers', method: 'GET', path: PATH },
+    { id: 'changeMember', method: 'PATCH', path: () => `${PATH}/${grace.id}`, body: { role: 'member' } },
+    { id: 'removeMember', method: 'DELETE', path: `${PATH}/${UNKNOWN_ID}` },
+  ],
+  () => team,
+)
 
 describe('listMembers', () => {
   it('200: lists members by address, with role, source, devices and last use', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bearerOf, startKeyService } from '../support/keys.ts'
 import type { KeyService, NewKey } from '../support/keys.ts'
-import { describeRefusals } from '../support/refusals.ts'
+import { describeAdminRefusals } from '../support/refusals.ts'
 import { expectJson, json, outcomeOf } from '../support/requests.ts'
 
 const UNKNOWN_ID = '01939c1e-6a5b-7c3d-8e4f-0a1b2c3d4e5f'
@@ -29,39 +29,25 @@ const createKey = (account: string, fields: object = {}) =>
   expectJson<NewKey>('The key', send('POST', `${PATH}/${account}/keys`, keys.ada, { name: 'nightly', ...fields }))
 const modelsFor = (key: string) => keys.service.fetch('/v1/models', { headers: bearerOf(key) })
 
-/** The operations, each with a request that an admin may send. */
-const OPERATIONS: readonly { id: string; method: 'GET' | 'POST' | 'DELETE'; path: () => string; body?: object }[] = [
-  { id: 'listServiceAccounts', method: 'GET', path: () => PATH },
-  { id: 'createServiceAccount', method: 'POST', path: () => PATH, body: { name: 'another' } },
-  { id: 'deleteServiceAccount', method: 'DELETE', path: () => `${PATH}/${UNKNOWN_ID}` },
-  { id: 'listServiceAccountKeys', method: 'GET', path: () => `${PATH}/${builds}/keys` },
-  { id: 'createServiceAccountKey', method: 'POST', path: () => `${PATH}/${builds}/keys`, body: { name: 'x' } },
-  {
-    id: 'rotateServiceAccountKey',
-    method: 'POST',
-    path: () => `${PATH}/${builds}/keys/${UNKNOWN_ID}/rotate`,
-    body: { overlapSeconds: 0 },
-  },
-  { id: 'revokeServiceAccountKey', method: 'DELETE', path: () => `${PATH}/${builds}/keys/${UNKNOWN_ID}` },
-]
+const KEYS = () => `${PATH}/${builds}/keys`
 
-describe.each(OPERATIONS)('$id', ({ method, path, body }) => {
-  it('401: refuses a request without a credential', async () => {
-    expect(await outcomeOf(await send(method, path(), {}, body))).toBe('401 unauthorized')
-  })
-
-  it('403: refuses members who are not admins', async () => {
-    expect(await outcomeOf(await send(method, path(), keys.member, body))).toBe('403 forbidden')
-  })
-
-  it('404: hides the team from other accounts', async () => {
-    expect(await outcomeOf(await send(method, path(), keys.stranger, body))).toBe('404 not_found')
-  })
-
-  if (method !== 'GET') {
-    describeRefusals({ service: () => keys.service, method, path, by: () => keys.ada, ...(body && { body }) })
-  }
-})
+describeAdminRefusals(
+  [
+    { id: 'listServiceAccounts', method: 'GET', path: PATH },
+    { id: 'createServiceAccount', method: 'POST', path: PATH, body: { name: 'another' } },
+    { id: 'deleteServiceAccount', method: 'DELETE', path: `${PATH}/${UNKNOWN_ID}` },
+    { id: 'listServiceAccountKeys', method: 'GET', path: KEYS },
+    { id: 'createServiceAccountKey', method: 'POST', path: KEYS, body: { name: 'x' } },
+    {
+      id: 'rotateServiceAccountKey',
+      method: 'POST',
+      path: () => `${KEYS()}/${UNKNOWN_ID}/rotate`,
+      body: { overlapSeconds: 0 },
+    },
+    { id: 'revokeServiceAccountKey', method: 'DELETE', path: () => `${KEYS()}/${UNKNOWN_ID}` },
+  ],
+  () => ({ ...keys, admin: keys.ada }),
+)
 
 describe('service accounts', () => {
   it('are listed with their admin, the number of working keys and the last use', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LimitAnswer } from '../../src/spending/answers.ts'
 import { bearerOf, startKeyService } from '../support/keys.ts'
 import type { KeyService } from '../support/keys.ts'
-import { describeRefusals } from '../support/refusals.ts'
+import { describeAdminRefusals } from '../support/refusals.ts'
 import { expectJson, json, outcomeOf } from '../support/requests.ts'
 import { spend } from '../support/spending.ts'
 
@@ -31,37 +31,16 @@ const ownLimits = async (by: Record<string, string>) =>
 const accountOf = async (email: string) =>
   (await keys.service.database.prisma.account.findUniqueOrThrow({ where: { email } })).id
 
-/** The operations for admins, each with a request that an admin may send. */
-const OPERATIONS: readonly {
-  id: string
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  path: () => string
-  body?: object
-}[] = [
-  { id: 'listSpendingLimits', method: 'GET', path: () => PATH },
-  { id: 'createSpendingLimit', method: 'POST', path: () => PATH, body: { subject: 'team', period: 'day', ...AMOUNT } },
-  { id: 'getSpendingLimit', method: 'GET', path: () => `${PATH}/${kept}` },
-  { id: 'changeSpendingLimit', method: 'PATCH', path: () => `${PATH}/${kept}`, body: AMOUNT },
-  { id: 'removeSpendingLimit', method: 'DELETE', path: () => `${PATH}/${UNKNOWN_ID}` },
-]
-
-describe.each(OPERATIONS)('$id', ({ method, path, body }) => {
-  it('401: refuses a request without a credential', async () => {
-    expect(await outcomeOf(await send(method, path(), {}, body))).toBe('401 unauthorized')
-  })
-
-  it('403: refuses members who are not admins', async () => {
-    expect(await outcomeOf(await send(method, path(), keys.member, body))).toBe('403 forbidden')
-  })
-
-  it('404: hides the team from other accounts', async () => {
-    expect(await outcomeOf(await send(method, path(), keys.stranger, body))).toBe('404 not_found')
-  })
-
-  if (method !== 'GET') {
-    describeRefusals({ service: () => keys.service, method, path, by: () => keys.ada, ...(body && { body }) })
-  }
-})
+describeAdminRefusals(
+  [
+    { id: 'listSpendingLimits', method: 'GET', path: PATH },
+    { id: 'createSpendingLimit', method: 'POST', path: PATH, body: { subject: 'team', period: 'day', ...AMOUNT } },
+    { id: 'getSpendingLimit', method: 'GET', path: () => `${PATH}/${kept}` },
+    { id: 'changeSpendingLimit', method: 'PATCH', path: () => `${PATH}/${kept}`, body: AMOUNT },
+    { id: 'removeSpendingLimit', method: 'DELETE', path: `${PATH}/${UNKNOWN_ID}` },
+  ],
+  () => ({ ...keys, admin: keys.ada }),
+)
 
 describe('createSpendingLimit', () => {
   it('201: answers with the limit and what its period has used before', async () => {

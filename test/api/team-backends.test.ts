@@ -12,7 +12,8 @@ import { makeTeamBackendStore } from '../../src/control/team-backends/store.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { bearerOf, startKeyService } from '../support/keys.ts'
 import type { KeyService } from '../support/keys.ts'
-import { describeRefusals } from '../support/refusals.ts'
+import { describeAdminRefusals } from '../support/refusals.ts'
+import type { AdminOperation } from '../support/refusals.ts'
 import { expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
@@ -74,31 +75,18 @@ const afterReload = () => keys.service.clock.advance({ seconds: 11 })
 const eventsOf = (subjectId: string) =>
   keys.service.database.prisma.auditEvent.findMany({ where: { subjectId }, orderBy: { id: 'asc' } })
 
-const OPERATIONS = [
+const OPERATIONS: readonly AdminOperation[] = [
   { id: 'listTeamBackends', method: 'GET', path: BACKENDS },
   { id: 'putTeamBackend', method: 'PUT', path: pathOf('acme/core/refused'), body: own() },
   { id: 'deleteTeamBackend', method: 'DELETE', path: pathOf('acme/core/refused') },
-] as const
+]
 
-describe.each(OPERATIONS)('$id', ({ method, path, ...operation }) => {
-  const body = 'body' in operation ? operation.body : undefined
+describeAdminRefusals(OPERATIONS, () => ({ ...keys, admin: keys.ada }))
 
-  it('401: refuses a request without a credential, and an API key', async () => {
-    expect(await outcomeOf(await send(method, path, body, {}))).toBe('401 unauthorized')
-    const { key } = await keys.createKey()
-    expect(await outcomeOf(await send(method, path, body, bearerOf(key)))).toBe('401 unauthorized')
-  })
-
-  it('403: refuses members who are not admins', async () => {
-    expect(await outcomeOf(await send(method, path, body, keys.member))).toBe('403 forbidden')
-  })
-
-  it('404: hides the team from admins of another team', async () => {
-    expect(await outcomeOf(await send(method, path, body, keys.stranger))).toBe('404 not_found')
-  })
-
-  if (method !== 'GET')
-    describeRefusals({ service: () => keys.service, method, path, by: () => keys.ada, ...(body && { body }) })
+it('401: all these operations refuse an API key', async () => {
+  const { key } = await keys.createKey()
+  for (const { id, method, path, body } of OPERATIONS)
+    expect(await outcomeOf(await send(method, String(path), body, bearerOf(key))), id).toBe('401 unauthorized')
 })
 
 describe('listTeamBackends', () => {

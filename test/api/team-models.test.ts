@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { components } from '../../generated/openapi.ts'
 import { bearerOf, startKeyService } from '../support/keys.ts'
 import type { KeyService } from '../support/keys.ts'
-import { describeRefusals } from '../support/refusals.ts'
+import { describeAdminRefusals } from '../support/refusals.ts'
 import { expectJson, expectOk, json, messageOf, outcomeOf } from '../support/requests.ts'
 import { answersJson, startUpstream } from '../support/upstream.ts'
 import type { TestUpstream } from '../support/upstream.ts'
@@ -58,32 +58,15 @@ const modelIds = async (by: Record<string, string>) => {
 const chat = (model: string, by = keys.ada) =>
   send('POST', '/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hello' }] }, by)
 
-/** The operations, each with a request that an admin may send. */
-const OPERATIONS = [
-  { id: 'listTeamModels', method: 'GET', path: MODELS },
-  { id: 'putTeamModel', method: 'PUT', path: pathOf('acme/core/refused'), body: own() },
-  { id: 'deleteTeamModel', method: 'DELETE', path: pathOf('acme/core/refused') },
-  { id: 'changeTeam', method: 'PATCH', path: TEAM, body: { defaultModel: null } },
-] as const
-
-describe.each(OPERATIONS)('$id', ({ method, path, ...operation }) => {
-  const body = 'body' in operation ? operation.body : undefined
-
-  it('401: refuses a request without a credential', async () => {
-    expect(await outcomeOf(await send(method, path, body, {}))).toBe('401 unauthorized')
-  })
-
-  it('403: refuses members who are not admins', async () => {
-    expect(await outcomeOf(await send(method, path, body, keys.member))).toBe('403 forbidden')
-  })
-
-  it('404: hides the team from admins of another team', async () => {
-    expect(await outcomeOf(await send(method, path, body, keys.stranger))).toBe('404 not_found')
-  })
-
-  if (method !== 'GET')
-    describeRefusals({ service: () => keys.service, method, path, by: () => keys.ada, ...(body && { body }) })
-})
+describeAdminRefusals(
+  [
+    { id: 'listTeamModels', method: 'GET', path: MODELS },
+    { id: 'putTeamModel', method: 'PUT', path: pathOf('acme/core/refused'), body: own() },
+    { id: 'deleteTeamModel', method: 'DELETE', path: pathOf('acme/core/refused') },
+    { id: 'changeTeam', method: 'PATCH', path: TEAM, body: { defaultModel: null } },
+  ],
+  () => ({ ...keys, admin: keys.ada }),
+)
 
 describe('listTeamModels', () => {
   it('200: shows what serves the models of the file, and where the default model comes from', async () => {

@@ -7,40 +7,54 @@ import { startDeployment } from '../support/deployment.ts'
 import type { Deployment, Instance } from '../support/deployment.ts'
 import { hasRedis } from '../support/redis.ts'
 import { readToEnd, repeatCalls } from '../support/repeated-calls.ts'
-import { json } from '../support/requests.ts'
+import { atOnce, json } from '../support/requests.ts'
+import { openScriptedCalls, startScriptedBackends } from '../support/scripted-deployment.ts'
+import type { ScriptedBackends, ScriptedCalls } from '../support/scripted-deployment.ts'
 import { answersJson } from '../support/upstream.ts'
+import { compareLines, findSavedLines } from '../support/usage-sheet.ts'
 import { waitForValue, waitUntil } from '../support/wait.ts'
 
-const DIRECTORY = `
-organizations:
-  - name: acme
-    teams:
-      - name: core
-        models: [vendora/large]
-        members: [{ email: ada@example.com }]
-backends:
-  - { name: vendora, dialects: [chat, responses, messages] }
-models:
-  - id: vendora/large
-    displayName: Large
-    owner: vendora
-    serve: [{ backend: vendora, model: large-2026 }]
-`
+const CORE = { name: 'core', models: ['vendora/large'], members: [{ email: 'ada@example.com' }] }
+const VENDORA = { name: 'vendora', dialects: ['chat', 'responses', 'messages'] }
+const LARGE = {
+  id: 'vendora/large',
+  displayName: 'Large',
+  owner: 'vendora',
+  serve: [{ backend: 'vendora', model: 'large-2026' }],
+}
+
+/** More than these tests reach, because all requests come from one address. */
+const LIMITS = Object.fromEntries(
+  ['REQUESTS_PER_MINUTE', 'STREAMS', 'ACCOUNT_REQUESTS_PER_MINUTE', 'ACCOUNT_STREAMS'].map((name) => [
+    `SVC_LIMIT_${name}`,
+    '100000',
+  ]),
+)
 
 // One deployment for all these tests, because its processes take seconds of CPU time to start.
+let scripted: ScriptedBackends
 let deployment: Deployment
 let accessToken: string
 let first: Instance
 
 beforeAll(async () => {
-  deployment = await startDeployment({ directory: DIRECTORY, redis: hasRedis })
+  scripted = await startScriptedBackends()
+  const directory = {
+    organizations: [{ name: 'acme', teams: [CORE, scripted.team] }],
+    backends: [VENDORA, ...scripted.backends],
+    models: [LARGE, ...scripted.models],
+  }
+  deployment = await startDeployment({ directory: JSON.stringify(directory), redis: hasRedis, env: LIMITS })
   ;({ accessToken } = await deployment.signIn('ada@example.com'))
   const [gateway] = deployment.gateways
   if (!gateway) throw new Error('The deployment has no gateway.')
   first = gateway
 }, 120_000)
 beforeEach(() => deployment.upstream.restart(answersJson({ object: 'chat.completion', choices: [] })))
-afterAll(() => deployment[Symbol.asyncDispose]())
+afterAll(async () => {
+  await deployment[Symbol.asyncDispose]()
+  await scripted[Symbol.asyncDispose]()
+})
 
 /** The ids of the calls whose events the database has. */
 async function findSaved(): Promise<string[]> {
@@ -143,6 +157,39 @@ describe('the events of calls', () => {
     },
     90_000,
   )
+})
+
+describe('the usage of calls', () => {
+  const CALLS = 80
+  let calls: ScriptedCalls
+  let made = 0
+  beforeAll(async () => {
+    calls = await openScriptedCalls(deployment, scripted)
+  })
+
+  const makeCalls = (gateway: number) => atOnce(CALLS, () => calls.makeCall(made++, gateway))
+  const compare = async () => compareLines(calls.lines, await findSavedLines(deployment.databaseUrl))
+
+  it('is summed exactly for the calls whose events are saved, when one of two gateways is killed in between', async () => {
+    await Promise.all([makeCalls(0), makeCalls(1)])
+    await waitUntil('the events of both gateways', compare, ({ missing }) => missing.length === 0)
+
+    // These calls may be lost, because their batch is not saved yet.
+    const atRisk = made
+    await makeCalls(0)
+    await first.process.kill()
+    const afterwards = made
+    await makeCalls(1)
+    await first.start()
+    await makeCalls(0)
+    const mayBeLost = (number: number) => number >= atRisk && number < afterwards
+    const { saved, unexpected } = await waitUntil('the events after the kill', compare, ({ missing }) =>
+      missing.every(({ call }) => mayBeLost(call.number)),
+    )
+
+    expect(unexpected).toEqual([])
+    expect(await calls.compareReports(saved)).toEqual([])
+  }, 120_000)
 })
 
 // Last, because it ends with a process stopped.

@@ -14,6 +14,53 @@ type Given = {
   readonly limitBytes?: number
 }
 
+type Headers = Readonly<Record<string, string>>
+
+/** An operation for the admins of a team, with a request that an admin may send. */
+export type AdminOperation = {
+  readonly id: string
+  readonly method: 'GET' | Given['method']
+  readonly path: string | (() => string)
+  readonly body?: object
+}
+
+/** The service, and the headers of an admin and a member of the team and of an admin of another team. */
+type Callers = {
+  readonly service: TestService
+  readonly admin: Headers
+  readonly member: Headers
+  readonly stranger: Headers
+}
+
+/**
+ * The refusals that all operations for the admins of a team share: of other callers, and those of `describeRefusals`.
+ */
+export function describeAdminRefusals(operations: readonly AdminOperation[], callers: () => Callers): void {
+  describe.each(operations)('$id', ({ method, path, body }) => {
+    const send = (by: Headers) => {
+      const init = body ? { ...json(body, by), method } : { method, headers: by }
+      return callers().service.fetch(typeof path === 'string' ? path : path(), init)
+    }
+
+    it('403: refuses members who are not admins', async () => {
+      expect(await outcomeOf(await send(callers().member))).toBe('403 forbidden')
+    })
+
+    it('404: hides the team from admins of another team', async () => {
+      expect(await outcomeOf(await send(callers().stranger))).toBe('404 not_found')
+    })
+
+    if (method === 'GET')
+      it('401: refuses a request without a credential', async () => {
+        expect(await outcomeOf(await send({}))).toBe('401 unauthorized')
+      })
+    else {
+      const [service, by] = [() => callers().service, () => callers().admin]
+      describeRefusals({ service, method, path, by, ...(body && { body }) })
+    }
+  })
+}
+
 /**
  * The refusals that all operations of the control plane share: malformed bodies, a missing credential, another origin.
  */

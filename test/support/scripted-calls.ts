@@ -67,8 +67,8 @@ export const PRICE = {
 export const sessionOf = (number: number) => `scripted-${number}`
 const backendOf = (dialect: Dialect) => `${dialect}-server`
 
-/** The part of a directory file that lists the backends and the models of scripted calls. */
-export function writeScriptedDirectory(urls: Readonly<Record<Dialect, URL>>): string {
+/** The entries of a directory file for the backends and the models of scripted calls. */
+export function toScriptedEntries(urls: Readonly<Record<Dialect, URL>>): { backends: object[]; models: object[] } {
   const backends = DIALECT_NAMES.map((dialect) => ({
     name: backendOf(dialect),
     dialects: [dialect],
@@ -85,8 +85,11 @@ export function writeScriptedDirectory(urls: Readonly<Record<Dialect, URL>>): st
       { ...model, id: `planned/${dialect}`, displayName: `Planned ${dialect}`, serve },
     ]
   })
-  return `backends: ${JSON.stringify(backends)}\nmodels: ${JSON.stringify(models)}\n`
+  return { backends, models }
 }
+
+/** The team whose members make scripted calls. */
+export const SCRIPTED_TEAM = '@acme/scripted'
 
 export const SCRIPTED_MODELS = DIALECT_NAMES.flatMap((dialect) => [`direct/${dialect}`, `planned/${dialect}`])
 

@@ -8,16 +8,27 @@ import {
   makeScriptedBackends,
   scriptCall,
   SCRIPTED_MODELS,
+  SCRIPTED_TEAM,
   sessionOf,
-  writeScriptedDirectory,
+  toScriptedEntries,
 } from './scripted-calls.ts'
 import type { ScriptedCall, SheetLine } from './scripted-calls.ts'
 import { startUpstream } from './upstream.ts'
 import { compareReport } from './usage-sheet.ts'
 
-/** Two gateways and a control plane in front of scripted backends, with three callers of one team. */
-export type ScriptedDeployment = AsyncDisposable & {
-  readonly deployment: Deployment
+/** Servers that answer scripted calls, and what a directory file needs so that a team can make them. */
+export type ScriptedBackends = AsyncDisposable & {
+  readonly team: object
+  readonly backends: readonly object[]
+  readonly models: readonly object[]
+  /** What the servers have answered so far. */
+  readonly lines: readonly SheetLine[]
+  /** A server aborts this when the caller of a call has to leave before any answer. */
+  readonly leaving: Map<number, AbortController>
+}
+
+/** Scripted calls by three callers of `SCRIPTED_TEAM`, at a deployment with their backends. */
+export type ScriptedCalls = {
   /** What the backends have answered so far. */
   readonly lines: readonly SheetLine[]
   /**
@@ -29,11 +40,27 @@ export type ScriptedDeployment = AsyncDisposable & {
   compareReports(lines: readonly SheetLine[]): Promise<string[]>
 }
 
+export type ScriptedDeployment = AsyncDisposable & ScriptedCalls & { readonly deployment: Deployment }
+
 type Environment = Readonly<Record<string, string>>
 
-/** Starts the deployment. `gatewayEnvs`: settings of single gateways. */
+/**
+ * Starts a deployment of two gateways and a control plane in front of scripted backends. `gatewayEnvs`: settings of
+ * single gateways.
+ */
 export async function startScriptedDeployment(gatewayEnvs: readonly Environment[] = []): Promise<ScriptedDeployment> {
   await using started = new AsyncDisposableStack()
+  const scripted = started.use(await startScriptedBackends())
+  const { team, backends, models } = scripted
+  const directory = JSON.stringify({ organizations: [{ name: 'acme', teams: [team] }], backends, models })
+  const deployment = started.use(await startDeployment({ directory, controlPlanes: 1, env: NO_LIMITS, gatewayEnvs }))
+  const calls = await openScriptedCalls(deployment, scripted)
+  const owned = started.move()
+  return { ...calls, deployment, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+}
+
+/** Starts a server for each dialect. */
+export async function startScriptedBackends(): Promise<ScriptedBackends> {
   const lines: SheetLine[] = []
   const leaving = new Map<number, AbortController>()
   const scripts = makeScriptedBackends(
@@ -42,9 +69,22 @@ export async function startScriptedDeployment(gatewayEnvs: readonly Environment[
   )
   const [chat, responses, messages] = await Promise.all(DIALECT_NAMES.map((dialect) => startUpstream(scripts[dialect])))
   if (!chat || !responses || !messages) throw new Error('A backend did not start.')
-  for (const server of [chat, responses, messages]) started.use(server)
-  const directory = TEAM + writeScriptedDirectory({ chat: chat.url, responses: responses.url, messages: messages.url })
-  const deployment = started.use(await startDeployment({ directory, controlPlanes: 1, env: NO_LIMITS, gatewayEnvs }))
+  return {
+    team: TEAM,
+    ...toScriptedEntries({ chat: chat.url, responses: responses.url, messages: messages.url }),
+    lines,
+    leaving,
+    async [Symbol.asyncDispose]() {
+      for (const server of [chat, responses, messages]) await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Signs the callers in. The directory of the deployment must have the entries of these backends. */
+export async function openScriptedCalls(
+  deployment: Deployment,
+  { lines, leaving }: ScriptedBackends,
+): Promise<ScriptedCalls> {
   const callers = await openCallers(deployment)
   const callerOf = ({ number }: ScriptedCall) => callers[(number + Math.floor(number / 7)) % callers.length]
   const rows: Readonly<Record<string, (line: SheetLine) => string | null>> = {
@@ -54,9 +94,7 @@ export async function startScriptedDeployment(gatewayEnvs: readonly Environment[
     backend: ({ backend }) => backend,
     dialect: ({ call }) => call.dialect,
   }
-  const owned = started.move()
   return {
-    deployment,
     lines,
     async makeCall(number, gateway) {
       const call = scriptCall(number)
@@ -74,30 +112,26 @@ export async function startScriptedDeployment(gatewayEnvs: readonly Environment[
     },
     async compareReports(saved) {
       const { accessToken } = await deployment.signIn(ADMIN, 'report')
-      const url = `${deployment.controlPlanes[0]?.origin}/v1/teams/%40acme%2Fcore/usage?by=`
       const differences: string[] = []
       for (const [by, rowOf] of Object.entries(rows)) {
-        const report = await expectJson<UsageReport>('The report', fetch(url + by, { headers: bearerOf(accessToken) }))
+        const url = `${teamUrlOf(deployment)}/usage?by=${by}`
+        const report = await expectJson<UsageReport>('The report', fetch(url, { headers: bearerOf(accessToken) }))
         differences.push(...compareReport(report, saved, rowOf))
       }
       return differences
     },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
 
-const ADMIN = 'ada@example.com'
-const MEMBER = 'bob@example.com'
+const ADMIN = 'scripted-admin@example.com'
+const MEMBER = 'scripted-member@example.com'
 const SERVICE_ACCOUNT = 'ci'
 
-const TEAM = `
-organizations:
-  - name: acme
-    teams:
-      - name: core
-        models: ${JSON.stringify(SCRIPTED_MODELS)}
-        members: [{ email: ${ADMIN}, role: admin }, { email: ${MEMBER} }]
-`
+const TEAM = {
+  name: SCRIPTED_TEAM.split('/')[1],
+  models: SCRIPTED_MODELS,
+  members: [{ email: ADMIN, role: 'admin' }, { email: MEMBER }],
+}
 
 const NO_LIMITS: Environment = Object.fromEntries(
   ['REQUESTS_PER_MINUTE', 'STREAMS', 'ACCOUNT_REQUESTS_PER_MINUTE', 'ACCOUNT_STREAMS'].map((name) => [
@@ -105,6 +139,10 @@ const NO_LIMITS: Environment = Object.fromEntries(
     '0',
   ]),
 )
+
+function teamUrlOf({ controlPlanes: [controlPlane] }: Deployment): string {
+  return `${controlPlane?.origin}/v1/teams/${encodeURIComponent(SCRIPTED_TEAM)}`
+}
 
 type Caller = {
   readonly headers: Readonly<Record<string, string>>
@@ -117,7 +155,7 @@ type Caller = {
 async function openCallers(deployment: Deployment): Promise<Caller[]> {
   const admin = bearerOf((await deployment.signIn(ADMIN)).accessToken)
   const member = bearerOf((await deployment.signIn(MEMBER)).accessToken)
-  const url = `${deployment.controlPlanes[0]?.origin}/v1/teams/%40acme%2Fcore/service-accounts`
+  const url = `${teamUrlOf(deployment)}/service-accounts`
   const account = await expectJson<{ id: string }>('The account', fetch(url, json({ name: SERVICE_ACCOUNT }, admin)))
   const { key } = await expectJson<{ key: string }>(
     'The key',

@@ -1,3 +1,4 @@
+import { bearerOf } from './keys.ts'
 import { expectJson, json } from './requests.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
@@ -22,7 +23,10 @@ type Send = (path: string, init?: RequestInit) => Promise<Response>
 /** A service where an admin and a member of `@acme/core` and an admin of another team are signed in. */
 export type TestTeam = AsyncDisposable & {
   readonly service: TestService
-  readonly admin: Record<string, string>
+  /** Headers of the callers. */
+  readonly admin: Readonly<Record<string, string>>
+  readonly member: Readonly<Record<string, string>>
+  readonly stranger: Readonly<Record<string, string>>
   asAdmin: Send
   asMember: Send
   asStranger: Send
@@ -32,19 +36,22 @@ export type TestTeam = AsyncDisposable & {
 
 export async function startTeam(): Promise<TestTeam> {
   const service = await startService({ directory: DIRECTORY })
-  const [admin, member, stranger] = await Promise.all(
-    ['ada@example.com', 'member@example.com', 'stranger@example.com'].map(async (email) => ({
-      authorization: `Bearer ${(await service.signIn(email)).accessToken}`,
-    })),
-  )
+  const signIn = async (email: string) => bearerOf((await service.signIn(email)).accessToken)
+  const [admin, member, stranger] = await Promise.all([
+    signIn('ada@example.com'),
+    signIn('member@example.com'),
+    signIn('stranger@example.com'),
+  ])
   const as =
-    (by: Record<string, string> = {}): Send =>
+    (by: Record<string, string>): Send =>
     (path, init = {}) =>
       service.fetch(path, { ...init, headers: { ...(init.headers as Record<string, string> | undefined), ...by } })
   const asAdmin = as(admin)
   return {
     service,
-    admin: admin ?? {},
+    admin,
+    member,
+    stranger,
     asAdmin,
     asMember: as(member),
     asStranger: as(stranger),

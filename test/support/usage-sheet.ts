@@ -3,19 +3,20 @@ import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
 import type { UsageReport, UsageSums } from '../../src/control/usage/report.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
-import { PRICE, sessionOf } from './scripted-calls.ts'
+import { PRICE, SCRIPTED_TEAM, sessionOf } from './scripted-calls.ts'
 import type { SheetLine, Tokens } from './scripted-calls.ts'
 
-/** The events of ended calls, each as `writeLine` writes the line that it must equal. */
+/** The events of the ended calls of `SCRIPTED_TEAM`, each as `writeLine` writes the line that it must equal. */
 export async function findSavedLines(databaseUrl: Secret): Promise<string[]> {
   const client = new pg.Client(databaseUrl.reveal())
   await client.connect()
   try {
-    const { rows } = await client.query<{ line: string }>(`
+    const select = `
       SELECT concat_ws(' ', session_id, kind, served_by, style, model, cost_nano_usd, is_estimated,
         uncached_tokens, coalesce(cached_tokens, 0), coalesce(cache_write_tokens, 0),
         coalesce(cache_write_long_tokens, 0), output_tokens, coalesce(reasoning_tokens, 0)) AS line
-      FROM call_events WHERE kind <> 'started'`)
+      FROM call_events WHERE kind <> 'started' AND team = $1`
+    const { rows } = await client.query<{ line: string }>(select, [SCRIPTED_TEAM])
     return rows.map(({ line }) => line)
   } finally {
     await client.end()
