@@ -1,4 +1,6 @@
-import { errors, jwtVerify, SignJWT } from 'jose'
+import { JOSEError, JWSInvalid } from 'jose/errors'
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
 import type { CryptoKey } from 'jose'
 import type { Role } from '../kernel/caller.ts'
 import { newIdentifier } from '../kernel/identifier.ts'
@@ -69,7 +71,7 @@ export async function verifyAccessToken(
       token.reveal(),
       async ({ kid }) => {
         const key = kid === undefined ? undefined : await findKey(kid)
-        if (!key) throw new errors.JWSInvalid('Unknown key.')
+        if (!key) throw new JWSInvalid('Unknown key.')
         return key
       },
       {
@@ -83,7 +85,7 @@ export async function verifyAccessToken(
     )
     return { claims: toClaims(payload), expiresAtMs: Number(payload.exp) * 1000 }
   } catch (error) {
-    if (error instanceof errors.JOSEError) return null
+    if (error instanceof JOSEError) return null
     throw error
   }
 }

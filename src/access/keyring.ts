@@ -1,4 +1,6 @@
-import { exportJWK, generateKeyPair, importJWK } from 'jose'
+import { exportJWK } from 'jose/key/export'
+import { generateKeyPair } from 'jose/key/generate/keypair'
+import { importJWK } from 'jose/key/import'
 import type { CryptoKey, JWK } from 'jose'
 import type { PublicKey } from '../../generated/openapi.ts'
 import { addSeconds } from '../kernel/clock.ts'

@@ -1,4 +1,4 @@
-import { importJWK } from 'jose'
+import { importJWK } from 'jose/key/import'
 import type { CryptoKey } from 'jose'
 import type { Logger } from '../log.ts'
 import type { FindPublicKey } from './access-token.ts'
@@ -41,14 +41,16 @@ const MIN_MS_BETWEEN_LOADS = 5000
 /** The pause after a failed request. */
 const MIN_MS_AFTER_FAILURE = 1000
 const ANSWER_TIMEOUT_MS = 3000
+/** The first use of `fetch` loads modules for 40 ms, which a start does not wait for. A call that needs a key does. */
+const FIRST_LOAD_AFTER_MS = 100
 const DEFAULT_MAX_AGE_SECONDS = 300
 const MAX_MAX_AGE_SECONDS = 86_400
 
 type Loaded = { readonly keys: readonly PublishedKey[]; readonly maxAgeMs: number }
 
 /**
- * Opens the keys that a control plane publishes, starting with those of the file. Keys are loaded in the background at
- * once, and again when the answer's `max-age` is over.
+ * Opens the keys that a control plane publishes, starting with those of the file. Keys are loaded in the background
+ * right after the start, and again when the answer's `max-age` is over.
  */
 export async function openPublishedKeys({ controlPlaneUrl, file, log }: Needs): Promise<PublishedKeys> {
   let saved = await readSavedKeys(file, controlPlaneUrl, log)
@@ -88,7 +90,7 @@ export async function openPublishedKeys({ controlPlaneUrl, file, log }: Needs): 
     return (loading ??= load().finally(() => (loading = null)))
   }
 
-  void reload()
+  const firstLoad = setTimeout(() => void reload(), FIRST_LOAD_AFTER_MS)
   return {
     findPublicKey(kid) {
       const known = keys.get(kid)
@@ -106,6 +108,7 @@ export async function openPublishedKeys({ controlPlaneUrl, file, log }: Needs): 
       return isUnreachable || reloaded.then(() => isUnreachable)
     },
     async close() {
+      clearTimeout(firstLoad)
       await loading
     },
   }

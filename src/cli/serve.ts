@@ -4,7 +4,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { openLog } from '../log.ts'
 import type { Log } from '../log.ts'
 import { obeyParent } from '../server/child.ts'
-import type { Running } from '../server/serve.ts'
+import type { Running } from '../server/running.ts'
 import { interrupted } from './interrupt.ts'
 
 /**

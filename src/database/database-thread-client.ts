@@ -25,10 +25,9 @@ type Waiting = { readonly resolve: (value: unknown) => void; readonly reject: (e
 
 /** Starts the thread for the database in a directory; null: in memory. `open` must be the first call. */
 export function startDatabaseThread(directory: string | null): DatabaseThread {
-  const file = new URL(`./database-thread-start${extname(import.meta.url)}`, import.meta.url)
-  const compileCache = getCompileCacheDir()
-  const workerData: ThreadData = { directory, compileCache: compileCache ? dirname(compileCache) : null }
-  const worker = new Worker(file, { workerData, env: {} })
+  const file = new URL(`./database-thread${extname(import.meta.url)}`, import.meta.url)
+  const workerData: ThreadData = { directory }
+  const worker = new Worker(file, { workerData, env: compileCacheEnv() })
   const waiting = new Map<number, Waiting>()
   const listeners = new Map<number, (payload: string) => void>()
   let lastId = 0
@@ -90,6 +89,13 @@ export function startDatabaseThread(directory: string | null): DatabaseThread {
 }
 
 const CLOSED = 'PGlite is closed: the thread of the embedded database has ended.'
+
+/** The environment of the thread, which has only what makes it share the compile cache of its process. */
+function compileCacheEnv(): Record<string, string> {
+  const directory = getCompileCacheDir()
+  // Node adds a folder for its version.
+  return directory ? { NODE_COMPILE_CACHE: dirname(directory) } : {}
+}
 
 /** Prisma's adapter for the database of a thread. */
 export function makeThreadAdapter({ call }: DatabaseThread): SqlDriverAdapterFactory {

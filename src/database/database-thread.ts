@@ -3,6 +3,7 @@
  * that serves calls. `database-thread-client.ts` starts this thread and calls its methods by messages.
  */
 import { readdir, rm } from 'node:fs/promises'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { PGlite } from '@electric-sql/pglite'
@@ -46,8 +47,6 @@ export type ThreadMessage =
 export type ThreadData = {
   /** Null: the database is in memory. */
   readonly directory: string | null
-  /** Where the process keeps its compiled code; null: nowhere. */
-  readonly compileCache: string | null
 }
 
 const COPY_PREFIX = 'backup-'
@@ -78,6 +77,8 @@ function makeMethods(directory: string | null, send: (message: ThreadMessage) =>
       pglite = await (directory === null ? openMemory() : openDataDirectory(dataOf(directory)))
       await migrate(toMigrationConnection(pglite), await readMigrations())
       adapter = await makePgliteAdapter(pglite).connect()
+      // A thread that is ended does not write what it has compiled.
+      flushCompileCache()
     },
     query: async (transaction, statement) => queryableOf(transaction).queryRaw(statement),
     execute: async (transaction, statement) => queryableOf(transaction).executeRaw(statement),

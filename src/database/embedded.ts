@@ -11,19 +11,29 @@ import type { OpenPGlite } from './pglite-database.ts'
 /** Opens Postgres inside this process (PGlite), with its data in a directory that no other process uses meanwhile. */
 export async function openEmbedded(path: string, log: Logger | null): Promise<Database> {
   const directory = resolve(path)
-  await prepareDirectory(directory, log)
-  const unlock = lockDataDirectory(directory)
+  // Before anything else: it loads its modules while this thread does the rest.
+  const thread = startDatabaseThread(directory)
+  let unlock = () => {}
   try {
-    return await openThread(directory, unlock)
+    await prepareDirectory(directory, log)
+    unlock = lockDataDirectory(directory)
+    return await openThread(thread, directory, unlock)
   } catch (error) {
+    await thread.end()
     unlock()
     throw error
   }
 }
 
 /** Opens Postgres inside this process, with its data in memory. */
-export function openInMemory(): Promise<Database> {
-  return openThread(null, () => undefined)
+export async function openInMemory(): Promise<Database> {
+  const thread = startDatabaseThread(null)
+  try {
+    return await openThread(thread, null, () => undefined)
+  } catch (error) {
+    await thread.end()
+    throw error
+  }
 }
 
 /** The database contains the keys that sign tokens, so no other user may read its directory. */
@@ -36,16 +46,10 @@ async function prepareDirectory(directory: string, log: Logger | null): Promise<
   }
 }
 
-async function openThread(directory: string | null, onClosed: () => void): Promise<Database> {
-  const thread = startDatabaseThread(directory)
-  try {
-    // Prisma is loaded while the thread opens the database.
-    const [{ toDatabase }] = await Promise.all([import('./pglite-database.ts'), thread.call('open')])
-    return toDatabase(connectionTo(thread, directory, onClosed))
-  } catch (error) {
-    await thread.end()
-    throw error
-  }
+async function openThread(thread: DatabaseThread, directory: string | null, onClosed: () => void): Promise<Database> {
+  // Prisma is loaded while the thread opens the database.
+  const [{ toDatabase }] = await Promise.all([import('./pglite-database.ts'), thread.call('open')])
+  return toDatabase(connectionTo(thread, directory, onClosed))
 }
 
 function connectionTo(thread: DatabaseThread, directory: string | null, onClosed: () => void): OpenPGlite {

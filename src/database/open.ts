@@ -5,13 +5,21 @@ import type { Database } from './client.ts'
 /**
  * Opens the database and migrates its schema to this version. A Postgres server that is still starting is given ten
  * seconds. Rejects with a `DatabaseOpenError`, a `DirectoryInUseError` or a `MigrationError`, and leaves nothing open
- * then. Only the modules of the chosen kind are loaded, which shortens the start.
+ * then.
  */
-export async function openDatabase(config: DatabaseConfig, log: Logger | null = null): Promise<Database> {
+export type OpenDatabase = (log?: Logger | null) => Promise<Database>
+
+/** Loads only the modules of the configured kind, which shortens the start. */
+export async function loadDatabase(config: DatabaseConfig): Promise<OpenDatabase> {
   if (config.kind === 'postgres') {
     const { openPostgres } = await import('./postgres.ts')
-    return openPostgres(config.url, log)
+    return (log = null) => openPostgres(config.url, log)
   }
   const { openEmbedded, openInMemory } = await import('./embedded.ts')
-  return config.kind === 'embedded' ? openEmbedded(config.directory, log) : openInMemory()
+  return config.kind === 'embedded' ? (log = null) => openEmbedded(config.directory, log) : openInMemory
+}
+
+/** Loads the modules of the configured kind, and opens the database. */
+export async function openDatabase(config: DatabaseConfig, log: Logger | null = null): Promise<Database> {
+  return (await loadDatabase(config))(log)
 }

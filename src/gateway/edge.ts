@@ -7,6 +7,7 @@ import { contractOf } from '../http/contract.ts'
 import type { Contract } from '../http/contract.ts'
 import { cors, GATEWAY_ACCESS } from '../http/cors.ts'
 import type { OpenRateLimit } from '../http/rate-limit.ts'
+import { CALL_OPERATION_IDS } from './calls/operations.ts'
 import { parseBody } from './calls/parse-body.ts'
 import { limitAddresses, limitCallers } from './limits/requests.ts'
 
@@ -44,6 +45,7 @@ export function makeEdge({
     explainToken,
     parseBody: callBody(settings.maxBodyBytes, parseBody),
     nameAllMistakes: false,
+    firstOperations: CALL_OPERATION_IDS,
     before: cors(own, settings.allowedOrigins, GATEWAY_ACCESS),
   }
 }

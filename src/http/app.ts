@@ -1,21 +1,26 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import express from 'express'
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from '../log.ts'
 import type { ExplainToken } from '../kernel/caller.ts'
 import type { OnCaller, Schemes } from './authenticate.ts'
 import { composeMiddleware } from './composed-middleware.ts'
-import { routesOf, toExpressPath } from './contract.ts'
+import { routesOf } from './contract.ts'
 import type { Contract } from './contract.ts'
 import { readCookies } from './cookies.ts'
 import { errorHandler } from './error-handler.ts'
 import type { WriteErrorPage } from './error-handler.ts'
 import { ApiError } from './errors.ts'
+import { makeFindPath } from './find-path.ts'
+import type { FindPath } from './find-path.ts'
 import type { OnRequest } from './metrics.ts'
 import type { Handlers, OperationId } from './operation.ts'
 import { operationOf } from './request.ts'
 import { assignRequestId, logRequests } from './request-log.ts'
 import { normalizeContentType } from './validation/content-type.ts'
 import { guard } from './validation/guard.ts'
+import { makeValidator } from './validation/validator.ts'
+import type { Validator } from './validation/validator.ts'
 
 /** The operations of one role, the control plane or the gateway, and the steps that only this role needs. */
 export type RoleRoutes = {
@@ -26,6 +31,8 @@ export type RoleRoutes = {
   readonly parseBody: RequestHandler
   /** Report every mistake of a request instead of the first one, which is for small bodies. */
   readonly nameAllMistakes: boolean
+  /** The operations whose first requests must not wait for anything that is opened when it is needed. */
+  readonly firstOperations: readonly OperationId[]
   /** Runs before the caller is known. Open operations such as `/healthz` skip it, so that they always answer. */
   readonly limit?: RequestHandler
   /** Runs when the caller is known, before the body is read. */
@@ -49,17 +56,33 @@ type Needs = {
   readonly loginRoutes: { readonly deviceStart: string; readonly page: string }
 }
 
+export type HttpApp = {
+  readonly app: Express
+  /**
+   * Opens the checks of the operations that the roles expect first, one after the other, so that requests are served
+   * between them.
+   */
+  prepare(): Promise<void>
+}
+
 /** Creates the Express app that serves every operation of these roles and nothing else. */
-export async function createApp(needs: Needs): Promise<Express> {
+export function createApp(needs: Needs): HttpApp {
   const { log, onRequest, secure, trustProxy } = needs
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing').set('query parser', 'simple')
   if (trustProxy !== undefined) app.set('trust proxy', toTrustProxy(trustProxy))
 
   const steps = [assignRequestId, logRequests(log, onRequest), normalizeContentType, headAsGet, parseCookies(secure)]
-  app.use(composeMiddleware([...steps, await dispatch(needs)]))
+  const onFailure = (err: unknown) => log.error({ err }, 'authentication.failed')
+  const served = needs.roles.map((role) => serveRole(role, onFailure))
+  app.use(composeMiddleware([...steps, dispatch(served)]))
   app.use(errorHandler(needs))
-  return app
+  return {
+    app,
+    async prepare() {
+      for (const role of served) await role.prepare()
+    },
+  }
 }
 
 /** HEAD works wherever GET does; Node sends no body for it. */
@@ -78,25 +101,34 @@ function parseCookies(secure: boolean): RequestHandler {
   }
 }
 
+/** A role with its part of the app. */
+type ServedRole = { readonly findPath: FindPath; readonly serve: RequestHandler; readonly prepare: () => Promise<void> }
+
+function serveRole(role: RoleRoutes, onFailure: (error: unknown) => void): ServedRole {
+  const findPath = makeFindPath(role.contract)
+  const validator = makeValidator(role.contract, role.nameAllMistakes)
+  const guarded = guard({ ...role, findPath, validator, onFailure })
+  const steps = [refuseWebSocket, ...role.before, ...guarded, mount(role.contract, role.handlers)]
+  return { findPath, serve: composeMiddleware(steps), prepare: () => prepare(role, validator) }
+}
+
+async function prepare({ contract, firstOperations }: RoleRoutes, { open }: Validator): Promise<void> {
+  for (const route of routesOf(contract).filter(({ id }) => firstOperations.includes(id))) {
+    await nextTurn()
+    await open(route)
+  }
+}
+
 /**
  * Passes a request to the role that has its path. Of two roles with the same path, such as `/healthz`, the first one
  * counts.
  */
-async function dispatch({ roles, log }: Pick<Needs, 'roles' | 'log'>): Promise<RequestHandler> {
-  const onFailure = (err: unknown) => log.error({ err }, 'authentication.failed')
-  const served = await Promise.all(
-    roles.map(async (role) => ({ hasPath: makePathTest(role.contract), serve: await serve(role, onFailure) })),
-  )
+function dispatch(served: readonly ServedRole[]): RequestHandler {
   return (req, res, next) => {
-    const role = served.find(({ hasPath }) => hasPath(req.path))
+    const role = served.find(({ findPath }) => findPath(req.path))
     if (!role) return next(new ApiError('not_found', { message: 'No such route.' }))
     return role.serve(req, res, next)
   }
-}
-
-async function serve(role: RoleRoutes, onFailure: (error: unknown) => void): Promise<RequestHandler> {
-  const guarded = await guard({ ...role, onFailure })
-  return composeMiddleware([refuseWebSocket, ...role.before, ...guarded, mount(role.contract, role.handlers)])
 }
 
 /** Status 426 makes agents that try a WebSocket first fall back to plain requests at once; others make them retry. */
@@ -123,30 +155,6 @@ export function mount(contract: Contract, handlers: Partial<Handlers<OperationId
 
 function list(ids: readonly string[]): string {
   return ids.length > 0 ? ids.join(', ') : 'none'
-}
-
-/**
- * Makes a test for the paths of a document, with or without a slash at the end. A path that cannot be decoded is none.
- */
-function makePathTest(contract: Contract): (path: string) => boolean {
-  const paths = Object.keys(contract.paths)
-  const exact = new Set(paths.filter((path) => !path.includes('{')))
-  const patterns = paths
-    .filter((path) => path.includes('{'))
-    .map((path) => new RegExp(`^${toExpressPath(path).replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`))
-  return (path) => {
-    const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-    return exact.has(plain) || (isDecodable(plain) && patterns.some((pattern) => pattern.test(plain)))
-  }
-}
-
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Converts the setting to what Express takes: a number of proxies, true, or a list of addresses. */

@@ -1,5 +1,5 @@
-import { Counter } from 'prom-client'
 import type { Histogram, Registry } from 'prom-client'
+import Counter from 'prom-client/lib/counter.js'
 
 /**
  * Counters and histograms for events that happen at every request. prom-client validates and joins the labels each

@@ -40,6 +40,7 @@ export type OperationObject = {
   readonly operationId: OperationId
   readonly tags: readonly string[]
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly parameters?: readonly unknown[]
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, unknown>> }
   readonly responses: Readonly<Record<string, unknown>>
 }
@@ -48,7 +49,10 @@ export type OperationObject = {
 export type Contract = {
   readonly openapi: string
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, unknown>> }
+  readonly components: {
+    readonly schemas: Readonly<Record<string, unknown>>
+    readonly parameters?: Readonly<Record<string, unknown>>
+  }
 }
 
 /** An operation with its method and path. */

@@ -1,6 +1,6 @@
 import { isToChild } from './child-messages.ts'
 import type { FromChild, ToChild } from './child-messages.ts'
-import type { Running } from './serve.ts'
+import type { Running } from './running.ts'
 
 /**
  * Obeys the process above this one until it says stop, and resolves then. Signals go to that process, also those that a

@@ -9,19 +9,24 @@ import type { Deployment } from '../gateway/deployment.ts'
 import { openPrices } from '../gateway/prices/cost.ts'
 import type { Prices } from '../gateway/prices/cost.ts'
 import { createApp } from '../http/app.ts'
+import type { HttpApp } from '../http/app.ts'
 import { makeHealthHandlers } from '../http/health.ts'
 import { readContract } from '../http/contract.ts'
+import type { Contract } from '../http/contract.ts'
 import { makeRequestMetrics } from '../http/metrics.ts'
 import type { OnRequest } from '../http/metrics.ts'
 import { makeRequestTraces } from '../http/request-traces.ts'
 import { openRateLimits } from '../http/rate-limit.ts'
-import { countEvents, openMetrics } from './metrics.ts'
+import type { RateLimit } from '../http/rate-limit.ts'
+import { addProcessMetrics, countEvents, openMetrics } from './metrics.ts'
 import { openStandaloneRoles } from './roles.ts'
 import type { Resources, RoleNeeds, Roles } from './roles.ts'
 import { openTracing } from './tracing.ts'
 
 export type Service = {
   readonly app: Express
+  /** Does what a start need not wait for, and what would make first requests slow. */
+  prepare(): Promise<void>
   /** Makes `/readyz` say that the process is about to stop. */
   drain(): void
   /** Ends the streams that would not end by themselves. */
@@ -62,20 +67,8 @@ export async function compose(config: Config, given: Resources): Promise<Service
       isDraining: () => state.isDraining,
     }),
   }
-  // A gateway alone forwards what clients that sign in by themselves send to the address of their calls.
-  const forwarding =
-    config.role === 'gateway'
-      ? [
-          makeOAuthForwarding({
-            contract,
-            baseUrl: config.baseUrl,
-            gatewayUrl: config.gatewayUrl,
-            controlPlaneUrl: config.verification.controlPlaneUrl,
-            limit: openRateLimits(redis)('oauth-forwarding', rate),
-          }),
-        ]
-      : []
-  const app = await createApp({
+  const forwarding = openForwarding(config, contract, openRateLimits(redis)('oauth-forwarding', rate))
+  const http = createApp({
     roles: [...roles.routes.map((role) => ({ ...role, handlers: { ...role.handlers, ...everywhere } })), ...forwarding],
     log,
     onRequest: eachOf([metrics && makeRequestMetrics(metrics), tracer && makeRequestTraces(tracer, resources.clock)]),
@@ -88,7 +81,8 @@ export async function compose(config: Config, given: Resources): Promise<Service
     loginRoutes: { deviceStart: `${config.baseUrl}/v1/auth/device/start`, page: `${config.baseUrl}/device` },
   })
   return {
-    app,
+    app: http.app,
+    prepare: () => prepare(http, metrics),
     metrics,
     drain: () => void (state.isDraining = true),
     endStreams: roles.endStreams,
@@ -102,6 +96,17 @@ export async function compose(config: Config, given: Resources): Promise<Service
       await tracing?.close()
     },
   }
+}
+
+/** A gateway alone forwards what clients that sign in by themselves send to the address of their calls. */
+function openForwarding({ role, baseUrl, gatewayUrl, verification }: Config, contract: Contract, limit: RateLimit) {
+  const { controlPlaneUrl } = verification
+  return role === 'gateway' ? [makeOAuthForwarding({ contract, baseUrl, gatewayUrl, controlPlaneUrl, limit })] : []
+}
+
+async function prepare(http: HttpApp, metrics: Registry | null): Promise<void> {
+  await http.prepare()
+  if (metrics) await addProcessMetrics(metrics)
 }
 
 async function openRoles(config: Config, resources: Resources, needs: RoleNeeds): Promise<Roles> {

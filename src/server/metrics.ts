@@ -1,14 +1,19 @@
 import { createServer } from 'node:http'
-import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
+import MetricsRegistry from 'prom-client/lib/registry.js'
 import { makeCounter } from '../http/call-histograms.ts'
 import type { Logger } from '../log.ts'
 import { listenOn } from './listener.ts'
 
-/** Opens a registry with the metrics of the Node process; the parts of the service add theirs. */
+/** Opens an empty registry, to which the parts of the service add their metrics. */
 export function openMetrics(): Registry {
-  const registry = new Registry()
+  return new MetricsRegistry()
+}
+
+/** Adds the metrics of the Node process. A start does not wait for the many modules that they load. */
+export async function addProcessMetrics(registry: Registry): Promise<void> {
+  const { collectDefaultMetrics } = await import('prom-client')
   collectDefaultMetrics({ register: registry })
-  return registry
 }
 
 /** Wraps a log so that its events are counted by name: logins, revocations, lost connections. */
@@ -32,13 +37,15 @@ export type MetricsListener = { readonly port: number; close(): Promise<void> }
 type Metrics = Pick<Registry, 'metrics'> & { readonly contentType: string }
 
 /** The metrics of all processes below this one, in sum. */
-export function metricsOfChildren(): Metrics {
+export async function metricsOfChildren(): Promise<Metrics> {
+  const { AggregatorRegistry } = await import('prom-client')
   const registry = new AggregatorRegistry()
   return { metrics: () => registry.clusterMetrics(), contentType: registry.contentType }
 }
 
 /** Gives the metrics of this process to the one above it, which serves them. */
-export function shareMetrics(registry: Registry): void {
+export async function shareMetrics(registry: Registry): Promise<void> {
+  const { AggregatorRegistry } = await import('prom-client')
   AggregatorRegistry.setRegistries([registry])
   // Answers the questions of the process above.
   new AggregatorRegistry()

@@ -37,7 +37,7 @@ export async function openProcesses(config: Config, log: Logger): Promise<Proces
   const { processes: count, managementSocket, host, metricsPort } = config
   const stopping = new AbortController()
   const first = await startFirst()
-  const metrics = metricsPort === null ? null : await serveMetrics(metricsOfChildren(), host, metricsPort)
+  const metrics = metricsPort === null ? null : await serveMetrics(await metricsOfChildren(), host, metricsPort)
   const keepers = Array.from({ length: count }, (_, at) => keepRunning(at === 0 ? first : null, stopping.signal, log))
   const actions = { reload: (options: URLSearchParams) => reloadAll(options.has('force')) }
   const management = managementSocket === null ? null : await openManagement(managementSocket, actions, log)

@@ -1,42 +1,9 @@
-import cluster from 'node:cluster'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/values.ts'
-import { openDatabase } from '../database/open.ts'
+import { loadDatabase } from '../database/open.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { Log, Logger } from '../log.ts'
-import { compose } from './compose.ts'
-import type { Service } from './compose.ts'
-import { describeService, findDirectoryWarnings } from './describe.ts'
-import type { Resources } from './roles.ts'
-import { openHttpServer } from './http-server.ts'
-import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
-import type { ServerTimeouts } from './listener.ts'
-import { openManagement } from './management.ts'
-import type { Management, ManagementActions } from './management.ts'
-import { serveMetrics, shareMetrics } from './metrics.ts'
-import type { MetricsListener } from './metrics.ts'
-
-/** A service that is listening. */
-export type Running = {
-  readonly port: number
-  /** The port of the metrics listener; null when it is off. */
-  readonly metricsPort: number | null
-  /**
-   * Applies the directory file again, and resolves with a sentence that says what has changed. A refused file changes
-   * nothing; the log says why, and the promise rejects with a `DirectoryFileError`. `force`: apply the file even when
-   * it withdraws most of the members.
-   */
-  reloadDirectory(force?: boolean): Promise<string>
-  /** Applies the directory file and the price file again, in the same way; a mistake in one does not keep the other. */
-  reload(force?: boolean): Promise<string>
-  /** Resolves with the reason when the database cannot be used in this process again, so that it should stop. */
-  readonly crashed: Promise<Error>
-  /**
-   * Drains for SVC_DRAIN_SECONDS, during which `/readyz` says 503 and all requests are served. Then closes the
-   * listener, lets running calls end within SVC_STOP_SECONDS, and closes everything.
-   */
-  stop(): Promise<void>
-}
+import type { Log } from '../log.ts'
+import { SERVER_TIMEOUTS } from './listener.ts'
+import type { Running } from './running.ts'
 
 type Given = {
   readonly clock: Clock
@@ -47,11 +14,9 @@ type Given = {
 
 /** Opens database and mailer, then listens. When a step fails, it closes everything again and rejects. */
 export async function serve(config: Config, { clock, log, forceDirectory = false }: Given): Promise<Running> {
-  // The modules of the roles are loaded while the database opens in its thread or on its server.
-  const [database] = await Promise.all([
-    config.database && openDatabase(config.database, log),
-    config.database && import('./database-roles.ts'),
-  ])
+  const openDatabase = config.database && (await loadDatabase(config.database))
+  // The database opens in its thread or on its server while this thread loads the rest of the service.
+  const [database, { listen }] = await Promise.all([openDatabase?.(log) ?? null, loadService(config)])
   const mailer = config.mail && (await import('../mail.ts')).openMailer(config.mail, log)
   try {
     return await listen(config, { database, mailer, clock, log }, SERVER_TIMEOUTS, forceDirectory)
@@ -62,119 +27,15 @@ export async function serve(config: Config, { clock, log, forceDirectory = false
   }
 }
 
-/** Listens with resources that are already open. Stopping closes them; when this rejects they stay open. */
-export async function listen(
-  config: Config,
-  resources: Resources,
-  timeouts: ServerTimeouts = SERVER_TIMEOUTS,
-  forceDirectory = false,
-): Promise<Running> {
-  const service = await compose(config, resources)
-  const applyDirectory = makeApplyDirectory(config, service, resources.log)
-  const applyPrices = makeApplyPrices(config, service, resources.log)
-  try {
-    await applyPrices()
-    await applyDirectory(forceDirectory)
-    const reloadDirectory = (force = false) =>
-      applyDirectory(force).catch((err: unknown) => {
-        resources.log.error({ err }, 'directory.rejected')
-        throw err
-      })
-    const reloadPrices = () =>
-      applyPrices().catch((err: unknown) => {
-        resources.log.error({ err }, 'prices.rejected')
-        throw err
-      })
-    const reload = (force = false) => inOneText([reloadDirectory(force), reloadPrices()])
-    return await start(config, resources, service, timeouts, { reloadDirectory, reload })
-  } catch (error) {
-    await service.close()
-    throw error
-  }
-}
-
-function makeApplyDirectory(config: Config, service: Service, log: Logger) {
-  const { directoryFile: file } = config
-  // A control plane calls no backend, so it need not have their credentials.
-  const readSecret = config.role === 'control-plane' ? null : config.readSecret
-  return async (force: boolean): Promise<string> => {
-    if (!file) return 'SVC_DIRECTORY_FILE is not set, so there is no file to apply.'
-    const { applyDirectoryFile } = await import('./directory-file.ts')
-    return applyDirectoryFile({ file, readSecret, service, force, log })
-  }
-}
-
-function makeApplyPrices({ role, pricesFile: file }: Config, service: Service, log: Logger) {
-  // A control plane serves no calls.
-  return async (): Promise<string> => {
-    if (!file || role === 'control-plane') return ''
-    const { applyPricesFile } = await import('./prices-file.ts')
-    return applyPricesFile({ file, service, log })
-  }
-}
-
-/** Waits for all of them; rejects with the first failure. */
-async function inOneText(applying: readonly Promise<string>[]): Promise<string> {
-  await Promise.allSettled(applying)
-  return (await Promise.all(applying)).filter((sentence) => sentence !== '').join('\n')
-}
-
-async function start(
-  config: Config,
-  { database, mailer, log }: Resources,
-  service: Service,
-  timeouts: ServerTimeouts,
-  reloads: Pick<Running, 'reloadDirectory' | 'reload'>,
-): Promise<Running> {
-  const { drainSeconds, stopSeconds } = config.stop
-  const metrics = await startMetrics(config, service)
-  const http = openHttpServer(service.app, timeouts)
-  const port = await listenOn(http.server, config.host, config.port, 'SVC_PORT').catch(async (error: unknown) => {
-    await metrics?.close()
-    throw error
-  })
-  const management = await startManagement(config, { reload: reloads.reload, database, log })
-  const counts = await service.countDirectory()
-  log.info({ host: config.host, port, ...describeService(config, counts) }, 'service.listening')
-  for (const warning of findDirectoryWarnings(config, counts)) log.warn({ warning }, 'settings.warning')
-  return {
-    port,
-    metricsPort: metrics?.port ?? null,
-    ...reloads,
-    crashed: database ? database.crashed : new Promise(() => undefined),
-    async stop() {
-      await management?.close()
-      service.drain()
-      http.drain()
-      if (drainSeconds > 0) log.info({ seconds: drainSeconds }, 'service.draining')
-      await sleep(drainSeconds * 1000)
-      service.endStreams()
-      await http.stop(stopSeconds * 1000, service.endCalls)
-      await metrics?.close()
-      await service.close()
-      mailer?.close()
-      await database?.close()
-      log.info({}, 'service.stopped')
-    },
-  }
-}
-
-async function startMetrics({ host, metricsPort }: Config, { metrics }: Service): Promise<MetricsListener | null> {
-  if (metrics && cluster.isWorker) shareMetrics(metrics)
-  if (cluster.isWorker) return null
-  return metrics && serveMetrics(metrics, host, metricsPort ?? 0)
-}
-
-/** The socket of operators' commands; null where none is configured. */
-async function startManagement(
-  { managementSocket: socket }: Config,
-  { reload, database, log }: Pick<Resources, 'database' | 'log'> & Pick<Running, 'reload'>,
-): Promise<Management | null> {
-  // The process above several ones has the socket.
-  if (socket === null || cluster.isWorker) return null
-  const actions: ManagementActions = {
-    reload: (options) => reload(options.has('force')),
-    ...(database?.copyFiles && { backup: database.copyFiles }),
-  }
-  return openManagement(socket, actions, log)
+/** Loads what the process needs when its database is open. */
+async function loadService({ role, database, directoryFile }: Config) {
+  const [running] = await Promise.all([
+    import('./running.ts'),
+    database && import('./database-roles.ts'),
+    database && role !== 'gateway' && import('../control/app.ts'),
+    directoryFile && import('./directory-file.ts'),
+  ])
+  // The first request needs it, and this thread waits for the thread of the database now.
+  if (database && database.kind !== 'postgres') await (await import('../http/validation/validator.ts')).loadLibrary()
+  return running
 }

@@ -88,7 +88,7 @@ export function openProcesses(): Processes {
     start: (script, args = []) => run(process.execPath, [path.join(ROOT, script), ...args]),
     async startService(port, upstreamPort, tree) {
       const env = settings(port, upstreamPort, newFolder())
-      return signedIn('svc', port, () => run(process.execPath, ['src/main.ts', 'serve'], { env, tree }))
+      return signedIn('svc', port, () => run(process.execPath, [entryOf(tree), 'serve'], { env, tree }))
     },
     async startGateway(port, upstreamPort, service, { tree, count = 1 } = {}) {
       const own = newFolder()
@@ -101,7 +101,7 @@ export function openProcesses(): Processes {
         SVC_CONTROL_PLANE_URL: service.origin,
         SVC_GATEWAY_KEYS_FILE: path.join(own, 'keys.json'),
       }
-      const start = () => run(process.execPath, ['src/main.ts', 'serve'], { env, tree })
+      const start = () => run(process.execPath, [entryOf(tree), 'serve'], { env, tree })
       const server = await upAt('svc, gateway without a database', port, start)
       return Object.assign(server, { headers: service.headers })
     },
@@ -112,7 +112,7 @@ export function openProcesses(): Processes {
     async startWatchedService(port, upstreamPort, more) {
       const log = path.join(folder, 'log')
       const probe = ['--expose-gc', '--import', path.join(ROOT, 'test/bench/memory-probe.ts')]
-      const child = run(process.execPath, [...probe, 'src/main.ts', 'serve'], {
+      const child = run(process.execPath, [...probe, entryOf(), 'serve'], {
         env: { ...settings(port, upstreamPort, newFolder()), ...more },
         stdio: ['ignore', openSync(log, 'w'), 'inherit', 'ipc'],
       })
@@ -170,6 +170,12 @@ export function openProcesses(): Processes {
     return Object.assign(server, { headers: { authorization: `Bearer ${await signIn(server.origin)}` } })
   }
   return processes
+}
+
+/** The script of the command `svc`. */
+function entryOf(tree = ROOT): string {
+  const { bin } = JSON.parse(readFileSync(path.join(tree, 'package.json'), 'utf8')) as { bin: { svc: string } }
+  return bin.svc
 }
 
 function settings(port: number, upstreamPort: number, folder: string): Record<string, string> {

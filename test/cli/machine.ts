@@ -13,10 +13,10 @@ import type { TestService } from '../support/service.ts'
 
 const COMMAND = path.join(import.meta.dirname, '../../src/cli/people.ts')
 
-/** Compiled code is kept between the many starts of the command. */
-const COMPILE_CACHE = path.join(tmpdir(), 'svc-test-compile-cache')
-
 export type Ran = { readonly status: number | null; readonly stdout: string; readonly stderr: string }
+
+/** Keeps compiled code between the many starts of the command. vitest.config.ts sets it. */
+const { NODE_COMPILE_CACHE = '' } = process.env
 
 type Variables = Readonly<Record<string, string>>
 
@@ -66,7 +66,7 @@ export async function newMachine(like?: Machine): Promise<Machine> {
   const svc: Machine['svc'] = (args, { env, ...options } = {}) =>
     runHere(args, { ...options, home, env: { ...variables, ...env } })
   const start: Machine['start'] = (args, { env, ...options } = {}) =>
-    runProcess(args, { ...options, home, env: { ...variables, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env } })
+    runProcess(args, { ...options, home, env: { ...variables, NODE_COMPILE_CACHE, ...env } })
   const tokensOf = ({ config }: TestService) =>
     path.join(home, '.config/svc/deployments', encodeURIComponent(config.baseUrl), 'tokens.json')
   return {

@@ -95,7 +95,7 @@ describe('the guard', () => {
   /** Serves a changed document of the control plane, with handlers that always answer 200. */
   async function serve(change: object) {
     const document = { ...contractOf(contract, 'control-plane'), ...change }
-    const app = await createApp({
+    const { app } = createApp({
       roles: [
         {
           contract: document,
@@ -107,6 +107,7 @@ describe('the guard', () => {
           }),
           parseBody: smallBody(1024),
           nameAllMistakes: true,
+          firstOperations: [],
           before: [],
           explainToken: async () => 'unknown',
         },
@@ -151,26 +152,38 @@ describe('the guard', () => {
     await expect(serve({ openapi: '2.0' })).rejects.toThrow()
   })
 
+  it('fails at start when another version of the validator is installed', { timeout: 60_000 }, async () => {
+    const started = runWithLibrary(['package.json', '5.6.2', '6.0.0'], 'makeValidator(contract, true)')
+    await expect(started).rejects.toThrow('express-openapi-validator 5.6.2, not 6.0.0')
+  })
+
   it.each([
     ['openapi.validator.js', 'requestMiddleware'],
     ['openapi.schema.validator.js', 'OpenAPISchemaValidator'],
     ['req.parameter.mutator.js', 'modifyRequest'],
-  ])('stops the start when the validator has no %s: %s', { timeout: 60_000 }, async (file, name) => {
-    const program = `
-      import { registerHooks } from 'node:module'
-      registerHooks({
-        load(url, context, next) {
-          const loaded = next(url, context)
-          if (!url.includes('express-openapi-validator') || !url.endsWith('/${file}')) return loaded
-          return { ...loaded, source: String(loaded.source).replaceAll('${name}', 'renamed') }
-        },
-      })
-      const { guard } = await import('./src/http/validation/guard.ts')
-      const { readContract } = await import('./src/http/contract.ts')
-      await guard({ contract: readContract(), schemes: {}, onFailure() {}, parseBody() {}, nameAllMistakes: true })
-    `
-    const cwd = path.join(import.meta.dirname, '../..')
-    const started = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { cwd })
-    await expect(started).rejects.toThrow(new RegExp(`express-openapi-validator has no "[\\w.]*${name}"`))
+  ])('accepts no request when the validator has no %s: %s', { timeout: 60_000 }, async (file, name) => {
+    const open = `makeValidator(contract, true).open(routesOf(contract).find(({ id }) => id === 'pollDeviceLogin'))`
+    const opened = runWithLibrary([file, name, 'renamed'], open)
+    await expect(opened).rejects.toThrow(new RegExp(`express-openapi-validator has no "[\\w.]*${name}"`))
   })
 })
+
+/** Runs an expression in a process whose validator has another text in one of its files. */
+function runWithLibrary([file, text, replaced]: readonly [string, string, string], expression: string) {
+  const program = `
+    import { registerHooks } from 'node:module'
+    registerHooks({
+      load(url, context, next) {
+        const loaded = next(url, context)
+        if (!url.includes('express-openapi-validator') || !url.endsWith('/${file}')) return loaded
+        return { ...loaded, source: String(loaded.source).replaceAll('${text}', '${replaced}') }
+      },
+    })
+    const { makeValidator } = await import('./src/http/validation/validator.ts')
+    const { readContract, routesOf } = await import('./src/http/contract.ts')
+    const contract = readContract()
+    await ${expression}
+  `
+  const cwd = path.join(import.meta.dirname, '../..')
+  return promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], { cwd })
+}

@@ -128,7 +128,7 @@ export async function startGateway({
     ...makeDocsHandlers({ contract, baseUrl: '', gatewayUrl: '', secure: false, limit: noLimit }),
     ...makeHealthHandlers({ database: null, canServeAlone: true, isDraining: () => false }),
   }
-  const app = await createApp({
+  const { app } = createApp({
     roles: [{ ...gateway.routes, handlers: { ...gateway.routes.handlers, ...everywhere } }],
     log,
     ...(tracer && { onRequest: makeRequestTraces(tracer, systemClock) }),

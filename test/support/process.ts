@@ -93,9 +93,10 @@ type Started = {
 }
 
 function begin(env: Environment): Started {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const child = spawn(process.execPath, ['src/main.js', 'serve'], {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], SVC_PORT: '0', SVC_BASE_URL: 'http://localhost:8787', ...env },
+    env: { PATH, NODE_COMPILE_CACHE, SVC_PORT: '0', SVC_BASE_URL: 'http://localhost:8787', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const written = { stdout: '', stderr: '' }

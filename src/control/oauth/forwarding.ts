@@ -72,6 +72,7 @@ export function makeOAuthForwarding(needs: Needs): RoleRoutes {
     explainToken: async () => 'unknown',
     parseBody: smallBody(MAX_BODY_BYTES),
     nameAllMistakes: true,
+    firstOperations: [],
     before: [sameOrigin([new URL(gatewayUrl).origin, new URL(baseUrl).origin])],
   }
 }

@@ -1,5 +1,7 @@
 import type { LookupFunction } from 'node:net'
-import { buildConnector, Pool } from 'undici'
+import type { buildConnector as BuildConnector } from 'undici'
+import buildConnector from 'undici/lib/core/connect.js'
+import Pool from 'undici/lib/dispatcher/pool.js'
 import type { Dialect } from '../dialects/dialect.ts'
 import type { Credential } from '../exchange/headers.ts'
 import type { Condition } from './condition.ts'
@@ -99,7 +101,7 @@ export function openBackendPool({ origin, pathname }: URL, { connectTimeoutMs, i
 /** Makes a function that connects, closes the connection at once, and says whether that worked. */
 function makeConnectProbe(
   { hostname, host, protocol, port }: URL,
-  options: buildConnector.BuildOptions,
+  options: BuildConnector.BuildOptions,
 ): () => Promise<boolean> {
   const connect = buildConnector({ ...options, allowH2: false })
   return () =>

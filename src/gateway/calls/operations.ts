@@ -104,3 +104,6 @@ export const OPERATIONS: Readonly<Record<CallOperationId, Operation>> = {
     isCount: true,
   },
 }
+
+/** The names of all model calls. */
+export const CALL_OPERATION_IDS = Object.keys(OPERATIONS) as readonly CallOperationId[]

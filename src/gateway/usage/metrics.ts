@@ -1,5 +1,5 @@
-import { Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
+import Gauge from 'prom-client/lib/gauge.js'
 import { makeCounter, makeHistogram } from '../../http/call-histograms.ts'
 import { teamOfBackend } from '../../kernel/backend-name.ts'
 import type { Usage } from '../dialects/tokens/usage.ts'

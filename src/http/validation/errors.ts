@@ -4,7 +4,6 @@ import { ApiError, ERRORS } from '../errors.ts'
 /** What the validator passes to `next`: an Error with a status, and for status 400 the list of mistakes. */
 type ValidatorError = Error & {
   readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
   readonly errors?: readonly Mistake[]
 }
 
@@ -24,10 +23,6 @@ function toApiError(error: ValidatorError, req: Request): Error {
   switch (error.status) {
     case 400:
       return new ApiError('invalid_request', { message: toMessage(error), cause: error })
-    case 404:
-      return new ApiError('not_found')
-    case 405:
-      return new ApiError('method_not_allowed', { allow: toAllow(error.headers?.['Allow']) })
     case 415:
       return new ApiError('unsupported_media_type', { message: toReadableTypes(req) })
     default:
@@ -47,12 +42,6 @@ function describe({ path, message }: Mistake): string {
   const field = where === 'body' ? names.join('.') || 'The body' : [where, ...names].join(' ')
   if (message.includes('additional properties')) return `${field} is not a field of this request`
   return `${field} ${message.replace(/^must have required property '.*'$/, 'is missing')}`
-}
-
-/** The methods of a path; HEAD works wherever GET does. */
-function toAllow(allow = ''): string {
-  const methods = allow.toUpperCase().split(', ')
-  return [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ')
 }
 
 function toReadableTypes(req: Request): string {

@@ -4,12 +4,16 @@ import type { Access, AuthenticationHooks, Schemes } from '../authenticate.ts'
 import { hasBody } from '../body.ts'
 import type { Contract } from '../contract.ts'
 import { ApiError } from '../errors.ts'
+import type { FindPath } from '../find-path.ts'
 import type { OperationId } from '../operation.ts'
 import { operationOf } from '../request.ts'
-import { openValidator } from './validator.ts'
+import { makeFindOperation } from './find-operation.ts'
+import type { Validator } from './validator.ts'
 
 type Needs = AuthenticationHooks & {
   readonly contract: Contract
+  readonly findPath: FindPath
+  readonly validator: Pick<Validator, 'checkRequest'>
   readonly schemes: Schemes
   /** Runs before the caller is known, except for open operations. */
   readonly limit?: RequestHandler
@@ -17,26 +21,23 @@ type Needs = AuthenticationHooks & {
   readonly limitCaller?: RequestHandler
   /** Reads the body into `req.body`. It runs after authentication, so that only known callers cost parsing. */
   readonly parseBody: RequestHandler
-  /** Report every mistake of a request instead of the first one. */
-  readonly nameAllMistakes: boolean
 }
 
 /**
  * The steps before every handler, in this order: find the operation, limit the address, authenticate, limit the
- * caller, read the body, check the request against the contract. Rejects when the contract itself is not valid.
+ * caller, read the body, check the request against the contract.
  */
-export async function guard(needs: Needs): Promise<RequestHandler[]> {
+export function guard(needs: Needs): RequestHandler[] {
   const { contract, limit, limitCaller, parseBody } = needs
-  const { findOperation, checkRequest } = await openValidator(contract, needs.nameAllMistakes)
   const access = accessOf(contract, needs.schemes)
   return [
-    findOperation,
+    makeFindOperation(needs.findPath),
     ...(limit ? [exceptOpenOperations(access, limit)] : []),
     authenticate(contract, access, needs),
     ...(limitCaller ? [limitCaller] : []),
     settleEmptyBody,
     whereBodyIsTaken(parseBody),
-    checkRequest,
+    needs.validator.checkRequest,
     requireBody,
   ]
 }

@@ -1,43 +1,77 @@
-import { hash } from 'node:crypto'
 import express from 'express'
 import type { NextFunction, Request, RequestHandler } from 'express'
-import { middleware as openSteps } from 'express-openapi-validator'
-import type { Contract, OperationObject } from '../contract.ts'
+import type { Contract, OperationObject, Route } from '../contract.ts'
+import { operationOf } from '../request.ts'
 import { withApiErrors } from './errors.ts'
-import { libraryChanged, patchValidator } from './patches.ts'
+import { assertVersion, libraryChanged, patchValidator } from './patches.ts'
 import { toRequestDocument } from './request-document.ts'
 
-/** The two steps of the validator that this service uses. */
+/** Checks the parameters and the body of requests against the contract. */
 export type Validator = {
-  /** Sets `req.operation` and `req.contractPath`, or refuses: no such route, or not with this method. */
-  readonly findOperation: RequestHandler
-  /** Checks parameters and body against the contract. */
   readonly checkRequest: RequestHandler
+  /** Opens the check of an operation before its first request. */
+  open(route: Route): Promise<unknown>
 }
 
-const opened = new Map<string, Promise<Validator>>()
+/** Loads the library, which takes a tenth of a second. */
+export function loadLibrary() {
+  return import('express-openapi-validator')
+}
+
+type Check = { readonly opening: Promise<RequestHandler>; opened: RequestHandler | null }
 
 /**
- * Opens the validator for one document. Rejects when the document is not valid, so that the start fails instead of each
- * request. `nameAllMistakes` reports every mistake of a request instead of the first one, which is for small bodies.
- *
- * A validator keeps nothing of the requests that it checks. So services in one process, as tests start them, share one:
- * making it takes half of the CPU time of their start.
+ * A check keeps nothing of the requests that it has seen. So services in one process, as tests start them, share it.
  */
-export function openValidator(contract: Contract, nameAllMistakes: boolean): Promise<Validator> {
-  const document = toRequestDocument(contract)
-  const key = hash('sha1', JSON.stringify([document, nameAllMistakes]))
-  const validator = opened.get(key) ?? makeValidator(document, nameAllMistakes)
-  opened.set(key, validator)
-  return validator
+const checksOfFirstMistake = new WeakMap<OperationObject, Check>()
+const checksOfAllMistakes = new WeakMap<OperationObject, Check>()
+
+/**
+ * Makes the validator of a document. It loads the library and opens the check of an operation when the first request
+ * needs it. `nameAllMistakes` reports every mistake of a request instead of the first one, which is for small bodies.
+ * Throws when the library or the document has another version than this service is written for.
+ */
+export function makeValidator(contract: Contract, nameAllMistakes: boolean): Validator {
+  assertVersion()
+  if (!contract.openapi.startsWith('3.1.')) throw new Error('The contract is not an OpenAPI 3.1 document.')
+  const checks = nameAllMistakes ? checksOfAllMistakes : checksOfFirstMistake
+  const open = (route: Route): Promise<RequestHandler> => {
+    const known = checks.get(route.operation)
+    if (known) return known.opening
+    const check: Check = { opening: openCheck(contract, route, nameAllMistakes), opened: null }
+    checks.set(route.operation, check)
+    check.opening.then(
+      (opened) => (check.opened = opened),
+      () => checks.delete(route.operation),
+    )
+    return check.opening
+  }
+  return {
+    checkRequest(req, res, next) {
+      const operation = operationOf(req)
+      if (!takesInput(operation)) return next()
+      const opened = checks.get(operation)?.opened
+      if (opened) return opened(req, res, next)
+      const { method, contractPath: path = '' } = req
+      const route = { id: operation.operationId, method: method.toLowerCase(), path, operation }
+      return open(route).then((check) => check(req, res, next))
+    },
+    open,
+  }
 }
 
-async function makeValidator(document: Contract, nameAllMistakes: boolean): Promise<Validator> {
+function takesInput({ parameters = [], requestBody }: OperationObject): boolean {
+  return parameters.length > 0 || requestBody !== undefined
+}
+
+/** Rejects when the operation's part of the document is not valid. */
+async function openCheck(contract: Contract, route: Route, nameAllMistakes: boolean): Promise<RequestHandler> {
+  const { middleware: openSteps } = await loadLibrary()
   patchValidator()
   const steps = openSteps({
     // The library's type of a 3.1 document demands fields that the standard does not.
     // With a server URL that has a path, the library would check nothing outside that path: so it gets "/".
-    apiSpec: { ...document, servers: [{ url: '/' }] } as never,
+    apiSpec: { ...toRequestDocument(contract, route), servers: [{ url: '/' }] } as never,
     validateApiSpec: false,
     validateRequests: { allErrors: nameAllMistakes, allowUnknownQueryParameters: true },
     validateResponses: false,
@@ -48,10 +82,12 @@ async function makeValidator(document: Contract, nameAllMistakes: boolean): Prom
     // "dereference" overflows the stack on recursive schemas.
     $refParser: { mode: 'bundle' },
   })
-  await initialize(stepOf(steps, 'pathParamsMiddleware'))
-  return {
-    findOperation: withApiErrors(rememberOperations(stepOf(steps, 'metadataMiddleware'))),
-    checkRequest: withApiErrors(stepOf(steps, 'requestMiddleware')),
+  const found = await findInLibrary(steps, route)
+  const check = withApiErrors(stepOf(steps, 'requestMiddleware'))
+  return (req, res, next) => {
+    // The library's check reads the operation and the parameters of the path here.
+    Object.assign(req, { openapi: { ...found, pathParams: req.params } })
+    return check(req, res, next)
   }
 }
 
@@ -62,41 +98,26 @@ function stepOf(steps: readonly unknown[], name: string): RequestHandler {
   return found
 }
 
-/** The library's first step waits until the document is loaded, and passes the errors of loading to `next`. */
-function initialize(firstStep: RequestHandler): Promise<void> {
+type Probe = Pick<Request, 'app' | 'method' | 'path' | 'originalUrl' | 'baseUrl'> & { readonly openapi?: object }
+
+/**
+ * What the library's look-up leaves at `req.openapi` for requests of the operation. Its first step waits until the
+ * document is loaded. Both pass their errors to `next`.
+ */
+async function findInLibrary(steps: readonly unknown[], { method, path }: Route): Promise<object> {
+  const url = path.replaceAll(/\{\w+\}/g, 'x')
+  // The two steps read nothing else of a request.
+  const probe: Probe = { app: express(), method: method.toUpperCase(), path: url, originalUrl: url, baseUrl: '' }
+  await runStep(stepOf(steps, 'pathParamsMiddleware'), probe)
+  await runStep(stepOf(steps, 'metadataMiddleware'), probe)
+  if (!probe.openapi) throw libraryChanged('req.openapi')
+  return probe.openapi
+}
+
+function runStep(step: RequestHandler, request: object): Promise<void> {
   return new Promise((resolve, reject) => {
     const next: NextFunction = (error?: unknown) =>
       error ? reject(error instanceof Error ? error : new Error('The contract could not be loaded.')) : resolve()
-    // The step reads nothing of the request but the app.
-    void firstStep({ app: express() } as unknown as Request, {} as never, next)
+    void step(request as Request, {} as never, next)
   })
-}
-
-/** What the library leaves at `req.openapi`; its check of the request reads it there. */
-type Found = { readonly expressRoute: string; readonly openApiRoute: string; readonly schema: OperationObject }
-
-/**
- * Runs the library's route look-up, which tries all routes one by one, and remembers its result for paths without
- * parameters.
- */
-function rememberOperations(find: RequestHandler): RequestHandler {
-  const known = new Map<string, Found>()
-  return (req, res, next) => {
-    const key = `${req.method} ${req.path}`
-    const found = known.get(key)
-    if (found) {
-      setOperation(req, found)
-      return next()
-    }
-    return find(req, res, (error?: unknown) => {
-      const { openapi } = req as { openapi?: Found }
-      if (openapi) setOperation(req, openapi)
-      if (openapi?.expressRoute === req.path) known.set(key, openapi)
-      next(error)
-    })
-  }
-}
-
-function setOperation(req: Request, openapi: Found): void {
-  Object.assign(req, { openapi, operation: openapi.schema, contractPath: openapi.openApiRoute })
 }

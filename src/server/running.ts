@@ -1,0 +1,161 @@
+import cluster from 'node:cluster'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../config/values.ts'
+import type { Logger } from '../log.ts'
+import { compose } from './compose.ts'
+import type { Service } from './compose.ts'
+import { describeService, findDirectoryWarnings } from './describe.ts'
+import type { Resources } from './roles.ts'
+import { openHttpServer } from './http-server.ts'
+import { listenOn, SERVER_TIMEOUTS } from './listener.ts'
+import type { ServerTimeouts } from './listener.ts'
+import { openManagement } from './management.ts'
+import type { Management, ManagementActions } from './management.ts'
+import { serveMetrics, shareMetrics } from './metrics.ts'
+import type { MetricsListener } from './metrics.ts'
+
+/** A service that is listening. */
+export type Running = {
+  readonly port: number
+  /** The port of the metrics listener; null when it is off. */
+  readonly metricsPort: number | null
+  /**
+   * Applies the directory file again, and resolves with a sentence that says what has changed. A refused file changes
+   * nothing; the log says why, and the promise rejects with a `DirectoryFileError`. `force`: apply the file even when
+   * it withdraws most of the members.
+   */
+  reloadDirectory(force?: boolean): Promise<string>
+  /** Applies the directory file and the price file again, in the same way; a mistake in one does not keep the other. */
+  reload(force?: boolean): Promise<string>
+  /** Resolves with the reason when the database cannot be used in this process again, so that it should stop. */
+  readonly crashed: Promise<Error>
+  /**
+   * Drains for SVC_DRAIN_SECONDS, during which `/readyz` says 503 and all requests are served. Then closes the
+   * listener, lets running calls end within SVC_STOP_SECONDS, and closes everything.
+   */
+  stop(): Promise<void>
+}
+
+/** Listens with resources that are already open. Stopping closes them; when this rejects they stay open. */
+export async function listen(
+  config: Config,
+  resources: Resources,
+  timeouts: ServerTimeouts = SERVER_TIMEOUTS,
+  forceDirectory = false,
+): Promise<Running> {
+  const service = await compose(config, resources)
+  const applyDirectory = makeApplyDirectory(config, service, resources.log)
+  const applyPrices = makeApplyPrices(config, service, resources.log)
+  try {
+    await applyPrices()
+    await applyDirectory(forceDirectory)
+    const reloadDirectory = (force = false) =>
+      applyDirectory(force).catch((err: unknown) => {
+        resources.log.error({ err }, 'directory.rejected')
+        throw err
+      })
+    const reloadPrices = () =>
+      applyPrices().catch((err: unknown) => {
+        resources.log.error({ err }, 'prices.rejected')
+        throw err
+      })
+    const reload = (force = false) => inOneText([reloadDirectory(force), reloadPrices()])
+    return await start(config, resources, service, timeouts, { reloadDirectory, reload })
+  } catch (error) {
+    await service.close()
+    throw error
+  }
+}
+
+function makeApplyDirectory(config: Config, service: Service, log: Logger) {
+  const { directoryFile: file } = config
+  // A control plane calls no backend, so it need not have their credentials.
+  const readSecret = config.role === 'control-plane' ? null : config.readSecret
+  return async (force: boolean): Promise<string> => {
+    if (!file) return 'SVC_DIRECTORY_FILE is not set, so there is no file to apply.'
+    const { applyDirectoryFile } = await import('./directory-file.ts')
+    return applyDirectoryFile({ file, readSecret, service, force, log })
+  }
+}
+
+function makeApplyPrices({ role, pricesFile: file }: Config, service: Service, log: Logger) {
+  // A control plane serves no calls.
+  return async (): Promise<string> => {
+    if (!file || role === 'control-plane') return ''
+    const { applyPricesFile } = await import('./prices-file.ts')
+    return applyPricesFile({ file, service, log })
+  }
+}
+
+/** Waits for all of them; rejects with the first failure. */
+async function inOneText(applying: readonly Promise<string>[]): Promise<string> {
+  await Promise.allSettled(applying)
+  return (await Promise.all(applying)).filter((sentence) => sentence !== '').join('\n')
+}
+
+async function start(
+  config: Config,
+  { database, mailer, log }: Resources,
+  service: Service,
+  timeouts: ServerTimeouts,
+  reloads: Pick<Running, 'reloadDirectory' | 'reload'>,
+): Promise<Running> {
+  const { drainSeconds, stopSeconds } = config.stop
+  const metrics = await startMetrics(config, service)
+  const http = openHttpServer(service.app, timeouts)
+  const port = await listenOn(http.server, config.host, config.port, 'SVC_PORT').catch(async (error: unknown) => {
+    await metrics?.close()
+    throw error
+  })
+  const management = await startManagement(config, { reload: reloads.reload, database, log })
+  const preparing = setTimeout(() => {
+    service.prepare().catch((err: unknown) => log.error({ err }, 'service.prepare_failed'))
+  }, PREPARE_AFTER_MS)
+  const counts = await service.countDirectory()
+  log.info({ host: config.host, port, ...describeService(config, counts) }, 'service.listening')
+  for (const warning of findDirectoryWarnings(config, counts)) log.warn({ warning }, 'settings.warning')
+  return {
+    port,
+    metricsPort: metrics?.port ?? null,
+    ...reloads,
+    crashed: database ? database.crashed : new Promise(() => undefined),
+    async stop() {
+      clearTimeout(preparing)
+      await management?.close()
+      service.drain()
+      http.drain()
+      if (drainSeconds > 0) log.info({ seconds: drainSeconds }, 'service.draining')
+      await sleep(drainSeconds * 1000)
+      service.endStreams()
+      await http.stop(stopSeconds * 1000, service.endCalls)
+      await metrics?.close()
+      await service.close()
+      mailer?.close()
+      await database?.close()
+      log.info({}, 'service.stopped')
+    },
+  }
+}
+
+/** Time for the first readiness checks, because some modules that are loaded then block for tens of milliseconds. */
+const PREPARE_AFTER_MS = 100
+
+async function startMetrics({ host, metricsPort }: Config, { metrics }: Service): Promise<MetricsListener | null> {
+  if (metrics && cluster.isWorker) await shareMetrics(metrics)
+  if (cluster.isWorker) return null
+  return metrics && serveMetrics(metrics, host, metricsPort ?? 0)
+}
+
+/** The socket of operators' commands; null where none is configured. */
+async function startManagement(
+  { managementSocket: socket }: Config,
+  { reload, database, log }: Pick<Resources, 'database' | 'log'> & Pick<Running, 'reload'>,
+): Promise<Management | null> {
+  // The process above several ones has the socket.
+  if (socket === null || cluster.isWorker) return null
+  const actions: ManagementActions = {
+    reload: (options) => reload(options.has('force')),
+    ...(database?.copyFiles && { backup: database.copyFiles }),
+  }
+  return openManagement(socket, actions, log)
+}
