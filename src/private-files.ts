@@ -1,4 +1,6 @@
-import { chmod, mkdir, stat } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 /**
  * Creates a directory that only this user can read, with its parents. Takes the permissions of others away from a
@@ -12,6 +14,28 @@ export async function makePrivateDirectory(directory: string): Promise<boolean> 
 /** Takes the permissions of others away from a file, and resolves with whether that was necessary. */
 export function makePrivateFile(file: string): Promise<boolean> {
   return restrict(file, 0o600)
+}
+
+/**
+ * Replaces a file as a whole: a reader finds the old content or the new one, also after the machine has stopped. Makes
+ * its directory where there is none. Only this user can read the file, unless `mode` says otherwise.
+ */
+export async function replaceFile(file: string, content: string | Buffer, mode = 0o600): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const handle = await open(fresh, 'wx', mode)
+    try {
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(fresh, file)
+  } catch (error) {
+    await rm(fresh, { force: true })
+    throw error
+  }
 }
 
 async function restrict(path: string, mode: number): Promise<boolean> {

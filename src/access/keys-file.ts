@@ -1,6 +1,5 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { makePrivateFile } from '../private-files.ts'
+import { readFile } from 'node:fs/promises'
+import { makePrivateFile, replaceFile } from '../private-files.ts'
 import { isRecord, toJwks, toPublishedKeys } from './key-set.ts'
 import type { PublishedKey } from './key-set.ts'
 
@@ -22,13 +21,7 @@ export async function readKeysFile(file: string, onMadePrivate: () => void): Pro
   return { source: String(saved['source']), keys: toPublishedKeys(saved['keys']) }
 }
 
-/**
- * Writes the file completely or not at all. The temporary name contains the process id, so that processes do not
- * collide.
- */
+/** Writes the file completely or not at all. */
 export async function writeKeysFile(file: string, { source, keys }: SavedKeys): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const temporary = `${file}.${process.pid}`
-  await writeFile(temporary, `${JSON.stringify({ source, keys: toJwks(keys) }, null, 2)}\n`, { mode: 0o600 })
-  await rename(temporary, file)
+  await replaceFile(file, `${JSON.stringify({ source, keys: toJwks(keys) }, null, 2)}\n`)
 }

@@ -1,4 +1,5 @@
 import { SvcError } from '../sdk/index.ts'
+import { TokenFileError } from '../sdk/node.ts'
 
 /** The exit statuses of every command. */
 export const EXIT = { failed: 1, wrongUsage: 2, notSignedIn: 3, interrupted: 130 } as const
@@ -35,13 +36,36 @@ const SIGN_IN_AGAIN =
   'This needs a sign-in that is at most 15 minutes old. Run svc login, approve it with the link in the email, and ' +
   'repeat the command.'
 
+/** Why a file cannot be read or written, by the error code of Node.js. */
+const FILE_PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'you lack the permission',
+  EPERM: 'you lack the permission',
+  EROFS: 'its disk is read-only',
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'your disk quota is used up',
+  ENOTDIR: 'a part of its path is no directory',
+  EEXIST: 'a part of its path is no directory',
+  EISDIR: 'it is a directory',
+}
+
 /** What an error means to the person at the terminal; null for a bug. */
 export function toCommandError(error: unknown): CommandError | null {
   if (error instanceof CommandError) return error
+  if (error instanceof TokenFileError) return new CommandError(error.message)
   if (error instanceof Error && error.name === 'AbortError') return new CommandError('Interrupted.', EXIT.interrupted)
+  const fileProblem = findFileProblem(error)
+  if (fileProblem !== null && error instanceof Error && 'path' in error) {
+    return new CommandError(`${String(error.path)} cannot be used: ${fileProblem}.`)
+  }
   if (!(error instanceof SvcError)) return null
   if (error.code === 'reauthenticate') return new CommandError(SIGN_IN_AGAIN)
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   if (error.status !== 401) return new CommandError(`${error.message}${request}`)
   return new CommandError(`${error.message} Run: svc login`, EXIT.notSignedIn)
+}
+
+/** Why a file cannot be read or written, in words; null for other errors. */
+export function findFileProblem(error: unknown): string | null {
+  return error instanceof Error && 'code' in error ? (FILE_PROBLEMS[String(error.code)] ?? null) : null
 }

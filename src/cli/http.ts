@@ -18,12 +18,25 @@ export const sendCall: Send = async (request) => {
   return response
 }
 
-/** The command asks for no page: HTML comes from a proxy, a sign-in portal, or another website. */
-function isOfSomethingElse(response: Response): boolean {
-  return response.headers.get('content-type')?.startsWith('text/html') === true || response.status === 407
+/** What proxies answer when they do not reach the server behind them. */
+const UNREACHED = [502, 503, 504]
+
+/**
+ * Whether an answer is not the deployment's, but that of a proxy, a sign-in portal or another website. The command asks
+ * for no page, and every answer of a deployment has a request id.
+ */
+function isOfSomethingElse({ status, headers }: Response): boolean {
+  const isPage = headers.get('content-type')?.startsWith('text/html') === true
+  return isPage || (UNREACHED.includes(status) && !headers.has('x-request-id'))
 }
 
 function explainAnswer({ origin }: URL, status: number): string {
+  if (UNREACHED.includes(status)) {
+    return (
+      `A proxy in front of ${origin} answered ${status}: it cannot reach the service now. Try again in a minute; ` +
+      'if it stays like this, tell your operator.'
+    )
+  }
   return (
     `${origin} answered ${status} with a web page instead of JSON. Check the URL. If it is right, a proxy or the ` +
     'sign-in page of a network is in between: open the URL in a browser to see it.'
@@ -75,12 +88,28 @@ export function explainConnection(url: URL, error: unknown): string {
     const seconds = ANSWER_TIMEOUT_MS / 1000
     return `${url.host} did not answer within ${seconds} seconds. Try again; if it stays like this, tell your operator.`
   }
-  const codes = causesOf(error).map(codeOf)
+  const causes = causesOf(error)
+  const proxyStatus = causes.map(proxyStatusOf).find((status) => status !== null)
+  if (proxyStatus) return explainProxy(url, proxyStatus)
+  const codes = causes.map(codeOf)
   const known = codes.find((code) => code !== null && code in CONNECTION_PROBLEMS)
   if (known) return CONNECTION_PROBLEMS[known]?.(url) ?? ''
   const code = codes.find((found) => found !== null)
   const reason = code ? ` (${code})` : ''
   return `${url.origin} cannot be reached${reason}. ${CHECK_NETWORK}`
+}
+
+/** The status with which a proxy of the environment has refused to connect; Node.js has it in a message only. */
+function proxyStatusOf(error: unknown): string | null {
+  return (error instanceof Error && /^Proxy response \((\d{3})\)/.exec(error.message)?.[1]) || null
+}
+
+function explainProxy({ host }: URL, status: string): string {
+  const why = status === '407' ? 'it wants a user name and a password' : 'it does not connect to this host'
+  return (
+    `The proxy of your environment answered ${status} for ${host}: ${why}. Correct HTTPS_PROXY, or add the host to ` +
+    'NO_PROXY.'
+  )
 }
 
 /** An error, what caused it, and so on; of several attempts at once (IPv4 and IPv6) each. */

@@ -2,4 +2,5 @@
 import { runProcess } from './command-line.ts'
 import { peopleCommands } from './commands.ts'
 
-await runProcess(peopleCommands)
+// The packed file is CommonJS, which has no `await` here.
+void runProcess(peopleCommands)

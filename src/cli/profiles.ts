@@ -1,10 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
+import { replaceFile } from '../private-files.ts'
 import { fileTokenStore } from '../sdk/node.ts'
 import type { StoredTokens, TokenStore } from '../sdk/index.ts'
-import { wrongUsage } from './failures.ts'
+import { CommandError, wrongUsage } from './failures.ts'
 
 /** What is remembered of a deployment besides the tokens. */
 export type Profile = {
@@ -118,19 +119,6 @@ async function readJson<T>(file: string): Promise<T | null> {
   try {
     return JSON.parse(text) as T
   } catch {
-    throw wrongUsage(`${file} is damaged. Remove it and sign in again: svc login`)
-  }
-}
-
-/** Replaces a file as a whole: a reader finds the old text or the new one. Only its owner can read it. */
-export async function replaceFile(file: string, text: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 })
-  const fresh = `${file}.${randomBytes(6).toString('hex')}.tmp`
-  try {
-    await writeFile(fresh, text, { mode: 0o600, flag: 'wx' })
-    await rename(fresh, file)
-  } catch (error) {
-    await rm(fresh, { force: true })
-    throw error
+    throw new CommandError(`${file} is damaged. Remove it and sign in again: svc login`)
   }
 }

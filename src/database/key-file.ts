@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ENCRYPTION_KEY_BYTES } from '../kernel/cipher.ts'
 import { newKeyMaterial, Secret } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
-import { makePrivateFile } from '../private-files.ts'
+import { makePrivateFile, replaceFile } from '../private-files.ts'
 
 /** The encryption key, beside an embedded database and outside of its backups. */
 const KEY_FILE = 'encryption-key'
@@ -12,16 +12,10 @@ const KEY_FILE = 'encryption-key'
 /** Reads the key in the directory of an embedded database, and makes it at the first start. */
 export async function openKeyFile(directory: string, log: Logger): Promise<Secret> {
   const path = join(directory, KEY_FILE)
-  if (!existsSync(path)) await makeKeyFile(path)
+  // The lock of the database keeps other processes away.
+  if (!existsSync(path)) await replaceFile(path, `${newKeyMaterial().reveal()}\n`)
   if (await makePrivateFile(path)) log.warn({ path }, 'files.made_private')
   const key = (await readFile(path, 'utf8')).trim()
   if (Buffer.from(key, 'base64').length === ENCRYPTION_KEY_BYTES) return new Secret(key)
   throw new Error(`${path} holds no key of 32 bytes in base64. Restore it, or delete it and set all credentials again.`)
-}
-
-/** Writes the file completely or not at all. The lock of the database keeps other processes away. */
-async function makeKeyFile(path: string): Promise<void> {
-  const temporary = `${path}.new`
-  await writeFile(temporary, `${newKeyMaterial().reveal()}\n`, { mode: 0o600 })
-  await rename(temporary, path)
 }

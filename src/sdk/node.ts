@@ -8,6 +8,11 @@ const STALE_MS = 10_000
 const HEARTBEAT_MS = 2_000
 const RETRY_MS = 25
 
+/** The file of a token store contains something else. The message names the file and says what to do. */
+export class TokenFileError extends Error {
+  override readonly name = 'TokenFileError'
+}
+
 /**
  * Stores the tokens of a device in a file that only its owner can read (mode 0600). Each write replaces the whole file.
  * A lock file beside it (`FILE.lock`) prevents that several processes refresh the tokens at the same time.
@@ -35,7 +40,7 @@ async function load(file: string): Promise<StoredTokens | null> {
   if (text === null) return null
   const tokens = parsed(text)
   if (tokens === null)
-    throw new Error(`${file} does not contain tokens of this client. Remove the file and log in again.`)
+    throw new TokenFileError(`${file} does not contain tokens of this client. Remove the file and log in again.`)
   return tokens
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { readPrices } from '../gateway/prices/read-prices.ts'
@@ -6,6 +6,7 @@ import type { PriceList } from '../gateway/prices/read-prices.ts'
 import type { Logger } from '../log.ts'
 import type { Service } from './compose.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
+import { replaceFile } from '../private-files.ts'
 
 /** The maximum number of mistakes that a message names. */
 const MAX_MISTAKES = 20
@@ -48,21 +49,9 @@ export async function loadPricesFile(file: string): Promise<{ readonly text: str
 export async function replacePricesFile(source: string, file: string): Promise<{ models: number; changed: number }> {
   const { text, prices } = await loadPricesFile(source)
   const before = await loadPricesFile(file).catch(() => null)
-  await writeWhole(file, text)
+  // Prices are no secret, and another user may run the service that reads them.
+  await mkdir(path.dirname(file), { recursive: true })
+  await replaceFile(file, text, 0o644)
   const changed = [...prices].filter(([name, price]) => !isDeepStrictEqual(before?.prices.get(name), price))
   return { models: prices.size, changed: changed.length }
-}
-
-/** Writes a file completely or not at all, also when the machine stops. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true })
-  const temporary = `${file}.${process.pid}`
-  const handle = await open(temporary, 'w', 0o644)
-  try {
-    await handle.writeFile(text)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await rename(temporary, file)
 }

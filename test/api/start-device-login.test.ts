@@ -94,7 +94,11 @@ describe('startDeviceLogin', () => {
       ['with a number for an email', { ...good, email: 7 }, /email must be string/],
       ['with a null deviceId', { ...good, deviceId: null }, /deviceId must be string/],
       ['with a deviceId that has a space', { ...good, deviceId: 'a b' }, /deviceId must match/],
-      ['with a deviceId of 129 characters', { ...good, deviceId: 'x'.repeat(129) }, /deviceId must NOT have more/],
+      [
+        'with a deviceId of 129 characters',
+        { ...good, deviceId: 'x'.repeat(129) },
+        /deviceId must have at most 128 characters/,
+      ],
       ['with an invalid team name', { ...good, team: 'core' }, /team must match/],
       ['with an unknown field', { ...good, admin: true }, /admin is not a field/],
       ['with an array as body', [good], /must be object/],

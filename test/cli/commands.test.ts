@@ -81,7 +81,8 @@ describe('the exit status', () => {
     [['backends', 'add', 'vendor', 'https://api.vendor.example', '--as', 'bearer'], 2],
     [['backends', 'remove', 'unknown'], 1],
     [['directory', 'plan', '/no/such/file'], 2],
-    [['directory', 'apply', '-'], 1],
+    [['directory', 'apply', '-'], 2],
+    [['audit', '--by', 'nobody'], 2],
   ])('of svc %j is %i', async (args, status) => {
     expect((await machine.svc(args)).status).toBe(status)
   })
@@ -225,10 +226,11 @@ describe('svc limits', () => {
     [
       ['limits', 'set', '1', '--per', 'day', '--member', 'nobody@example.com'],
       1,
-      'must be the email address of a member',
+      '@acme/core has no member nobody@example.com. Run: svc members',
     ],
-    [['limits', 'set', '1', '--per', 'day', '--service', 'unknown'], 1, 'must be the email address of a member'],
-    [['limits', 'remove', 'ffffffff'], 1, '@acme/core has no limit with the ID ffffffff. Run: svc limits --team'],
+    [['limits', 'set', '1', '--per', 'day', '--service', 'unknown'], 1, 'no service account named unknown. Run: svc'],
+    [['limits', 'set', '1', '--per', 'day', '--key', 'x'], 1, 'no API key with the ID x. Give the whole ID'],
+    [['limits', 'remove', 'ffffffff'], 1, '@acme/core has no limit with the ID "ffffffff". Run: svc limits --team'],
     [['limits', '--team', '@acme/unknown'], 1, 'team'],
   ])('tells for %j what is wrong, with exit status %i', async (args, status, message) => {
     const ran = await machine.svc(args)
@@ -418,7 +420,7 @@ models:
     const planned = await machine.svc(['directory', 'plan', '-'], { input: directory })
     expect(planned.stderr).toBe('')
     expect(planned.stdout.trim().split('\n').sort()).toEqual(
-      [...LINES, '3 changes to apply. Run: svc directory apply -'].sort(),
+      [...LINES, '3 changes to apply. Run: svc directory apply - --yes, with the same text on standard input'].sort(),
     )
     const asked = await machine.svc(['directory', 'apply', '-'], { input: directory })
     expect([asked.status, asked.stderr]).toEqual([2, expect.stringContaining('Add --yes')])

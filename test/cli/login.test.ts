@@ -68,7 +68,11 @@ describe('svc login', () => {
   it('takes localhost and 127.0.0.1 for one deployment', async () => {
     await using machine = await newMachine()
     await machine.signIn(service)
-    const { stdout, status } = await machine.svc(['token', '--url', `127.0.0.1:${service.port}/`])
+    const { stdout, status } = await machine.svc([
+      'token',
+      '--url',
+      `127.0.0.1:${new URL(service.config.baseUrl).port}/`,
+    ])
     expect([status, stdout.trim()]).toEqual([0, (await machine.svc(['token'])).stdout.trim()])
   })
 
@@ -140,6 +144,11 @@ describe('a deployment that cannot be used is explained in a sentence:', () => {
   it('a web page of a proxy or of another site', async () => {
     await using other = await startOther({ status: 200, type: 'text/html; charset=utf-8', body: '<h1>Sign in</h1>' })
     expect(await failure(`localhost:${other.port}`)).toContain('answered 200 with a web page instead of JSON')
+  })
+
+  it('a proxy that does not reach the service', async () => {
+    await using other = await startOther({ status: 502, type: 'text/plain', body: 'Bad Gateway' })
+    expect(await failure(`localhost:${other.port}`)).toContain('answered 502: it cannot reach the service now.')
   })
 
   it('another service, which has no such route', async () => {

@@ -111,9 +111,25 @@ describe('svc token', () => {
     await writeFile(other.tokensOf(service), '{"accessToken":')
     const ran = await other.svc(['token'])
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toContain(`${other.tokensOf(service)} does not contain tokens of this client`)
+    expect(ran.stderr).toBe(
+      `${other.tokensOf(service)} does not contain tokens of this client. Remove the file and log in again.\n`,
+    )
     await rm(other.tokensOf(service))
     expect((await other.svc(['token'])).status).toBe(3)
+  })
+})
+
+describe('credentials that cannot be kept', () => {
+  it('are explained in a sentence', async () => {
+    await using other = await newMachine()
+    const folder = path.join(other.home, '.config')
+    await writeFile(folder, 'a file where a directory should be')
+    const ran = await other.svc(['login', service.config.baseUrl, '--email', 'ada@example.com'])
+    expect(ran).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `${folder}/svc cannot be used: a part of its path is no directory.\n`,
+    })
   })
 })
 

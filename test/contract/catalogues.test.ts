@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { peopleCommands } from '../../src/cli/commands.ts'
 import { SETTING_NAMES } from '../../src/config/settings.ts'
 import { itemsOf, readPage, ROOT, sectionOf } from '../support/documents.ts'
 import { findLogEvents, findMetrics, findSettingDefaults } from '../support/source-facts.ts'
@@ -22,6 +23,16 @@ describe('docs/settings.md', () => {
     expect(inSource.length).toBeGreaterThan(20)
     const inDocument = new Map(documented.map(({ name, given }) => [name, /^default `(.*)`$/.exec(given ?? '')?.[1]]))
     expect(inSource.map(([name]) => [name, inDocument.get(name)])).toEqual(inSource)
+  })
+})
+
+describe('the page of @svc/cli', () => {
+  it('has every command of people, and no other', () => {
+    const { text } = readPage('packaging/cli-readme.md')
+    const inTable = text
+      .split('\n')
+      .flatMap((line) => (line.startsWith('|') ? [...line.matchAll(/`svc ([a-z-]+)/g)] : []))
+    expect([...new Set(inTable.map(([, name]) => name))].toSorted()).toEqual(Object.keys(peopleCommands).toSorted())
   })
 })
 

@@ -9,7 +9,7 @@ import type { Source } from '../support/source-tree.ts'
  * What each part of `src` may import, besides itself and `generated`. A part is a folder or a file of `src`. Imports point
  * down only: from the command line to the roles, from the roles to what they share, and never to a sibling.
  */
-const OUTSIDE_WORLD = ['config', 'database', 'log', 'mail']
+const OUTSIDE_WORLD = ['config', 'database', 'log', 'mail', 'private-files']
 const SHARED = ['directory', 'spending', 'access', 'http', 'database', 'kernel']
 const ROLES = ['control', 'gateway', 'docs']
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   directory: ['spending', 'database', 'kernel'],
   docs: ['http', 'kernel'],
   control: [...SHARED, 'config', 'log', 'mail'],
-  gateway: [...SHARED, 'config', 'log'],
+  gateway: [...SHARED, 'config', 'log', 'private-files'],
   server: [...ROLES, ...SHARED, ...OUTSIDE_WORLD],
   cli: ['server', 'sdk', ...OUTSIDE_WORLD, 'kernel'],
   main: ['cli'],
@@ -48,7 +48,8 @@ const ALLOWED: Readonly<Record<string, readonly { readonly file: string; readonl
     { file: 'src/control/oauth/routes.ts', why: 'an id for a device that has none: a name, not a secret' },
     { file: 'src/control/passkeys/login.ts', why: 'an id for a browser that has none: a name, not a secret' },
     { file: 'src/sdk/node.ts', why: 'a client: names of files beside the credentials' },
-    { file: 'src/cli/profiles.ts', why: 'a client: the id of this machine, and names of files beside the credentials' },
+    { file: 'src/private-files.ts', why: 'names of files beside the one that is replaced' },
+    { file: 'src/cli/profiles.ts', why: 'a client: the id of this machine' },
   ],
 }
 

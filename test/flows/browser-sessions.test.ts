@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accountIdOf, eventOf, saveEvents } from '../support/agent-sessions.ts'
-import { changeView, findOverflow, findSeriousViolations, SCHEMES } from '../support/browser.ts'
+import { changeView, findOverflow, findViolations, SCHEMES } from '../support/browser.ts'
 import { ADA, startBrowserService } from '../support/browser-service.ts'
 import type { BrowserService } from '../support/browser-service.ts'
 
@@ -42,13 +42,13 @@ describe('the session page', () => {
       for (const width of [320, 800]) {
         await changeView(page, { width, scheme })
         expect([width, scheme, await findOverflow(page)]).toEqual([width, scheme, 0])
-        expect(await findSeriousViolations(page)).toEqual([])
+        expect(await findViolations(page)).toEqual([])
       }
     }
     await page.getByRole('link', { name: 'All sessions of the team' }).click()
     await listed.getByText('2 calls ended').waitFor()
     await changeView(page, { width: 320, scheme: 'light' })
-    expect([await findOverflow(page), await findSeriousViolations(page)]).toEqual([0, []])
+    expect([await findOverflow(page), await findViolations(page)]).toEqual([0, []])
   })
 
   it('continues by itself after the stream was broken off', async () => {
@@ -77,7 +77,7 @@ describe('the session page', () => {
     await page.goto(`${fixture.baseUrl}/session#run-1`)
     await page.getByText('You are not signed in.').waitFor()
     await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
-    expect(await findSeriousViolations(page)).toEqual([])
+    expect(await findViolations(page)).toEqual([])
   })
 
   it('says that a team is not the person’s own', async () => {

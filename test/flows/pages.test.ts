@@ -8,7 +8,7 @@ import { readContract } from '../../src/http/contract.ts'
 import {
   changeView,
   findOverflow,
-  findSeriousViolations,
+  findViolations,
   startBrowser,
   type TestBrowser,
   type View,
@@ -74,7 +74,7 @@ describe('the pages in a browser', () => {
   ]
 
   it(
-    'have no serious accessibility violation that axe finds, narrow or wide, light or dark',
+    'have no accessibility violation that axe finds, narrow or wide, light or dark',
     { timeout: 180_000 },
     async () => {
       const page = await browser.newPage({ width: 360, scheme: 'light' })
@@ -83,9 +83,7 @@ describe('the pages in a browser', () => {
         const found: string[] = []
         for (const { rules, ...view } of views) {
           await changeView(page, view)
-          found.push(
-            ...(await findSeriousViolations(page, rules)).map((line) => `${view.width} ${view.scheme}: ${line}`),
-          )
+          found.push(...(await findViolations(page, rules)).map((line) => `${view.width} ${view.scheme}: ${line}`))
         }
         return found
       })
@@ -178,7 +176,7 @@ describe('the pages in a browser', () => {
     expect(await without.locator('noscript p').isVisible()).toBe(true)
   })
 
-  it('of the documentation fit into 320 px and have no serious accessibility violation', async () => {
+  it('of the documentation fit into 320 px and have no accessibility violation', async () => {
     // All operations have the same layout and axe is slow, so it checks only some.
     const paths = Object.entries(documentation.paths).filter(([path]) => /^\/(device|v1\/chat\/)/.test(path))
     const pages = { whole: documentation, part: { ...documentation, paths: Object.fromEntries(paths) } }
@@ -191,7 +189,7 @@ describe('the pages in a browser', () => {
 
     await page.goto(`${docs.url}/part`)
     await openFolds(page)
-    expect(await findSeriousViolations(page)).toEqual([])
+    expect(await findViolations(page)).toEqual([])
     await page.goto(`${docs.url}/whole`)
     await openFolds(page)
     expect(await findOverflow(page)).toBe(0)

@@ -38,6 +38,7 @@ describe('a browser that signed in more than 15 minutes ago', () => {
     expect(await register({ cookie })).toBe('403 reauthenticate')
     const stale = await page(cookie)
     expect(stale).toContain('value="confirm-email"')
+    expect(stale).toContain('Confirm with a passkey')
     expect(stale).not.toContain('value="delete-passkey"')
 
     const sent = await confirmByEmail({ cookie })
@@ -48,6 +49,13 @@ describe('a browser that signed in more than 15 minutes ago', () => {
     expect((await startRegistration(service, { cookie: fresh })).excludeCredentials).toHaveLength(1)
     expect(await page(fresh)).not.toContain('Confirm that it is you')
     expect((await service.fetch('/device', { headers: { cookie } })).status).toBe(401)
+  })
+
+  it('is not asked for a passkey that the account does not have', async () => {
+    const cookie = await signInBrowser(service, persons.next())
+    service.clock.advance(QUARTER_HOUR)
+    expect(await page(cookie)).toContain('Confirm by email')
+    expect(await page(cookie)).not.toContain('Confirm with a passkey')
   })
 
   it('is told where to sign in again by the API too', async () => {

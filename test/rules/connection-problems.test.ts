@@ -40,6 +40,17 @@ describe('a request without an answer is explained', () => {
     expect(explainConnection(url, thrownForEach(code))).toBe(sentence)
   })
 
+  it.each([
+    ['407', 'it wants a user name and a password'],
+    ['403', 'it does not connect to this host'],
+  ])('when the proxy of the environment answered %s', (status, why) => {
+    const refused = new Error(`Proxy response (${status}) !== 200 when HTTP Tunneling`)
+    expect(explainConnection(url, new TypeError('fetch failed', { cause: refused }))).toBe(
+      `The proxy of your environment answered ${status} for svc.example.com: ${why}. Correct HTTPS_PROXY, or add the ` +
+        'host to NO_PROXY.',
+    )
+  })
+
   it('that did not come in time', () => {
     expect(explainConnection(url, AbortSignal.abort(new DOMException('x', 'TimeoutError')).reason)).toBe(
       'svc.example.com did not answer within 20 seconds. Try again; if it stays like this, tell your operator.',

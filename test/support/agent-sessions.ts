@@ -5,6 +5,7 @@ import type { CallEvent } from '../../src/gateway/usage/events.ts'
 import { makeCallEventStore } from '../../src/gateway/usage/store.ts'
 import type { AgentSession } from '../../src/kernel/agent-session.ts'
 import type { Caller } from '../../src/kernel/caller.ts'
+import { checkEvent } from './contract-check.ts'
 import type { TestService } from './service.ts'
 import { withDeadline } from './wait.ts'
 
@@ -66,7 +67,9 @@ export function readFollowed(response: Response): Followed {
     const end = text.indexOf('\n')
     const line = text.slice(0, end)
     text = text.slice(end + 1)
-    return JSON.parse(line) as SessionEvent
+    const event = JSON.parse(line) as SessionEvent
+    checkEvent('GET', new URL(response.url), response, event)
+    return event
   }
   return {
     next,

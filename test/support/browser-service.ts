@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import type { StartedDeviceLogin } from '../../generated/sdk/index.js'
 import { startBrowser } from './browser.ts'
-import { freePort } from './loopback.ts'
+import { startContractProxy } from './contract-proxy.ts'
 import { linkOf } from './mailbox.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
@@ -33,10 +33,21 @@ export type BrowserService = AsyncDisposable & {
   startLogin(deviceId?: string): Promise<StartedLogin>
 }
 
-/** Starts a service that listens at its own public address. */
+/**
+ * Starts a service that can be reached at its own public address, which is that of a proxy: browsers and the command
+ * talk to it there, and disposing of it fails when something that they sent or got is not in the contract.
+ */
 export async function startAtOwnAddress(env: Readonly<Record<string, string>> = {}): Promise<TestService> {
-  const port = await freePort()
-  return startService({ env: { SVC_PORT: String(port), SVC_BASE_URL: `http://localhost:${port}`, ...env } })
+  const proxy = await startContractProxy()
+  const service = await startService({ env: { SVC_BASE_URL: `http://localhost:${proxy.port}`, ...env } })
+  proxy.forwardTo(service.port)
+  return {
+    ...service,
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]()
+      await proxy[Symbol.asyncDispose]()
+    },
+  }
 }
 
 export async function startBrowserService(): Promise<BrowserService> {

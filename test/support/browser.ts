@@ -64,11 +64,8 @@ function heightFor(width: number): number {
   return width < 600 ? 760 : 860
 }
 
-/**
- * The serious and critical violations that axe finds on the page now, one line each; `rules` limits the check to some
- * of its rules.
- */
-export async function findSeriousViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
+/** The violations that axe finds on the page now, one line each; `rules` limits the check to some of its rules. */
+export async function findViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Evaluated through the debugger, because the Content-Security-Policy of the pages refuses a script tag.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source)
   const options = {
@@ -76,9 +73,7 @@ export async function findSeriousViolations(page: Page, rules?: readonly string[
     ...(rules && { runOnly: { type: 'rule', values: [...rules] } }),
   } satisfies RunOptions
   const { violations } = await page.evaluate((given) => globalThis.axe.run(given), options)
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ html }) => html).join(' | ')})`)
+  return violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ html }) => html).join(' | ')})`)
 }
 
 /** Changes the width and the colour scheme of an open page. */

@@ -1,36 +1,21 @@
 import { appendFileSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { ValidateFunction } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
-import { readContract, routesOf } from '../../src/http/contract.ts'
 import type { Route } from '../../src/http/contract.ts'
+import { findMistakes, findPart, findRoute } from './contract-schemas.ts'
 
 /** Where tests note the statuses that they have received; `seen.ts` reads it after all tests. */
 export const SEEN_DIRECTORY = path.join(import.meta.dirname, '../../node_modules/.cache/svc-seen')
 
-const contract = readContract()
-const routes = routesOf(contract).map((route) => ({ ...route, pattern: patternOf(route.path) }))
-const ajv = openAjv()
-const validators = new Map<string, ValidateFunction>()
-
-/** The operation of the contract that a request matches; undefined when there is none. */
-function findRoute(method: string, pathname: string): Route | undefined {
-  const wanted = method === 'HEAD' ? 'get' : method.toLowerCase()
-  return routes.find((route) => route.method === wanted && route.pattern.test(pathname))
-}
-
 /** A documented answer, as far as it is checked. */
 type Documented = {
   readonly content?: Readonly<Record<string, unknown>>
-  readonly headers?: Readonly<Record<string, { readonly required?: boolean; readonly schema: HeaderSchema }>>
+  readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>
 }
-
-type HeaderSchema = { readonly type?: string; readonly enum?: readonly unknown[] }
 
 /**
  * Throws when an answer does not match its operation in the contract: an undocumented status or content type, a missing
- * or wrong header, a body that does not match its schema, or an undeclared field. Notes the status as received.
+ * or wrong header, a body that does not match its schema, or an undeclared field. Notes the status as received. The
+ * events of streams are checked by `checkEvent`.
  */
 export async function checkAnswer(method: string, url: URL, response: Response): Promise<void> {
   const route = findRoute(method, url.pathname)
@@ -43,73 +28,56 @@ export async function checkAnswer(method: string, url: URL, response: Response):
   if (!response.headers.get('x-request-id')) throw new Error(`${name} has no x-request-id.`)
   note(route, response.status)
 
-  const type = response.headers.get('content-type')?.split(';')[0] ?? ''
-  const { content, headers = {} } = documented
+  const type = typeOf(response)
+  const { content } = documented
   // Statuses under `default` are those of upstreams, whose bodies are forwarded unchanged.
   const isFromUpstream = !(response.status in route.operation.responses)
   if (isFromUpstream) return
-  const wrong = Object.entries(headers).filter(([header, { required, schema }]) => {
-    const value = response.headers.get(header)
-    return value === null ? required : !isHeaderValue(schema, value)
-  })
-  if (wrong.length > 0)
-    throw new Error(`${name} lacks headers of the contract: ${wrong.map(([header]) => header).join()}.`)
+  checkHeaders(route, response, documented)
   if (!content && type === '') return
   if (method === 'HEAD' || response.status === 304) return
   if (!content || !(type in content))
     throw new Error(`${name} has the content type "${type}", which is not in the contract.`)
-  if (type === 'application/json') checkBody(route, response.status, await response.clone().json())
+  if (type !== 'application/json') return
+  const body: unknown = await response.clone().json()
+  const mistakes = findMistakes([...placeOf(route, response.status), 'content', type, 'schema'], body)
+  if (mistakes.length > 0)
+    throw new Error(`${name} does not match the contract: ${mistakes.join('; ')}\n${JSON.stringify(body)}`)
 }
 
-function isHeaderValue({ type, enum: values }: HeaderSchema, value: string): boolean {
-  if (type === 'integer') return /^\d+$/.test(value)
-  return !values || values.includes(value)
+function checkHeaders(route: Route, response: Response, { headers = {} }: Documented): void {
+  const wrong = Object.entries(headers).flatMap(([header, { required }]) => {
+    const value = response.headers.get(header)
+    if (value === null) return required ? [`${header} is missing`] : []
+    const schema = [...placeOf(route, response.status), 'headers', header, 'schema']
+    return findMistakes(schema, value, 'text').map((mistake) => `${header}: ${value}${mistake}`)
+  })
+  if (wrong.length > 0)
+    throw new Error(`The headers of ${route.id} ${response.status} do not match the contract: ${wrong.join('; ')}.`)
 }
 
-function checkBody(route: Route, status: number, body: unknown): void {
-  const key = `${route.method} ${route.path} ${status}`
-  const validate = validators.get(key) ?? compile(route, status)
-  validators.set(key, validate)
-  if (validate(body)) return
-  const problems = (validate.errors ?? []).map(
-    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
-  )
-  throw new Error(`${route.id} ${status} does not match the contract: ${problems.join('; ')}\n${JSON.stringify(body)}`)
+/**
+ * Throws when the data of an event of a stream does not match the contract. Answers that are no stream of JSON have no
+ * events.
+ */
+export function checkEvent(method: string, url: URL, response: Response, data: unknown): void {
+  const route = findRoute(method, url.pathname)
+  if (!route) return
+  const stream = findPart([...placeOf(route, response.status), 'content', typeOf(response), 'schema'])
+  if (!Object.hasOwn(stream.part ?? {}, 'x-event-schema')) return
+  const mistakes = findMistakes([...stream.place, 'x-event-schema'], data)
+  if (mistakes.length > 0)
+    throw new Error(
+      `An event of ${route.id} does not match the contract: ${mistakes.join('; ')}\n${JSON.stringify(data)}`,
+    )
 }
 
-function compile(route: Route, status: number): ValidateFunction {
-  const pointer = [
-    'paths',
-    route.path,
-    route.method,
-    'responses',
-    String(status),
-    'content',
-    'application/json',
-    'schema',
-  ]
-  const escaped = pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
-  return ajv.compile({ $ref: `contract#/${escaped.join('/')}` })
+function typeOf(response: Response): string {
+  return response.headers.get('content-type')?.split(';')[0] ?? ''
 }
 
-function openAjv(): Ajv2020 {
-  const checker = new Ajv2020({ strict: false, allErrors: true, validateSchema: false })
-  addFormats.default(checker)
-  checker.addFormat('uri', true)
-  // An undeclared field is a leak. The schemas of vendors allow additional properties themselves.
-  const closed = JSON.parse(JSON.stringify(contract), (_key, value: unknown) => closedSchema(value)) as object
-  checker.addSchema({ $id: 'contract', ...closed })
-  return checker
-}
-
-function closedSchema(value: unknown): unknown {
-  const isModel =
-    typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value
-  return isModel && !('additionalProperties' in value) ? { ...value, additionalProperties: false } : value
-}
-
-function patternOf(template: string): RegExp {
-  return new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`)
+function placeOf(route: Route, status: number): string[] {
+  return ['paths', route.path, route.method, 'responses', String(status)]
 }
 
 const noted = new Set<string>()

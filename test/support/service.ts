@@ -16,6 +16,7 @@ import type { Running } from '../../src/server/running.ts'
 import { testClock } from './clock.ts'
 import type { TestClock } from './clock.ts'
 import { checkAnswer } from './contract-check.ts'
+import { checkRequest } from './contract-request.ts'
 import { freshDatabase } from './database.ts'
 import { mailToken, openMailbox } from './mailbox.ts'
 import type { Mailbox } from './mailbox.ts'
@@ -155,11 +156,15 @@ function toService({ config, clock, database, mailbox, lines, running }: Parts):
   }
 }
 
-/** `fetch` that rejects when an answer does not match the contract. */
+/** `fetch` that rejects when an answer does not match the contract, or an accepted request. */
 const checkedFetch: typeof fetch = async (input, init) => {
   const request = new Request(input, init)
+  const { method, headers } = request
+  const url = new URL(request.url)
+  const sent = request.clone()
   const response = await fetch(request)
-  await checkAnswer(request.method, new URL(request.url), response)
+  await checkAnswer(method, url, response)
+  if (response.status < 400) checkRequest({ method, url, headers, body: await sent.text() })
   return response
 }
 

@@ -23,7 +23,7 @@ export const makeAudit: MakeCommand = (cli) =>
   withTeamOptions(new Command('audit'))
     .description('Show who changed what in a team, the newest first.')
     .helpGroup('For admins of a team:')
-    .option('--by <who>', 'only changes by this address, or by the directory file: file')
+    .option('--by <who>', 'only changes by this address, or by the directory file: file', toActor)
     .option(
       '--action <action>',
       'only this action, such as invitation.created, or a kind of actions: invitation',
@@ -33,6 +33,11 @@ export const makeAudit: MakeCommand = (cli) =>
     .option('--to <time>', 'only before this day or time', toTime)
     .option('--count <number>', 'how many at most', toCount, 100)
     .action((_options: object, command: Command) => showAudit(cli, command.optsWithGlobals<Options>()))
+
+function toActor(text: string): string {
+  if (text === 'file' || text.includes('@')) return text
+  throw new InvalidArgumentError('Give an email address, or file for the directory file.')
+}
 
 /** A day begins at midnight of this machine's time zone. */
 function toTime(text: string): string {

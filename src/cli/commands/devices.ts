@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
 import { CommandError } from '../failures.ts'
+import { findById } from '../find-by-id.ts'
 import { toLocalTime } from '../local-time.ts'
 import { unwrap } from '../../sdk/index.ts'
 
@@ -41,9 +42,8 @@ async function listDevices({ environment, output }: Cli, { url, json }: Options)
 async function revokeDevice({ environment, output }: Cli, start: string, { url }: Options): Promise<void> {
   const { control } = await openDeployment(environment.folder, url)
   const { devices } = await unwrap(control.GET('/v1/devices'))
-  const [device, another] = devices.filter(({ id }) => id.startsWith(start))
-  if (!device) throw new CommandError(`No device of yours has the ID ${start}. Run: svc devices`)
-  if (another) throw new CommandError(`Several devices have an ID that starts with ${start}. Give more of it.`)
+  const device = findById(devices, start, { plural: 'devices' })
+  if (!device) throw new CommandError(`No device of yours has the ID "${start}". Run: svc devices`)
   await unwrap(control.DELETE('/v1/devices/{id}', { params: { path: { id: device.id } } }))
   output.print(`Signed out: ${device.deviceName} (${device.id}).`)
 }

@@ -6,6 +6,7 @@ import { openDeployment } from '../deployment.ts'
 import { CommandError, EXIT, wrongUsage } from '../failures.ts'
 import { printable } from '../output.ts'
 import { readInput } from '../read-input.ts'
+import { quoteForShell } from '../shell.ts'
 
 type Plan = components['schemas']['DirectoryPlan']
 type Options = GlobalOptions & { readonly json?: boolean; readonly yes?: boolean }
@@ -41,7 +42,9 @@ async function showPlan(cli: Cli, file: string, { url, json }: Options): Promise
   const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory: await readInput(cli, file) } }))
   if (json) return cli.output.json(plan)
   printPlan(cli, plan)
-  if (plan.changes.length > 0) cli.output.print(`${countOf(plan)} to apply. Run: svc directory apply ${file}`)
+  if (plan.changes.length === 0) return
+  const command = file === '-' ? '- --yes, with the same text on standard input' : quoteForShell(file)
+  cli.output.print(`${countOf(plan)} to apply. Run: svc directory apply ${command}`)
 }
 
 /** Applies exactly what was shown: the service refuses when the teams have changed meanwhile. */
@@ -53,15 +56,17 @@ async function applyFile(cli: Cli, file: string, { url, json, yes }: Options): P
   const plan = await unwrap(control.POST('/v1/directory/plan', { body: { directory } }))
   if (!json) printPlan(cli, plan)
   if (plan.changes.length === 0) return json ? output.json(plan) : undefined
-  if (!yes) await confirm(cli, plan)
+  if (!yes) await confirm(cli, plan, file)
   const body = { directory, fingerprint: plan.fingerprint }
   const applied = await unwrap(control.POST('/v1/directory/apply', { body }))
   if (json) return output.json(applied)
   output.print(`${countOf(applied)} applied.`)
 }
 
-async function confirm({ output }: Cli, plan: Plan): Promise<void> {
-  if (!output.isInteractive) throw wrongUsage('Nothing was changed. Add --yes to apply it without a question.')
+/** Standard input that was the file has no answer left. */
+async function confirm({ output }: Cli, plan: Plan, file: string): Promise<void> {
+  if (!output.isInteractive || file === '-')
+    throw wrongUsage('Nothing was changed. Add --yes to apply it without a question.')
   const { confirm: ask } = await import('@clack/prompts')
   const answer = await ask({ message: `Apply ${countOf(plan)}?`, initialValue: false, output: process.stderr })
   if (answer !== true) throw new CommandError('Nothing was changed.', EXIT.interrupted)

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
 import { CommandError } from '../failures.ts'
+import { findById } from '../find-by-id.ts'
 import { findKeyOwner } from '../key-owner.ts'
 import type { KeyOwner } from '../key-owner.ts'
 import { toLocalTime } from '../local-time.ts'
@@ -126,8 +127,7 @@ async function revokeKey(cli: Cli, start: string, options: Options): Promise<voi
 }
 
 async function findKey(owner: KeyOwner, start: string) {
-  const [key, another] = (await owner.list()).filter(({ id }) => id.startsWith(start))
-  if (!key) throw new CommandError(`No API key has the ID ${start}. Run: svc keys`)
-  if (another) throw new CommandError(`Several API keys have an ID that starts with ${start}. Give more of it.`)
+  const key = findById(await owner.list(), start, { plural: 'API keys' })
+  if (!key) throw new CommandError(`No API key has the ID "${start}". Run: svc keys`)
   return key
 }

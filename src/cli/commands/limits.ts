@@ -3,9 +3,10 @@ import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
 import type { Deployment } from '../deployment.ts'
 import { CommandError } from '../failures.ts'
+import { findById } from '../find-by-id.ts'
 import { toLocalTime } from '../local-time.ts'
 import { toTeam } from '../team-options.ts'
-import { unwrap } from '../../sdk/index.ts'
+import { SvcError, unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
 import { MAX_USD, readUsd, writeUsd } from '../../kernel/usd.ts'
 
@@ -105,7 +106,9 @@ async function setLimit({ environment, output }: Cli, amountNanoUsd: number, opt
         body: { amountNanoUsd },
       })
     : control.POST('/v1/teams/{team}/limits', { params: { path: { team } }, body: { ...wanted, amountNanoUsd } })
-  const limit: Limit = await unwrap<Limit>(saved)
+  const limit: Limit = await unwrap<Limit>(saved).catch((error: unknown) => {
+    throw wanted.of !== undefined && isRefusedRequest(error) ? new CommandError(explainSubject(team, options)) : error
+  })
   if (options.json) return output.json(limit)
   output.print(`${nameOf(limit)} may spend $${writeUsd(limit.amountNanoUsd)} a ${limit.period} now.`)
 }
@@ -117,6 +120,17 @@ function toSubject({ members, member, key, service }: SetOptions): Wanted {
   return service === undefined ? { subject: 'team' } : { subject: 'service_account', of: service }
 }
 
+/** The amount and the period were checked before the request, so what is refused is the subject. */
+function isRefusedRequest(error: unknown): boolean {
+  return error instanceof SvcError && error.code === 'invalid_request'
+}
+
+function explainSubject(team: string, { member, key, service }: SetOptions): string {
+  if (member !== undefined) return `${team} has no member ${member}. Run: svc members`
+  if (key !== undefined) return `${team} has no API key with the ID ${key}. Give the whole ID of svc keys.`
+  return `${team} has no service account named ${service ?? ''}. Run: svc service-accounts`
+}
+
 function isMeant({ subjectId, subjectName, ...limit }: Limit, { subject, of, period }: Wanted & { period: string }) {
   const isSame = limit.subject === subject && limit.period === period
   return isSame && (of === undefined || [subjectId, subjectName].includes(of.trim().toLowerCase()))
@@ -126,9 +140,8 @@ async function removeLimit({ environment, output }: Cli, start: string, options:
   const { control, profile } = await openDeployment(environment.folder, options.url)
   const team = teamOf(options, profile.team)
   const limits = await findLimits(control, team)
-  const [limit, another] = limits.filter(({ id }) => id.startsWith(start))
-  if (!limit) throw new CommandError(`${team} has no limit with the ID ${start}. Run: svc limits --team`)
-  if (another) throw new CommandError(`Several limits have an ID that starts with ${start}. Give more of it.`)
+  const limit = findById(limits, start, { plural: 'limits' })
+  if (!limit) throw new CommandError(`${team} has no limit with the ID "${start}". Run: svc limits --team`)
   const params = { path: { team, limitId: limit.id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/limits/{limitId}', { params }))
   if (options.json) return output.json(done)

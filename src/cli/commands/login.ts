@@ -94,7 +94,7 @@ function showCode({ environment, output }: Cli, url: string, email: string, show
       `  2. Compare the code: ${output.style('bold', shown.userCode)}`,
       '  3. Approve.',
       '',
-      `Or approve in a browser that is signed in already: ${output.style('cyan', shown.verificationUri)}`,
+      `Or approve in your browser: ${output.style('cyan', shown.verificationUri)}`,
       '',
       'Waiting for the approval (Ctrl-C gives up) ...',
     ].join('\n'),

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
 import type { Deployment } from '../deployment.ts'
-import { CommandError } from '../failures.ts'
+import { findById } from '../find-by-id.ts'
 import { toLocalTime } from '../local-time.ts'
 import { toUsd } from '../usd.ts'
 import { printable } from '../output.ts'
@@ -69,14 +69,13 @@ async function findSessions({ control, profile }: Deployment, account: string | 
 /** A session that the list does not have yet is waited for. */
 async function findSession(deployment: Deployment, start: string, account: string | undefined) {
   const listed = await findSessions(deployment, account, MAX_LISTED)
-  const exact = listed.filter(({ id }) => id === start)
-  const [found, another] = exact.length > 0 ? exact : listed.filter(({ id }) => id.startsWith(start))
+  const found = findById(listed, start, {
+    plural: 'sessions',
+    nameOf: (session) => `${session.id} of ${session.account}`,
+    hint: 'Give more of the ID, or --account.',
+  })
   if (!found) return { sessionId: start, account, isListed: false }
-  if (!another) return { sessionId: found.id, account: found.account, isListed: true }
-  throw new CommandError(
-    `Several sessions have an ID that starts with ${start}: ${found.id} of ${found.account}, ${another.id} of ` +
-      `${another.account}. Give more of the ID, or --account.`,
-  )
+  return { sessionId: found.id, account: found.account, isListed: true }
 }
 
 const STATES = {

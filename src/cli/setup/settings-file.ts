@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, realpath, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { CommandError } from '../failures.ts'
-import { replaceFile } from '../profiles.ts'
+import { replaceFile } from '../../private-files.ts'
 import { unsetMembers } from './json-text.ts'
 import type { SetMember } from './json-text.ts'
 import { applySplices, revertInChanged, revertSplices } from './splice.ts'
@@ -116,10 +116,7 @@ async function writeBytes(file: string, text: string): Promise<void> {
     (found) => found.mode & 0o777,
     () => 0o600,
   )
-  await mkdir(path.dirname(real), { recursive: true })
-  const fresh = `${real}.${process.pid}.svc-tmp`
-  await writeFile(fresh, text, { encoding: 'latin1', mode })
-  await rename(fresh, real)
+  await replaceFile(real, Buffer.from(text, 'latin1'), mode)
 }
 
 function hashOf(text: string): string {

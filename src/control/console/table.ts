@@ -18,7 +18,7 @@ export function table<Row>(
   rows: readonly Row[],
   foot: Row | null = null,
 ): Html {
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
+  return html`<div class="scroll" role="region" aria-label="Table: ${caption}" tabindex="0">
     <table>
       <caption class="unseen">
         ${caption}

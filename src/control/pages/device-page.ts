@@ -46,7 +46,7 @@ export function devicePage(data: DevicePage): Html {
         </p>
       </div>
       ${LINKS} ${data.notice && noticeOf(data.notice)} ${data.madeKey && newKeyPart(data.madeKey)}
-      ${data.found ? decisionPart(data.found) : codePart(data.userCode)} ${!data.fresh && confirmPart(data.hasEmail)}
+      ${data.found ? decisionPart(data.found) : codePart(data.userCode)} ${!data.fresh && confirmPart(data)}
       ${deviceList(data.devices, lastingOf(data), data.fresh)} ${passkeyList(data.passkeys, data.accepted, data.fresh)}
       ${keyPart(data)} ${signOutPart(data.devices)}`,
   )
@@ -109,7 +109,7 @@ function keyPart({ keys, models, fresh }: DevicePage): Html {
 }
 
 /** What a session that is not fresh needs before it can change what outlives it. */
-function confirmPart(hasEmail: boolean): Html {
+function confirmPart({ hasEmail, passkeys }: DevicePage): Html {
   return html`<section class="part" aria-labelledby="confirm">
     <h2 id="confirm">Confirm that it is you</h2>
     <p class="about">
@@ -117,7 +117,7 @@ function confirmPart(hasEmail: boolean): Html {
       nobody who finds this browser open can do it.
     </p>
     <div class="confirm">
-      ${passkeyButton({ then: PATHS.device, label: 'Confirm with a passkey' })}
+      ${(passkeys.length > 0 || !hasEmail) && passkeyButton({ then: PATHS.device, label: 'Confirm with a passkey' })}
       ${
         hasEmail &&
         html`<form method="post" action="${PATHS.device}">${actionButton('confirm-email', 'Confirm by email')}</form>`

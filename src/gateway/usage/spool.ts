@@ -2,10 +2,11 @@
  * Batches of call events on the disk, for the time in which the database cannot be reached. They survive the end of the
  * process. Processes may share a directory: a batch that two of them save has the same id, so it is saved once.
  */
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Logger } from '../../log.ts'
+import { makePrivateDirectory, replaceFile } from '../../private-files.ts'
 import { NO_USAGE } from '../dialects/tokens/usage.ts'
 import type { CallEvent, CallFacts, CallResult, EventBatch } from './events.ts'
 
@@ -30,16 +31,13 @@ export function openSpool({ directory, clock, log, maxBytes = MAX_BYTES }: Optio
   let lastNumber = 0
 
   async function store(batch: EventBatch): Promise<boolean> {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
-    await chmod(directory, 0o700)
+    await makePrivateDirectory(directory)
     const text = JSON.stringify(batch)
     if ((await sizeOf(directory)) + Buffer.byteLength(text) > maxBytes) return false
     // Names sort by age.
     lastNumber = Math.max(lastNumber + 1, clock.now().getTime())
     const file = path.join(directory, `${lastNumber}-${batch.id}.json`)
-    // Complete or not at all, also when the process is killed.
-    await writeFile(`${file}.part`, text, { mode: 0o600 })
-    await rename(`${file}.part`, file)
+    await replaceFile(file, text)
     files.set(batch.id, file)
     return true
   }

@@ -41,8 +41,16 @@ function describe({ path, message }: Mistake): string {
   if (where === 'body' && message.includes("required property 'body'")) return 'The body is missing'
   const field = where === 'body' ? names.join('.') || 'The body' : [where, ...names].join(' ')
   if (message.includes('additional properties')) return `${field} is not a field of this request`
-  return `${field} ${message.replace(/^must have required property '.*'$/, 'is missing')}`
+  return `${field} ${REWORDED.reduce((words, [pattern, better]) => words.replace(pattern, better), message)}`
 }
+
+/** The validator's words, and those that people read instead. */
+const REWORDED: readonly (readonly [RegExp, string])[] = [
+  [/^must have required property '.*'$/, 'is missing'],
+  [/^must NOT have fewer than 1 (characters|items)$/, 'must not be empty'],
+  [/^must NOT have fewer than (\d+) (characters|items)$/, 'must have at least $1 $2'],
+  [/^must NOT have more than (\d+) (characters|items)$/, 'must have at most $1 $2'],
+]
 
 function toReadableTypes(req: Request): string {
   const types = Object.keys(req.operation?.requestBody?.content ?? {})

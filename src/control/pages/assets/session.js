@@ -270,7 +270,8 @@ function toCalls(ended, failed) {
 
 function toTokens({ input, cached, output }) {
   const known = (count) => (count === undefined ? 'unknown' : numbers.format(count))
-  return `${known(input)} tokens in${cached ? ` (${numbers.format(cached)} cached)` : ''}, ${known(output)} out`
+  const tokens = input === 1 ? 'token' : 'tokens'
+  return `${known(input)} ${tokens} in${cached ? ` (${numbers.format(cached)} cached)` : ''}, ${known(output)} out`
 }
 
 /** A cost is in 10^-9 USD, and undefined where it is not known. */

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { findById } from '../../src/cli/find-by-id.ts'
+
+const items = ['abcd1', 'abcd12', 'bcde2'].map((id) => ({ id }))
+const find = (start: string) => findById(items, start, { plural: 'devices' })?.id
+
+describe('an item of a list is found by its ID', () => {
+  it.each([
+    ['bcde2', 'bcde2'],
+    ['bcde', 'bcde2'],
+    ['abcd12', 'abcd12'],
+    // The whole ID of one item, and the start of another's.
+    ['abcd1', 'abcd1'],
+    ['cdef', undefined],
+    ['bcd', undefined],
+  ])('%s: %s', (start, id) => {
+    expect(find(start)).toBe(id)
+  })
+
+  it('and two that start alike are named', () => {
+    expect(() => find('abcd')).toThrow(
+      'Several devices have an ID that starts with abcd: abcd1, abcd12. Give more of it.',
+    )
+    const options = { plural: 'sessions', nameOf: ({ id }: { id: string }) => `${id} of Ada`, hint: 'Add --account.' }
+    expect(() => findById(items, 'abcd', options)).toThrow('with abcd: abcd1 of Ada, abcd12 of Ada. Add --account.')
+  })
+
+  it('and an empty ID is wrong usage', () => {
+    expect(() => find('')).toThrow(
+      expect.objectContaining({ exitStatus: 2, message: expect.stringContaining('The ID is empty.') }),
+    )
+  })
+})

@@ -1,0 +1,26 @@
+import { chmod, readdir, readFile, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { expect, it } from 'vitest'
+import { replaceFile } from '../../src/private-files.ts'
+import { newFolder } from '../support/process.ts'
+
+const modeOf = async (file: string) => (await stat(file)).mode & 0o777
+
+it('replaces a file as a whole, which only its owner can read, and leaves no other file', async () => {
+  await using folder = await newFolder()
+  const file = path.join(folder.path, 'new', 'secret')
+  await replaceFile(file, 'first')
+  expect([await modeOf(path.dirname(file)), await modeOf(file)]).toEqual([0o700, 0o600])
+  await chmod(file, 0o644)
+  await replaceFile(file, Buffer.from('second'))
+  expect([await readFile(file, 'utf8'), await modeOf(file)]).toEqual(['second', 0o600])
+  expect(await readdir(path.dirname(file))).toEqual(['secret'])
+})
+
+it('leaves nothing behind when a file cannot be replaced', async () => {
+  await using folder = await newFolder()
+  // A directory that is not empty cannot be replaced by a file.
+  await replaceFile(path.join(folder.path, 'taken', 'inner'), '')
+  await expect(replaceFile(path.join(folder.path, 'taken'), 'text')).rejects.toThrow()
+  expect(await readdir(folder.path)).toEqual(['taken'])
+})
