@@ -16,10 +16,12 @@ type PackageJson = {
 /** The repository's own package. */
 export const project = readJson(path.join(root, 'package.json')) as PackageJson
 
+/** Reads a JSON file. */
 export function readJson(file: string): unknown {
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
+/** Writes a JSON file that people can read. */
 export function writeJson(file: string, value: unknown): void {
   writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`)
 }

@@ -68,7 +68,7 @@ function packageJson() {
     bin: { svc: 'bin/svc.js' },
     dependencies,
     optionalDependencies: RUNTIMES,
-    // npm heeds them only at the top, which is where `npm sbom` reads this.
+    // npm applies overrides only of the root package, which this one is for `npm sbom`.
     overrides: project.overrides,
   }
 }

@@ -5,9 +5,6 @@ import type { AdminModelMistake } from '../directory/admin-models.ts'
 import { DirectoryBusyError, lockDirectory } from '../directory/state.ts'
 import { ApiError } from '../http/errors.ts'
 
-/** The author of a change. */
-export type DirectoryActor = { readonly accountId: string; readonly ip: string }
-
 /** Why a change was refused. `busy`: the directory file is being applied. */
 export type DirectoryRefusal = AdminModelMistake | { readonly kind: 'not_found' | 'busy' }
 

@@ -5,15 +5,16 @@
 import { z } from 'zod'
 import type { AllowedHosts } from '../kernel/allowed-hosts.ts'
 import type { Cipher, Encrypted } from '../kernel/cipher.ts'
+import { CREDENTIAL_HEADERS } from '../kernel/credential-header.ts'
+import type { CredentialHeader } from '../kernel/credential-header.ts'
 import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import { Secret } from '../kernel/secret.ts'
 import { isName } from '../kernel/team-name.ts'
 import type { AdminModelMistake } from './admin-models.ts'
+import { isBackendUrl } from './backends.ts'
 import { list, must, object, oneOf } from './fields.ts'
 import { readSettings } from './mistakes.ts'
-
-type CredentialHeader = 'bearer' | 'x-api-key'
 
 /** A backend of admins, as the database has it. */
 export type AdminBackend = {
@@ -39,7 +40,7 @@ export type AdminBackendSettings = {
   readonly credential?: { readonly value: Secret; readonly as: CredentialHeader } | null | undefined
 }
 
-/** The most backends that the admins of one team may add. */
+/** The maximum number of backends that the admins of one team may add. */
 export const MAX_ADMIN_BACKENDS = 20
 
 // ---- Reading --------------------------------------------------------------------------------------------------------
@@ -57,18 +58,12 @@ const settings = object({
   url: z
     .string(must('text'))
     .max(500, 'must have at most 500 characters')
-    .refine(isBackendUrl, {
+    .refine((given) => isBackendUrl(given, ['https:']), {
       message: 'must be an https:// URL without user name, query and fragment, and without the /v1 at its end',
     })
     .transform((given) => new URL(given).href.replace(/\/+$/, '')),
-  credential: object({ value, as: oneOf(['bearer', 'x-api-key']).default('bearer') }).nullish(),
+  credential: object({ value, as: oneOf(CREDENTIAL_HEADERS).default('bearer') }).nullish(),
 })
-
-function isBackendUrl(given: string): boolean {
-  if (!URL.canParse(given)) return false
-  const { protocol, username, password, search, hash, pathname } = new URL(given)
-  return protocol === 'https:' && !(username || password || search || hash) && !/\/v1\/*$/.test(pathname)
-}
 
 /** Reads what an admin says of a backend. */
 export function readAdminBackend(given: unknown): { settings: AdminBackendSettings } | { mistakes: string[] } {

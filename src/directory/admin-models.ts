@@ -29,7 +29,7 @@ export type AdminModelSettings = {
 
 export type AdminModel = AdminModelSettings & { readonly id: string; readonly createdAt: Date }
 
-/** The most models that the admins of one team may add. */
+/** The maximum number of models that the admins of one team may add. */
 export const MAX_ADMIN_MODELS = 100
 
 // ---- Reading --------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ function findSource(
   for (const source of fileModels) {
     if (!source.published || !source.certified) continue
     const place = placesOf(source).find((one) => one.backend === backend && one.model === model)
-    // What is only for the time without a network in the file is only for it here.
+    // An entry that is `offline` in the file may only be `offline` here.
     if (place && (place.when === 'always' || when === 'offline')) return { source, place }
   }
   return null
@@ -209,7 +209,7 @@ function withPrice(entry: ServeEntry, { source, place }: { source: DatedModel; p
   return { ...entry, ...(price && { price }), pricedAs: { id: source.id, owner: source.owner } }
 }
 
-/** What a model says of itself whose first backend is one of an admin: the operator knows nothing of it. */
+/** The facts of a model whose first backend is one of an admin, because the file says nothing of such a model. */
 function ownDefaults(id: string): Pick<DatedModel, 'owner' | 'contextWindow' | 'caps' | 'verificationState'> {
   const [organization = ''] = id.split('/')
   return { owner: organization, contextWindow: null, caps: {}, verificationState: 'unverified' }

@@ -1,6 +1,8 @@
 /** What the directory file says of backends, of the models that they serve, and of what those models can be asked. */
 import { z } from 'zod'
 import { teamOfBackend } from '../kernel/backend-name.ts'
+import { CREDENTIAL_HEADERS } from '../kernel/credential-header.ts'
+import type { CredentialHeader } from '../kernel/credential-header.ts'
 import { DIALECT_NAMES } from '../kernel/dialect.ts'
 import type { Dialect } from '../kernel/dialect.ts'
 import type { SecretSource } from '../kernel/secret-source.ts'
@@ -16,7 +18,7 @@ export type DirectoryBackend = {
   /** What precedes `/v1`; null for a backend whose URL is a setting. */
   readonly url: string | null
   /** Where its credential is, and the header that carries it; null: it wants none. The value itself is never stored. */
-  readonly credential: (SecretSource & { readonly as: 'bearer' | 'x-api-key' }) | null
+  readonly credential: (SecretSource & { readonly as: CredentialHeader }) | null
 }
 
 /** A backend that serves a model, and the model's name there. */
@@ -38,14 +40,15 @@ export type ServeEntry = {
 /** What a model can be asked. What is left out has the cautious value of the backend's dialect. */
 export type GivenCaps = { readonly [Name in keyof Caps]?: Exclude<Caps[Name], undefined> }
 
-const url = z.string(must('text')).refine(isServerUrl, {
+const url = z.string(must('text')).refine((given) => isBackendUrl(given, ['http:', 'https:']), {
   message: 'must be an http:// or https:// URL without credentials, query and fragment, and without the /v1 at its end',
 })
 
-function isServerUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false
-  const { protocol, username, password, search, hash, pathname } = new URL(value)
-  return /^https?:$/.test(protocol) && !(username || password || search || hash) && !/\/v1\/*$/.test(pathname)
+/** Whether a text is the URL of a backend, with one of these protocols and nothing that a call would replace. */
+export function isBackendUrl(given: string, protocols: readonly string[]): boolean {
+  if (!URL.canParse(given)) return false
+  const { protocol, username, password, search, hash, pathname } = new URL(given)
+  return protocols.includes(protocol) && !(username || password || search || hash) && !/\/v1\/*$/.test(pathname)
 }
 
 const variable = z.string(must('text')).regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable')
@@ -57,7 +60,7 @@ const credential = object({
     .min(1, 'must not be empty')
     .nullish()
     .transform((given) => given ?? null),
-  as: oneOf(['bearer', 'x-api-key']).default('bearer'),
+  as: oneOf(CREDENTIAL_HEADERS).default('bearer'),
 }).refine(({ env, file }) => (env === null) !== (file === null), 'must have either env or file')
 
 export const backend = object({

@@ -1,4 +1,5 @@
 import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Actor } from '../kernel/caller.ts'
 import { newUserHandle } from '../kernel/user-handle.ts'
 
 type Transaction = Prisma.TransactionClient
@@ -27,8 +28,7 @@ export async function ensureAccounts(
 }
 
 /** The author of a change of an invitation: the directory file or an admin of the team. */
-export type Inviter =
-  { readonly by: 'directory' } | { readonly by: 'admin'; readonly accountId: string; readonly ip: string }
+export type Inviter = { readonly by: 'directory' } | ({ readonly by: 'admin' } & Actor)
 
 /**
  * Withdraws invitations and ends everything that depends on them: sessions, API keys, and logins that could still

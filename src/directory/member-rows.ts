@@ -34,7 +34,7 @@ export type MemberRowChanges = {
   readonly withdrawn: readonly InvitationRow[]
 }
 
-/** The other process has written the same rows since they were read. */
+/** Another process has written the same rows since they were read. */
 export class DirectoryChangedError extends Error {
   override readonly name = 'DirectoryChangedError'
 }

@@ -1,6 +1,7 @@
 /** The rows of models and backends. */
 import { isDeepStrictEqual } from 'node:util'
-import type { CredentialHeader, Prisma } from '../../generated/prisma/client.ts'
+import type { CredentialHeader as HeaderColumn, Prisma } from '../../generated/prisma/client.ts'
+import type { CredentialHeader } from '../kernel/credential-header.ts'
 import type { AdminBackend } from './admin-backends.ts'
 import type { AdminModel } from './admin-models.ts'
 import type { DirectoryBackend, GivenCaps, ServeEntry } from './backends.ts'
@@ -37,11 +38,11 @@ function toPrice(column: Prisma.JsonValue): GivenPrice | null {
 }
 
 /** Converts the header of a credential to its column. The names of Prisma's enumerations have no hyphens. */
-export function toHeaderColumn(header: 'bearer' | 'x-api-key'): CredentialHeader {
+export function toHeaderColumn(header: CredentialHeader): HeaderColumn {
   return header === 'x-api-key' ? 'x_api_key' : header
 }
 
-function fromHeaderColumn(column: CredentialHeader): 'bearer' | 'x-api-key' {
+function fromHeaderColumn(column: HeaderColumn): CredentialHeader {
   return column === 'x_api_key' ? 'x-api-key' : column
 }
 

@@ -160,7 +160,8 @@ function explainKey(names: readonly string[], req: Request): string {
 
 const KEY_PROBLEMS = {
   not_accepted:
-    'API keys are only for model calls, and lists of models and workers. Sign in for this, for example by svc login.',
+    'API keys are only for model calls, and for lists of models, workers and spending limits. Sign in for this, for ' +
+    'example by svc login.',
   not_valid:
     'This API key is not valid: it is mistyped or revoked, or it has expired. Make another by svc keys create.',
   wrong_header: 'Send an API key to this route as Authorization: Bearer, not as x-api-key.',

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import express from 'express'
 import type { Request, RequestHandler } from 'express'
 import { ApiError } from './errors.ts'
-import { isDeeperThan, MAX_JSON_DEPTH } from '../kernel/json-depth.ts'
+import { isDeeperThan, MAX_JSON_DEPTH } from '../kernel/json.ts'
 import { FORM_TYPE, JSON_TYPE } from './validation/content-type.ts'
 
 /** Whether a request carries a body (RFC 9112, section 6). */

@@ -39,7 +39,7 @@ export function errorHandler({ log, isDatabaseUnavailable, writeErrorPage, login
 
 /** Logs a refusal by its message, and its cause with the stack. */
 function logFailure(log: Logger, error: ApiError, fields: { requestId: string; code: string }): void {
-  // This service never has what 501 refuses, so nothing failed.
+  // A 501 refuses an operation that no backend of the model has, so nothing has failed.
   if (ERRORS[error.code].status === 501) return log.info({ ...fields, reason: error.message }, 'http.not_supported')
   const { message: reason, cause: err } = error
   log.error({ ...fields, reason, ...(err !== undefined && { err }) }, 'http.request_failed')

@@ -33,6 +33,9 @@ export type Caller = {
   readonly isOffline?: true
 }
 
+/** The author of a change, for the audit log: an account, and the IP address that it used. */
+export type Actor = { readonly accountId: string; readonly ip: string }
+
 /**
  * Finds the caller of a credential; null when it is not valid. Throws when it cannot be checked, for example without a
  * database.

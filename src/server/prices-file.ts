@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts'
 import type { Service } from './compose.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 
-/** The most mistakes that a message names. */
+/** The maximum number of mistakes that a message names. */
 const MAX_MISTAKES = 20
 
 /** The price file cannot be read or has mistakes. The message names them. */

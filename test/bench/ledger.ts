@@ -105,7 +105,7 @@ async function makeCalls(until: number): Promise<void> {
   await Promise.all(Array.from({ length: CALLERS }, caller))
 }
 
-/** At the gateways by turns; at the other one while one is down. */
+/** Alternates between the two gateways. While one is down, the other one gets all calls. */
 async function makeCall(number: number): Promise<void> {
   const preferred = (Math.floor(number / 3) + Math.floor(number / FORMS)) % 2
   for (const gateway of [preferred, 1 - preferred]) {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { toChat, toConversation } from './conversation.ts'
-import { rssKb } from './processes.ts'
+import { childrenOf, rssKb } from './processes.ts'
 import type { Server } from './processes.ts'
 
 const PATH = '/v1/chat/completions'
@@ -18,13 +18,8 @@ const CALLERS = 16
 const WAVE_STREAMS = 200
 
 /** CPU time per JSON call in microseconds. `size` is the size of the request body in bytes. */
-export async function jsonCalls(server: Server, size: number, count: number): Promise<number> {
-  return callMicros(server, PATH, bodyOf(size, false), count)
-}
-
-/** CPU time per JSON call of 1 KB in microseconds, for each process of the server. */
-export async function jsonCallsByProcess(server: Server, count: number): Promise<number[]> {
-  return callMicrosByProcess(server, PATH, bodyOf(1_000, false), count)
+export async function jsonCalls(server: Server, size: number, count: number, callers = CALLERS): Promise<number> {
+  return callMicros(server, PATH, bodyOf(size, false), count, callers)
 }
 
 /** CPU time per call of an agent with a long conversation, in microseconds. */
@@ -68,22 +63,23 @@ export async function translatedRatio(server: Server, count: number): Promise<nu
   return (translated + again) / (passed + passedAgain)
 }
 
-async function callMicros(server: Server, path: string, body: Buffer, count: number): Promise<number> {
-  return (await callMicrosByProcess(server, path, body, count)).reduce((sum, micros) => sum + micros, 0)
-}
-
-async function callMicrosByProcess(server: Server, path: string, body: Buffer, count: number): Promise<number[]> {
-  const pool = new Pool(server.origin, { connections: CALLERS })
-  const pids = [server.pid, ...childrenOf(server.pid)]
-  const before = pids.map(cpuMicros)
+async function callMicros(
+  server: Server,
+  path: string,
+  body: Buffer,
+  count: number,
+  callers = CALLERS,
+): Promise<number> {
+  const pool = new Pool(server.origin, { connections: callers })
+  const before = cpuMicros(server.pid)
   let left = count
   const caller = async () => {
     while (left-- > 0) await callOrFail(pool, server, path, body)
   }
-  await Promise.all(Array.from({ length: CALLERS }, caller))
-  const used = pids.map((pid, index) => (cpuMicros(pid) - (before[index] ?? 0)) / count)
+  await Promise.all(Array.from({ length: callers }, caller))
+  const used = cpuMicros(server.pid) - before
   await pool.close()
-  return used
+  return used / count
 }
 
 async function callOrFail(pool: Pool, server: Server, path: string, body: Buffer): Promise<void> {
@@ -174,13 +170,11 @@ function bodyOf(size: number, stream: boolean): Buffer {
   return Buffer.from(JSON.stringify({ model: 'vendora/large', stream, messages }))
 }
 
-function childrenOf(pid: number): number[] {
-  const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return pids === '' ? [] : pids.split(' ').map(Number)
-}
-
-/** User and system time of a process. The kernel counts them in hundredths of a second. */
+/** User and system time of a process and its children. The kernel counts them in hundredths of a second. */
 function cpuMicros(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * 10_000
+  const micros = [pid, ...childrenOf(pid)].map((one) => {
+    const fields = readFileSync(`/proc/${one}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) * 10_000
+  })
+  return micros.reduce((sum, one) => sum + one, 0)
 }

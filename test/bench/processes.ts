@@ -209,3 +209,9 @@ async function signIn(origin: string): Promise<string> {
 export function rssKb(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 }
+
+/** The processes that a process has started and that still run. Linux only. */
+export function childrenOf(pid: number): number[] {
+  const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return pids === '' ? [] : pids.split(' ').map(Number)
+}

@@ -1,5 +1,7 @@
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
+import { UPSTREAM_NAMES, WORKER_NAME } from '../../src/kernel/backend-name.ts'
+import { DIALECT_NAMES } from '../../src/kernel/dialect.ts'
 import { findCycles, lineOf, partOf, readSources, visit } from '../support/source-tree.ts'
 import type { Source } from '../support/source-tree.ts'
 
@@ -162,7 +164,7 @@ describe('imports', () => {
 })
 
 describe('the gateway', () => {
-  const BACKENDS_AND_DIALECTS = ['chat', 'messages', 'responses', 'vendora', 'vendorb', 'vendorc', 'local-engine']
+  const BACKENDS_AND_DIALECTS: readonly string[] = [...DIALECT_NAMES, ...UPSTREAM_NAMES, WORKER_NAME]
 
   it('compares names of dialects and backends only in their own folders: elsewhere they are rows of tables', () => {
     const isName = (node: ts.Node) => ts.isStringLiteral(node) && BACKENDS_AND_DIALECTS.includes(node.text)

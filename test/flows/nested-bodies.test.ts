@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_JSON_DEPTH } from '../../src/kernel/json-depth.ts'
+import { MAX_JSON_DEPTH } from '../../src/kernel/json.ts'
 import { startEngine } from '../support/engine.ts'
 import type { TestEngine } from '../support/engine.ts'
 import { servedModel, startGateway } from '../support/gateway.ts'

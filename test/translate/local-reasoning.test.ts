@@ -9,7 +9,7 @@ const LOCAL = { type: 'thinking', thinking: 'hm', signature: LOCAL_REASONING }
 const SIGNED = { type: 'thinking', thinking: 'hm', signature: 'EqQB' }
 const TEXT = { type: 'text', text: 'yes' }
 
-it('removes the thoughts of a local model from a session that goes on at the vendor, and no others', () => {
+it('removes the reasoning of a local model from a session that continues at the vendor, and no other reasoning', () => {
   const messages = [
     { role: 'user', content: 'hi' },
     { role: 'assistant', content: [LOCAL, SIGNED, TEXT] },
@@ -36,7 +36,7 @@ it('removes the reasoning items of a local model from a responses session', () =
 })
 
 it.each(['', undefined, '0123456789abcdef0123456789abcdef'])(
-  'takes out thoughts that an engine signed with %j because it supports the dialect',
+  'removes reasoning with the signature %j, which engines write that support the dialect',
   (signature) => {
     const content = [{ type: 'thinking', thinking: 'hm', signature }, TEXT]
     expect(strip({ messages: [{ role: 'assistant', content }] })).toEqual({
@@ -45,7 +45,7 @@ it.each(['', undefined, '0123456789abcdef0123456789abcdef'])(
   },
 )
 
-it('removes reasoning that an engine left in plain words', () => {
+it('removes reasoning that an engine wrote as plain text', () => {
   const plain = { type: 'reasoning', summary: [], encrypted_content: 'I should look first.' }
   const empty = { type: 'reasoning', summary: [], encrypted_content: '' }
   const without = { type: 'reasoning', summary: [] }
@@ -70,7 +70,7 @@ it.each<[string, (body: Buffer) => Buffer | null, string]>([
   )
 })
 
-it('leaves every other body the same bytes', () => {
+it('returns every other body as the same bytes', () => {
   for (const body of ['{"messages": [ {"n":1.0} ]}', '[]', 'nonsense', `{"other":"${LOCAL_REASONING}", "n":1.0}`]) {
     expect(withoutLocalReasoning(Buffer.from(body)).toString()).toBe(body)
   }

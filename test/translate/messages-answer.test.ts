@@ -20,7 +20,7 @@ describe('the stop reason', () => {
     ],
     ['the token limit inside a call', [one, delta({}, 'length')], 'max_tokens'],
     ['a filter', [delta({ content: 'a' }, 'content_filter')], 'refusal'],
-    ['a reason nobody knows', [delta({ content: 'a' }, 'tired')], 'end_turn'],
+    ['an unknown reason', [delta({ content: 'a' }, 'tired')], 'end_turn'],
     ['calls that were announced and not made', [delta({ content: 'a' }, 'tool_calls')], 'end_turn'],
   ])('of %s', (_, deltas, reason) => {
     expect(fold(...deltas).stop_reason).toBe(reason)
@@ -102,7 +102,7 @@ describe('a stream that breaks', () => {
       [delta({ content: 'a' }), { object: 'error', message: 'out of memory', code: 50000 }],
     ],
     ['sends an error first', [{ error: { message: 'out of memory' } }]],
-    ['sends what is no JSON', [delta({ content: 'a' }), '{"choices":[']],
+    ['sends data that is not JSON', [delta({ content: 'a' }), '{"choices":[']],
     ['gives up', [delta({ content: 'a' }, 'error'), '[DONE]']],
     ['goes on after its error', [{ error: { message: 'x' } }, delta({ content: 'a' }, 'stop'), '[DONE]']],
   ])('is never a success: the engine %s', (_, bodies) => {
@@ -115,14 +115,14 @@ describe('a stream that breaks', () => {
   it.each<[string, unknown]>([
     ['an object', { error: { message: 'out of memory' } }],
     ['a text', { error: 'out of memory' }],
-    ['an older shape', { object: 'error', message: 'out of memory', code: 50000 }],
-  ])('says what the engine said of it in %s', (_, body) => {
+    ['an object of an older shape', { object: 'error', message: 'out of memory', code: 50000 }],
+  ])('passes on the message of an error that is written as %s', (_, body) => {
     expect(last(run(toMessages(), ...chunks(delta({ content: 'a' }), body)))).toMatchObject({
       error: { message: 'out of memory' },
     })
   })
 
-  it('says what an engine put into an event named error', () => {
+  it('passes on the text of an event that is named error', () => {
     const [event] = toMessages().push({ event: 'error', data: 'out of memory' })
     expect(readObject(parsed(event ? [event] : [])[0])).toMatchObject({ error: { message: 'out of memory' } })
   })
@@ -131,7 +131,7 @@ describe('a stream that breaks', () => {
     expect(last(run(toMessages(), ...chunks(delta({ content: 'a' }, 'stop'))))).toEqual({ type: 'message_stop' })
   })
 
-  it('says in the words that clients look for that the prompt is too long', () => {
+  it('reports a prompt that is too long in the words that clients look for', () => {
     const events = run(
       toMessages(),
       ...chunks({

@@ -6,6 +6,7 @@
  * and gets nothing twice, whichever process it continues at.
  */
 import type { components } from '../../../generated/openapi.ts'
+import { parseJson } from '../../kernel/json.ts'
 import { isUuid } from '../../kernel/uuid.ts'
 
 export type SessionEvent = components['schemas']['SessionEvent']
@@ -107,12 +108,8 @@ export function readSessionPlace(text: string): ListPlace | null {
 }
 
 function parseList(text: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
+  const value = parseJson(text)
+  return Array.isArray(value) ? value : []
 }
 
 type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> }

@@ -1,13 +1,14 @@
 import type { RateLimit } from '../../http/rate-limit.ts'
 import type { Logger } from '../../log.ts'
 import type { Notify } from '../notify.ts'
-import type { ApiKeyStore, KeyActor, KeyScope, ListedKey } from './store.ts'
+import type { ApiKeyStore, KeyScope, ListedKey } from './store.ts'
+import type { Actor } from '../../kernel/caller.ts'
 
 /**
  * Tells people by email, in the background, that a key was made: the person whose key it is, or every admin of the team
  * for a key of a service account.
  */
-export type AnnounceKey = (change: 'created' | 'rotated', key: ListedKey, scope: KeyScope, actor: KeyActor) => void
+export type AnnounceKey = (change: 'created' | 'rotated', key: ListedKey, scope: KeyScope, actor: Actor) => void
 
 type Needs = {
   readonly notify: Pick<Notify, 'keyMade' | 'inBackground'>
@@ -20,7 +21,7 @@ type Needs = {
 
 /** Makes the function. An address that has got too many of these emails gets none. */
 export function makeAnnounceKey({ notify, keys, findEmail, mails, log }: Needs): AnnounceKey {
-  async function announce(change: 'created' | 'rotated', key: ListedKey, scope: KeyScope, actor: KeyActor) {
+  async function announce(change: 'created' | 'rotated', key: ListedKey, scope: KeyScope, actor: Actor) {
     const { emails, serviceAccount } = await keys.findOwner(scope)
     const madeBy = await findEmail(actor.accountId)
     for (const email of emails) {

@@ -1,5 +1,6 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { withRetry } from '../../database/errors.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import type { SecretHash } from '../../kernel/secret.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
@@ -41,9 +42,6 @@ export type KeyParts = {
   readonly createdAt: Date
   readonly expiresAt: Date
 }
-
-/** Who changes a key, for the audit log. */
-export type KeyActor = { readonly accountId: string; readonly ip: string }
 
 const WITH_TEAM = {
   invitation: { include: { team: { include: { organization: true } } } },
@@ -120,7 +118,7 @@ export function makeApiKeyStore(db: PrismaClient) {
       scope: KeyScope,
       holder: KeyHolder,
       given: KeyParts & { readonly name: string; readonly models: readonly string[] },
-      actor: KeyActor,
+      actor: Actor,
     ): Promise<ListedKey | 'not_found' | 'too_many'> {
       return withRetry(() =>
         db.$transaction(async (tx) => {
@@ -142,7 +140,7 @@ export function makeApiKeyStore(db: PrismaClient) {
       scope: KeyScope,
       parts: KeyParts,
       overlapSeconds: number | undefined,
-      actor: KeyActor,
+      actor: Actor,
     ): Promise<{ key: ListedKey; hasEnded: boolean } | Exclude<RotationVerdict, 'rotate'>> {
       const now = parts.createdAt
       return withRetry(() =>
@@ -168,7 +166,7 @@ export function makeApiKeyStore(db: PrismaClient) {
     },
 
     /** Revokes a key that works; false when there is none with this id. */
-    async revoke(id: string, scope: KeyScope, actor: KeyActor, now: Date): Promise<boolean> {
+    async revoke(id: string, scope: KeyScope, actor: Actor, now: Date): Promise<boolean> {
       const own = { id, ...within(scope), ...working(now) }
       const ended = await db.$transaction((tx) => endKeys(tx, own, 'revoked', actor, now))
       return ended.length === 1
@@ -195,7 +193,7 @@ async function endKeys(
   tx: Transaction,
   where: Prisma.ApiKeyWhereInput,
   reason: string,
-  actor: KeyActor,
+  actor: Actor,
   now: Date,
 ): Promise<string[]> {
   const rows = await tx.apiKey.updateManyAndReturn({
@@ -256,7 +254,7 @@ function holderOf({ invitation, serviceAccount }: Row): KeyHolder {
 
 type AuditedKey = Prisma.ApiKeyGetPayload<{ include: { invitation: true; serviceAccount: true } }>
 
-function keyEvent(kind: string, row: AuditedKey, { accountId, ip }: KeyActor, at: Date) {
+function keyEvent(kind: string, row: AuditedKey, { accountId, ip }: Actor, at: Date) {
   const { id: subjectId, name, models, expiresAt, serviceAccount, invitation } = row
   const teamId = serviceAccount?.teamId ?? invitation?.teamId ?? null
   const details = { name, models, expiresAt: expiresAt.toISOString(), serviceAccount: serviceAccount?.name ?? null }

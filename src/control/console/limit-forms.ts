@@ -1,10 +1,10 @@
 import type { components } from '../../../generated/openapi.ts'
 import type { Html } from '../../http/page.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { readUsd } from '../../kernel/usd.ts'
 import { SUBJECTS } from '../../spending/rules.ts'
 import { required } from '../form-fields.ts'
 import type { LimitRefusal, TeamLimits, WantedLimit } from '../spending-limits/changes.ts'
-import type { LimitActor } from '../spending-limits/store.ts'
 import type { FindLimits, LimitChoices } from './limits.ts'
 import { limitsPage } from './limits-page.ts'
 import { noticeStatusOf } from './notices.ts'
@@ -30,7 +30,7 @@ type Needs = {
 
 /** Makes the limits page and its forms. */
 export function makeLimitForms({ limits, findLimits, findChoices }: Needs): LimitForms {
-  async function apply(teamId: string, form: Form, actor: LimitActor): Promise<TeamNotice> {
+  async function apply(teamId: string, form: Form, actor: Actor): Promise<TeamNotice> {
     if (form.action === 'remove') {
       const isRemoved = await limits.remove(teamId, required('limitId', form.limitId), actor)
       return isRemoved ? 'limit_removed' : 'unknown_limit'

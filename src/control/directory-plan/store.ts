@@ -5,13 +5,13 @@ import { withdrawInvitations } from '../../directory/invitations.ts'
 import { toAdminModel } from '../../directory/model-rows.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import { withLockedDirectory } from '../directory-change.ts'
-import type { DirectoryActor } from '../directory-change.ts'
 import { saveInvitations } from '../invitations/store.ts'
 import type { ListedInvitation } from '../invitations/store.ts'
 import { saveRole } from '../members/store.ts'
 import { deleteModel, loadTeamModels, saveDefaultModel, saveModel } from '../team-models/store.ts'
 import { fingerprintOfPlan, judgeSize, makesAdmin, planTeam } from './rules.ts'
 import type { CurrentTeam, PlannedChange, TeamPlan } from './rules.ts'
+import type { Actor } from '../../kernel/caller.ts'
 
 type Transaction = Prisma.TransactionClient
 
@@ -33,7 +33,7 @@ export type Applied = {
 export type ApplyRefusal = 'changed' | 'reauthenticate' | 'busy' | AdminModelMistake
 
 /** The author of the changes, and whether the sign-in is fresh enough to make admins. */
-export type PlanActor = DirectoryActor & { readonly isFresh: boolean }
+export type PlanActor = Actor & { readonly isFresh: boolean }
 
 export type DirectoryPlanStore = ReturnType<typeof makeDirectoryPlanStore>
 
@@ -96,7 +96,7 @@ async function applyOnce(
 async function removeMembers(
   tx: Transaction,
   changes: readonly PlannedChange[],
-  { accountId, ip }: DirectoryActor,
+  { accountId, ip }: Actor,
   now: Date,
 ): Promise<string[]> {
   const rows = changes.flatMap((one) => (one.kind === 'member' && one.change === 'removed' ? [one.row] : []))
@@ -108,7 +108,7 @@ async function addMembers(
   tx: Transaction,
   teamId: string,
   changes: readonly PlannedChange[],
-  { accountId, ip }: DirectoryActor,
+  { accountId, ip }: Actor,
   now: Date,
 ): Promise<ListedInvitation[]> {
   const wanted = changes.flatMap((one) =>
@@ -124,7 +124,7 @@ async function applyChange(
   tx: Transaction,
   teamId: string,
   change: PlannedChange,
-  actor: DirectoryActor,
+  actor: Actor,
   now: Date,
 ): Promise<void> {
   if (change.kind === 'default_model') {

@@ -1,4 +1,5 @@
-import { html, type Html } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html } from '../../http/page.ts'
 import { cleanDeviceName, sourceOfDeviceName, UNNAMED_DEVICE } from '../../kernel/device-name.ts'
 
 /** An email without its addresses. The subject is one line. */

@@ -38,7 +38,7 @@ export type AcceptedPasskeys = {
   readonly credentialIds: readonly string[]
 }
 
-/** What outlives the sign-out of the device that added it. */
+/** A credential that stays when the device that added it is signed out. */
 export type LastingCredential = {
   readonly kind: 'passkey' | 'key'
   readonly name: string
@@ -112,7 +112,7 @@ function deviceRow(device: SignedInDevice, lasting: readonly LastingCredential[]
   </li>`
 }
 
-/** For a device that its owner did not sign in: a thief may have added what outlives signing out. */
+/** For a device that its owner did not sign in: a thief may have added credentials that stay after it is signed out. */
 function disownForm({ sessionId }: SignedInDevice, since: readonly LastingCredential[], fresh: boolean): Html {
   const which = since.length === 1 ? 'it' : 'them'
   return html`<p>
@@ -165,7 +165,7 @@ function passkeyForms({ passkeyId, name }: OwnPasskey, fresh: boolean): Html {
 function deletePasskeyForm(passkeyId: string): Html {
   return html`<form method="post" action="${PATHS.device}">
     <input type="hidden" name="passkeyId" value="${passkeyId}" />
-    <p>Once deleted it opens nothing here, on any of your devices.</p>
+    <p>Once deleted, it no longer signs you in here, on any of your devices.</p>
     <button class="button danger" name="action" value="delete-passkey">Delete this passkey</button>
   </form>`
 }

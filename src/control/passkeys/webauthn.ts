@@ -5,6 +5,7 @@ import type {
   PasskeyRequestOptions,
   RegistrationCredential,
 } from '../../../generated/openapi.ts'
+import { parseJson } from '../../kernel/json.ts'
 import { Secret } from '../../kernel/secret.ts'
 import { CHALLENGE_SECONDS } from './rules.ts'
 
@@ -146,7 +147,7 @@ export async function verifyLogin(
   const { verifyAuthenticationResponse } = await loadLibrary()
   const verified = await orNull(
     verifyAuthenticationResponse({
-      // As above.
+      // As in `verifyRegistration`.
       response: credential as unknown as AuthenticationResponseJSON,
       expectedChallenge: challenge.reveal(),
       expectedOrigin: origin,
@@ -164,12 +165,4 @@ export async function verifyLogin(
 /** The library throws for most mistakes, with messages that are not for clients. */
 async function orNull<Verified>(verifying: Promise<Verified>): Promise<Verified | null> {
   return verifying.catch(() => null)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -1,7 +1,7 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import { isWorking } from '../api-keys/rules.ts'
-import type { KeyActor } from '../api-keys/store.ts'
 
 /** A service account of a team. */
 export type ListedServiceAccount = {
@@ -48,7 +48,7 @@ export function makeServiceAccountStore(db: PrismaClient) {
     async create(
       teamId: string,
       name: string,
-      actor: KeyActor,
+      actor: Actor,
       now: Date,
     ): Promise<ListedServiceAccount | ServiceAccountRefusal> {
       return db.$transaction(async (tx) => {
@@ -68,7 +68,7 @@ export function makeServiceAccountStore(db: PrismaClient) {
     },
 
     /** Deletes a service account with its keys. Resolves with the ids of the keys; null when the team has none such. */
-    async remove(id: string, teamId: string, actor: KeyActor, now: Date): Promise<string[] | null> {
+    async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<string[] | null> {
       return db.$transaction(async (tx) => {
         // A key that is being made waits for this row, and then finds it deleted.
         await tx.$queryRaw`SELECT id FROM service_accounts WHERE id = ${id}::uuid FOR UPDATE`
@@ -87,7 +87,7 @@ export function makeServiceAccountStore(db: PrismaClient) {
 function toEvent(
   kind: 'service_account.created' | 'service_account.deleted',
   { id: subjectId, teamId, name }: { readonly id: string; readonly teamId: string; readonly name: string },
-  { accountId, ip }: KeyActor,
+  { accountId, ip }: Actor,
   at: Date,
 ) {
   return { kind, at, accountId, teamId, subjectId, ip, details: { name } }

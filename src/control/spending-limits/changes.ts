@@ -1,5 +1,5 @@
 import { parseTeamName } from '../../kernel/team-name.ts'
-import type { Caller } from '../../kernel/caller.ts'
+import type { Actor, Caller } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { FindMembership } from '../../directory/members.ts'
 import type { Logger } from '../../log.ts'
@@ -9,7 +9,7 @@ import type { Period } from '../../spending/periods.ts'
 import { chooseLimits, counterOf, findCounting, indexLimits, NOTHING_SPENT, spenderOf } from '../../spending/rules.ts'
 import type { Subject } from '../../spending/rules.ts'
 import type { SpendingStore } from '../../spending/store.ts'
-import type { LimitActor, LimitStore } from './store.ts'
+import type { LimitStore } from './store.ts'
 
 /** What an admin asks a new limit to be. */
 export type WantedLimit = {
@@ -32,10 +32,10 @@ export type TeamLimits = {
   list(teamId: string): Promise<LimitAnswer[]>
   /** Null: the team has no limit with this id. */
   find(teamId: string, id: string): Promise<LimitAnswer | null>
-  create(teamId: string, wanted: WantedLimit, actor: LimitActor): Promise<LimitAnswer | LimitRefusal>
-  change(teamId: string, id: string, amountNanoUsd: number, actor: LimitActor): Promise<LimitAnswer | null>
+  create(teamId: string, wanted: WantedLimit, actor: Actor): Promise<LimitAnswer | LimitRefusal>
+  change(teamId: string, id: string, amountNanoUsd: number, actor: Actor): Promise<LimitAnswer | null>
   /** False: the team has no limit with this id. */
-  remove(teamId: string, id: string, actor: LimitActor): Promise<boolean>
+  remove(teamId: string, id: string, actor: Actor): Promise<boolean>
   /** The limits that apply to a caller, with what is saved of its spending. Needs no admin. */
   listEffective(caller: Caller): Promise<LimitAnswer[]>
 }

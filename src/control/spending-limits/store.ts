@@ -1,4 +1,5 @@
 import type { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { isUuid, NIL_UUID } from '../../kernel/uuid.ts'
 import type { Period } from '../../spending/periods.ts'
@@ -12,9 +13,6 @@ export type LimitOwner =
   | { readonly subject: 'member'; readonly accountId: string }
   | { readonly subject: 'key'; readonly keyId: string }
   | { readonly subject: 'service_account'; readonly serviceAccountId: string }
-
-/** Who changes a limit. */
-export type LimitActor = { readonly accountId: string; readonly ip: string }
 
 /** How many limits a team can have. Gateways keep all of them in memory. */
 export const MAX_LIMITS = 1000
@@ -55,7 +53,7 @@ export function makeLimitStore(db: PrismaClient) {
       teamId: string,
       owner: LimitOwner,
       { period, amountNanoUsd }: { readonly period: Period; readonly amountNanoUsd: number },
-      actor: LimitActor,
+      actor: Actor,
       now: Date,
     ): Promise<{ readonly id: string } | 'exists' | 'too_many'> {
       return db.$transaction(async (tx) => {
@@ -71,7 +69,7 @@ export function makeLimitStore(db: PrismaClient) {
     },
 
     /** Changes the amount of a limit; false when the team has no such limit. */
-    async change(id: string, teamId: string, amountNanoUsd: number, actor: LimitActor, now: Date): Promise<boolean> {
+    async change(id: string, teamId: string, amountNanoUsd: number, actor: Actor, now: Date): Promise<boolean> {
       return db.$transaction(async (tx) => {
         const [row] = await tx.spendingLimit.updateManyAndReturn({
           where: { id, teamId },
@@ -83,7 +81,7 @@ export function makeLimitStore(db: PrismaClient) {
     },
 
     /** Removes a limit; false when the team has no such limit. */
-    async remove(id: string, teamId: string, actor: LimitActor, now: Date): Promise<boolean> {
+    async remove(id: string, teamId: string, actor: Actor, now: Date): Promise<boolean> {
       return db.$transaction(async (tx) => {
         const row = await tx.spendingLimit.findFirst({ where: { id, teamId } })
         const { count } = await tx.spendingLimit.deleteMany({ where: { id, teamId } })
@@ -101,7 +99,7 @@ async function saveEvent(
   tx: Prisma.TransactionClient,
   kind: string,
   { id, teamId, subject, accountId, keyId, serviceAccountId, period, amountNanoUsd }: Row,
-  actor: LimitActor,
+  actor: Actor,
   at: Date,
 ): Promise<void> {
   const of = accountId ?? keyId ?? serviceAccountId

@@ -7,8 +7,9 @@ import { toAdminBackend, toAdminModel, toBackend, toHeaderColumn } from '../../d
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import { changeDirectory } from '../directory-change.ts'
-import type { DirectoryActor, DirectoryRefusal } from '../directory-change.ts'
+import type { DirectoryRefusal } from '../directory-change.ts'
 import { loadTeamModels } from '../team-models/store.ts'
+import type { Actor } from '../../kernel/caller.ts'
 
 type Transaction = Prisma.TransactionClient
 
@@ -41,7 +42,7 @@ export function makeTeamBackendStore(db: PrismaClient) {
       name: string,
       wanted: AdminBackendSettings,
       trust: AdminBackendTrust,
-      actor: DirectoryActor,
+      actor: Actor,
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
@@ -62,7 +63,7 @@ export function makeTeamBackendStore(db: PrismaClient) {
       }),
 
     /** Deletes a backend that an admin has added and that no model uses, with its audit row. */
-    remove: (teamId: string, name: string, actor: DirectoryActor, now: Date): Promise<DirectoryRefusal | null> =>
+    remove: (teamId: string, name: string, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
         const added = await findAdminBackends(tx, teamId)
         if (!added.some((backend) => backend.name === name)) return refuseUnknown(tx, name)
@@ -149,7 +150,7 @@ async function saveEvent(
   kind: 'backend.created' | 'backend.changed' | 'backend.deleted',
   { name, teamId }: Pick<AdminBackend, 'name' | 'teamId'>,
   details: Prisma.InputJsonObject,
-  { accountId, ip }: DirectoryActor,
+  { accountId, ip }: Actor,
   now: Date,
 ): Promise<void> {
   const event = { kind, at: now, accountId, teamId, subjectId: name, ip }

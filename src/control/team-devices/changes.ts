@@ -1,14 +1,15 @@
+import type { Actor } from '../../kernel/caller.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { findPage } from '../paging.ts'
 import type { Page } from '../paging.ts'
 import type { DevicePlace } from './rules.ts'
-import type { DeviceAdmin, TeamDevice, TeamDeviceStore } from './store.ts'
+import type { TeamDevice, TeamDeviceStore } from './store.ts'
 
 /** The signed-in devices of a team, for the API and the page. */
 export type TeamDevices = {
   listPage(teamId: string, before: DevicePlace | null, limit: number): Promise<Page<TeamDevice>>
   /** Signs a device out; false when the team has no signed-in device with this id. */
-  signOut(id: string, teamId: string, admin: DeviceAdmin): Promise<boolean>
+  signOut(id: string, teamId: string, admin: Actor): Promise<boolean>
 }
 
 type Needs = {

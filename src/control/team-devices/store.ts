@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Actor } from '../../kernel/caller.ts'
 import { chooseDeviceName, readUserAgentName } from '../../kernel/device-name.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { endSessions } from '../tokens/store.ts'
@@ -19,9 +20,6 @@ export type TeamDevice = {
 
 /** What the query finds: a browser without tokens has a user agent and no name. */
 type Row = Omit<TeamDevice, 'deviceName'> & { readonly deviceName: string | null; readonly userAgent: string | null }
-
-/** The admin who signs a device out, for the audit log. */
-export type DeviceAdmin = { readonly accountId: string; readonly ip: string }
 
 export type TeamDeviceStore = ReturnType<typeof makeTeamDeviceStore>
 
@@ -58,7 +56,7 @@ export function makeTeamDeviceStore(db: PrismaClient) {
     },
 
     /** Ends a session of the team, with its audit row; false when the team has no live one with this id. */
-    async signOut(id: string, teamId: string, { accountId: adminId, ip }: DeviceAdmin, now: Date): Promise<boolean> {
+    async signOut(id: string, teamId: string, { accountId: adminId, ip }: Actor, now: Date): Promise<boolean> {
       const session = { id, invitation: { teamId } }
       const reason = 'signed_out_by_admin'
       return db.$transaction(async (tx) => {

@@ -8,7 +8,8 @@ import { byId } from '../../directory/snapshot.ts'
 import type { SnapshotModel } from '../../directory/snapshot.ts'
 import { raiseVersion } from '../../directory/state.ts'
 import { changeDirectory } from '../directory-change.ts'
-import type { DirectoryActor, DirectoryRefusal } from '../directory-change.ts'
+import type { DirectoryRefusal } from '../directory-change.ts'
+import type { Actor } from '../../kernel/caller.ts'
 
 type Transaction = Prisma.TransactionClient
 
@@ -46,7 +47,7 @@ export function makeTeamModelStore(db: PrismaClient) {
       team: { readonly id: string; readonly prefix: string },
       id: string,
       wanted: AdminModelSettings,
-      actor: DirectoryActor,
+      actor: Actor,
       now: Date,
     ): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
@@ -61,7 +62,7 @@ export function makeTeamModelStore(db: PrismaClient) {
       }),
 
     /** Deletes a model that an admin has added, with its audit row. */
-    remove: (teamId: string, id: string, actor: DirectoryActor, now: Date): Promise<DirectoryRefusal | null> =>
+    remove: (teamId: string, id: string, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
         const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (fileModels.some((model) => model.id === id)) return refuseListed(id)
@@ -77,12 +78,7 @@ export function makeTeamModelStore(db: PrismaClient) {
       }),
 
     /** Chooses the default model of a team, with its audit row. */
-    setDefault: (
-      teamId: string,
-      id: string | null,
-      actor: DirectoryActor,
-      now: Date,
-    ): Promise<DirectoryRefusal | null> =>
+    setDefault: (teamId: string, id: string | null, actor: Actor, now: Date): Promise<DirectoryRefusal | null> =>
       changeDirectory(db, async (tx) => {
         const { team, fileModels } = await loadTeamModels(tx, teamId)
         if (team.defaultModel !== null)
@@ -109,7 +105,7 @@ type SavedModel = {
 export async function saveModel(
   tx: Transaction,
   { kind, teamId, id, settings }: SavedModel,
-  { accountId, ip }: DirectoryActor,
+  { accountId, ip }: Actor,
   now: Date,
 ): Promise<void> {
   const columns = { ...settings, aliases: [...settings.aliases], serve: [...settings.serve] }
@@ -123,7 +119,7 @@ export async function deleteModel(
   tx: Transaction,
   teamId: string,
   id: string,
-  { accountId, ip }: DirectoryActor,
+  { accountId, ip }: Actor,
   now: Date,
 ): Promise<void> {
   await tx.adminModel.delete({ where: { id } })
@@ -136,7 +132,7 @@ export async function saveDefaultModel(
   tx: Transaction,
   team: { readonly id: string; readonly adminDefaultModel: string | null },
   id: string | null,
-  { accountId, ip }: DirectoryActor,
+  { accountId, ip }: Actor,
   now: Date,
 ): Promise<void> {
   await tx.team.update({ where: { id: team.id }, data: { adminDefaultModel: id } })

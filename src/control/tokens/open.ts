@@ -55,9 +55,8 @@ export function makeOpenSession({ sessions, lifetimes, notify, onSessionEnd }: N
     if (typeof opened === 'string') throw new ApiError(opened)
     opened.replaced.forEach(onSessionEnd)
     const { session, isNew, tookNotice } = opened
-    // The notice is taken after the session is committed, so that a process that stops in between leaves it to the next
-    // poll. It is taken before the answer, so that no device gets tokens before somebody is responsible for telling its
-    // owner.
+    // The notice is taken after the session is committed: a process that stops in between leaves it to the next poll.
+    // It is taken before the answer: when a device gets its tokens, a process is about to email the owner.
     if (tookNotice || (isNew && (await sessions.takeNotice(session.id, now))))
       notify.deviceSignedIn(session.email, { at: now, ip, approvedVia, ...session })
     return session

@@ -2,6 +2,7 @@
  * The state of the local worker, judged from its last list of models. The state itself is not stored, so it cannot
  * differ from that list.
  */
+import { parseJson } from '../../kernel/json.ts'
 
 /** The state of one model on a backend. */
 export type ModelState = 'unavailable' | 'unhealthy' | 'model_missing' | 'ready'
@@ -53,12 +54,8 @@ function namesOf({ id, aliases }: { id: string; aliases?: unknown }): string[] {
 }
 
 function readData(body: string): unknown {
-  try {
-    const parsed: unknown = JSON.parse(body)
-    return typeof parsed === 'object' && parsed !== null && 'data' in parsed ? parsed.data : undefined
-  } catch {
-    return undefined
-  }
+  const parsed = parseJson(body)
+  return typeof parsed === 'object' && parsed !== null && 'data' in parsed ? parsed.data : undefined
 }
 
 function hasId(entry: unknown): entry is { id: string } {

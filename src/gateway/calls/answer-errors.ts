@@ -1,6 +1,6 @@
 /** Errors of a backend, as callers get them. */
 import { ApiError } from '../../http/errors.ts'
-import { isDeeperThan, MAX_JSON_DEPTH } from '../../kernel/json-depth.ts'
+import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../kernel/json.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { DialectTraits } from '../dialects/dialect.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
@@ -54,7 +54,7 @@ export function readError(call: AnsweredCall, dialect: DialectTraits, answer: Wh
     return new ApiError('upstream_failed', { message: `The ${title} refused the gateway with status ${status}.` })
   }
   const shown = dialect.errorAnswer(status, failure)
-  const isReadable = dialect.isErrorBody(parseJson(body)) && shown.status === status && failure.kind !== 'context'
+  const isReadable = dialect.isErrorBody(parseAnswer(body)) && shown.status === status && failure.kind !== 'context'
   return isReadable ? answer : toJsonAnswer(shown)
 }
 
@@ -77,16 +77,12 @@ const MAX_ERROR_BYTES = 2_000
 
 /** Reads the failure from the body of an error answer. `status` decides only where the body does not. */
 export function failureOf(body: Buffer, status: number | null = null): Failure {
-  const parsed = parseJson(body)
+  const parsed = parseAnswer(body)
   return readFailure(parsed === undefined ? body.toString('utf8', 0, MAX_ERROR_BYTES) : parsed, status)
 }
 
 /** Parses a body; undefined when it is not JSON or is nested too deep. */
-export function parseJson(body: Buffer): unknown {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'))
-    return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
-  } catch {
-    return undefined
-  }
+export function parseAnswer(body: Buffer): unknown {
+  const value = parseJson(body.toString('utf8'))
+  return isDeeperThan(value, MAX_JSON_DEPTH) ? undefined : value
 }

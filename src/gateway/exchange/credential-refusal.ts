@@ -1,3 +1,4 @@
+import { parseJson } from '../../kernel/json.ts'
 import { readFailure } from '../dialects/failures/failure.ts'
 import type { AnswerHead } from './answer.ts'
 
@@ -24,17 +25,14 @@ export function isCredentialRefused({ status, headers }: AnswerHead, body: Buffe
   if (!AMBIGUOUS_STATUSES.has(status)) return false
   const { 'content-encoding': encoding = 'identity' } = headers
   if (status === 403 && encoding !== 'identity') return true
-  const { kind, message } = readFailure(parse(body))
+  const { kind, message } = readFailure(parseError(body))
   return kind === 'account' || (status === 403 ? ABOUT_CREDENTIAL : INVALID_KEY).test(message)
 }
 
-function parse(body: Buffer): unknown {
+/** The body of an error; its text where it is not JSON. */
+function parseError(body: Buffer): unknown {
   const text = body.toString('utf8')
-  try {
-    const value: unknown = JSON.parse(text)
-    // Google puts its error into a list.
-    return Array.isArray(value) ? value[0] : value
-  } catch {
-    return text
-  }
+  const value = parseJson(text) ?? text
+  // Google puts its error into a list.
+  return Array.isArray(value) ? value[0] : value
 }

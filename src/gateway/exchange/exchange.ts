@@ -69,6 +69,13 @@ export function startExchange(
   return exchange
 }
 
+/** Why a call is ended whose caller has lost the access. */
+export const ACCESS_ENDED: StreamFailure = {
+  code: 'unauthorized',
+  type: 'authentication_error',
+  message: 'The access was ended while the answer was on its way.',
+}
+
 /** A class, because thousands of these are open at once and closures would cost each of them several kilobytes. */
 class OpenExchange implements Exchange, RelayedExchange, Dispatcher.DispatchHandler {
   readonly outcome: Promise<Outcome>

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { CredentialHeader } from '../../kernel/credential-header.ts'
 import type { Secret } from '../../kernel/secret.ts'
 
 /** Names and values alternate, as in Node's `rawHeaders` and in undici. */
 export type HeaderList = string[]
 
 /** The service's own credential at a backend, and the header to send it in: `authorization: Bearer` or `x-api-key`. */
-export type Credential = { readonly as: 'bearer' | 'x-api-key'; readonly secret: Secret }
+export type Credential = { readonly as: CredentialHeader; readonly secret: Secret }
 
 /**
  * The caller's headers that mean the same in every dialect. They are sent to a backend of another dialect too. The ids

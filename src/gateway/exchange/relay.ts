@@ -68,12 +68,6 @@ export const BACKEND_WAS_SILENT: StreamFailure = {
   message: 'The upstream fell silent in the middle of its answer.',
 }
 
-export const ACCESS_ENDED: StreamFailure = {
-  code: 'unauthorized',
-  type: 'authentication_error',
-  message: 'The access was ended while the answer was on its way.',
-}
-
 /**
  * Sends what was written, then closes the connection without the regular end of an HTTP answer, which would look like
  * success.

@@ -59,7 +59,7 @@ export function findEntry(team: ModelTeam, name: string): ModelEntry | null {
   return model?.published ? { name, model } : null
 }
 
-/** The most models that a refusal names. */
+/** The maximum number of models that a refusal names. */
 const MAX_NAMED = 30
 
 /** Who may not use a model, as refusals say it: an API key can be for fewer models than its team has. */
@@ -76,7 +76,7 @@ export function explainRefusal(caller: Pick<Caller, 'key'>, team: ModelTeam | nu
   return `${toRefusedParty(caller)} may not call the model ${JSON.stringify(requested.slice(0, MAX_SHOWN))}. ${may}.`
 }
 
-/** The most characters of a requested name that a refusal repeats. */
+/** The maximum number of characters of a requested name that a refusal repeats. */
 const MAX_SHOWN = 128
 
 function isCallable({ published, certified }: SnapshotModel): boolean {

@@ -3,6 +3,7 @@
  * or of LiteLLM (`model_prices_and_context_window.json`: models, in USD for one token). Members that are not prices of
  * tokens are ignored, because both lists grow.
  */
+import { parseJson } from '../../kernel/json.ts'
 import { isObject, readList, readObject } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { toInteger, toPrice } from './price.ts'
@@ -19,8 +20,8 @@ const MAX_PRICE = 10_000
 
 /** Reads a price list. Each mistake names the model and the member. */
 export function readPrices(text: string): { readonly prices: PriceList } | { readonly mistakes: readonly string[] } {
-  const list = parse(text)
-  if (!list) return { mistakes: ['It is not a JSON object.'] }
+  const list = parseJson(text)
+  if (!isObject(list)) return { mistakes: ['It is not a JSON object.'] }
   const read = new ListReader()
   const isModelsDev = Object.values(list).some((provider) => isObject(provider) && isObject(provider.models))
   const prices = isModelsDev ? readModelsDev(list, read) : readLiteLlm(list, read)
@@ -29,15 +30,6 @@ export function readPrices(text: string): { readonly prices: PriceList } | { rea
     return { mistakes: ['It has no prices of tokens in the form of models.dev or of LiteLLM.'] }
   }
   return { prices }
-}
-
-function parse(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
 }
 
 /** Reads rates and collects the mistakes. */

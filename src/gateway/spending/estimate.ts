@@ -9,7 +9,7 @@ import type { Usage } from '../dialects/tokens/usage.ts'
 export type CallSize = {
   /** Of the body. */
   readonly bytes: number
-  /** The most tokens that one answer may have; infinite when the request does not say. */
+  /** The maximum number of tokens of one answer; infinite when the request does not say. */
   readonly maxOutputTokens: number
   /** How many answers it asks for. */
   readonly answers: number

@@ -1,9 +1,11 @@
-import { isDeeperThan, MAX_JSON_DEPTH } from '../../../kernel/json-depth.ts'
-import { backendFailed, type Failure, readFailure } from '../failures/failure.ts'
+import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
+import { backendFailed, NOT_JSON, readFailure } from '../failures/failure.ts'
+import type { Failure } from '../failures/failure.ts'
 import { readUrlCitations } from '../parts/citations.ts'
 import type { AnswerUsage, Citation } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
-import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 
 /**
  * A fragment of a tool call. Some engines omit `index`, others `id`. `position` is its place in the list of the chunk.
@@ -54,21 +56,17 @@ export function readChatEvent({ event, data }: SseEvent): ChatEvent {
   const text = data.trim()
   if (text === '') return { kind: 'nothing' }
   if (text === '[DONE]') return { kind: 'done' }
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return failed(event === 'error' ? text : 'The engine sent an event that is not JSON.')
-  }
-  if (isDeeperThan(value, MAX_JSON_DEPTH)) return failed('The engine sent an event that is nested too deep.')
+  const value = parseJson(text)
+  if (value === undefined) return failed(event === 'error' ? text : NOT_JSON.message)
+  if (isDeeperThan(value, MAX_JSON_DEPTH)) return failed('The backend sent an event that is nested too deep.')
   if (event === 'error') return { kind: 'error', failure: readFailure(value) }
   return isObject(value) ? readChat(value, 'delta') : { kind: 'nothing' }
 }
 
 /** Reads a whole chat completion as if it were one chunk. A body without an answer is an error. */
 export function readCompletion(body: unknown): ChatEvent {
-  if (!isObject(body)) return failed('The engine did not answer with a JSON object.')
-  if (!isError(body) && firstChoice(body) === null) return failed('The engine answered without a choice.')
+  if (!isObject(body)) return failed('The backend did not answer with a JSON object.')
+  if (!isError(body) && firstChoice(body) === null) return failed('The backend answered without a choice.')
   return readChat(body, 'message')
 }
 

@@ -1,10 +1,11 @@
 import type { NewId } from '../dialect.ts'
-import { backendFailed } from '../failures/failure.ts'
+import { backendFailed, ENDED_EARLY } from '../failures/failure.ts'
 import type { Failure } from '../failures/failure.ts'
 import type { AnswerReader } from '../hub.ts'
 import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
-import { type ChatEvent, readChatEvent, readCompletion } from './chunk.ts'
+import { readChatEvent, readCompletion } from './chunk.ts'
+import type { ChatEvent } from './chunk.ts'
 import { makeChatParts } from './parts.ts'
 
 type Needs = { readonly newId: NewId; readonly names: ToolNames }
@@ -38,8 +39,8 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
 
   function complete(): AnswerEvent[] {
     if (over) return []
-    if (!started) return failWith(backendFailed('The engine ended its answer before it began.'))
-    if (finish !== null && GAVE_UP.has(finish)) return failWith(backendFailed('The engine gave up on its answer.'))
+    if (!started) return failWith(backendFailed('The backend ended its answer before it began.'))
+    if (finish !== null && GAVE_UP.has(finish)) return failWith(backendFailed('The backend gave up on its answer.'))
     const cut = finish === 'length' || finish === 'content_filter'
     const closing = parts.end(cut)
     if (!cut && parts.hasNamelessCall()) {
@@ -60,7 +61,7 @@ export function makeChatReader({ newId, names }: Needs): AnswerReader {
   return {
     push: (event) => take(readChatEvent(event)),
     whole: (body) => [...take(readCompletion(body)), ...take({ kind: 'done' })],
-    end: () => (finish === null ? failWith(backendFailed('The engine ended its answer too early.')) : complete()),
+    end: () => (finish === null ? failWith(ENDED_EARLY) : complete()),
     fail: failWith,
   }
 }

@@ -1,7 +1,9 @@
+import { readContentList } from '../parts/content-list.ts'
 import { readUrl } from '../parts/data-url.ts'
 import type { Hub } from '../hub.ts'
-import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
-import type { CacheMark, Part, PartContent, Turn } from '../neutral.ts'
+import { readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+import type { Part, PartContent, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { isSealed, sealedLength } from '../seals.ts'
 
@@ -90,16 +92,7 @@ function readResult(message: Json, path: string): Part {
 }
 
 function readContent(content: unknown, path: string): Part[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, path }]
-  if (!Array.isArray(content)) refuse(path, 'Content must be a text or a list of parts.')
-  return readList(content).map((part, at) => {
-    const place = `${path}.${String(at)}`
-    return { ...readPart(readObject(part), place), path: place, ...readMark(readObject(part)) }
-  })
-}
-
-function readMark({ prompt_cache_breakpoint: mark }: Json): { mark?: CacheMark } {
-  return isObject(mark) ? { mark: { ttl: mark.ttl === '12h' ? 'long' : 'short' } } : {}
+  return readContentList(content, path, readPart)
 }
 
 function readPart(part: Json, path: string): PartContent {

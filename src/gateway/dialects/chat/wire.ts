@@ -2,8 +2,8 @@
  * The chat completions request that is sent: the members that Ollama, llama.cpp, vLLM, LM Studio and vendors accept.
  */
 import type { Json } from '../json/read-json.ts'
+import type { CacheBreakpoint } from '../parts/content-list.ts'
 
-export type CacheBreakpoint = { prompt_cache_breakpoint?: { mode: 'explicit'; ttl: '30m' | '12h' } }
 export type ChatTextPart = { type: 'text'; text: string } & CacheBreakpoint
 export type ChatImagePart = { type: 'image_url'; image_url: { url: string; detail?: string } } & CacheBreakpoint
 export type ChatFilePart = { type: 'file'; file: { file_data: string; filename: string } } & CacheBreakpoint

@@ -1,11 +1,13 @@
 import { toArguments } from '../tools/custom-tools.ts'
+import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { toDocumentText } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
-import type { CacheMark, CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
+import type { CallPart, DocumentPart, NeutralRequest, Part, ReasoningPart, ResultPart } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
-import { toCallId, type ToolNames } from '../tools/tool-names.ts'
-import type { CacheBreakpoint, ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
+import { toCallId } from '../tools/tool-names.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
+import type { ChatMessage, ChatPart, ChatTextPart, ChatToolCall } from './wire.ts'
 
 type Needs = {
   readonly hub: Hub
@@ -54,7 +56,7 @@ class History {
   system(parts: readonly Part[]): void {
     const text = joinTexts(parts)
     if (text === '') return
-    const part: ChatTextPart = { type: 'text', text, ...toBreakpoint(parts.findLast(({ mark }) => mark)?.mark) }
+    const part: ChatTextPart = { type: 'text', text, ...writeBreakpoint(parts.findLast(({ mark }) => mark)?.mark) }
     const current = this.#current()
     if (this.#exchanges.length === 1 && isEmpty(current)) this.#leading.push(part)
     else if (this.#needs.hub.caps.midSystem) current.user.push({ type: 'system', part })
@@ -116,7 +118,7 @@ class History {
 
   #show(part: Part): ChatPart[] {
     const { caps } = this.#needs.hub
-    const mark = toBreakpoint(part.mark)
+    const mark = writeBreakpoint(part.mark)
     switch (part.type) {
       case 'text':
       case 'refusal':
@@ -210,8 +212,4 @@ function toUserMessages(parts: Exchange['user']): ChatMessage[] {
 function toText(parts: readonly ChatPart[]): string | null {
   const texts = parts.flatMap((part) => (part.type === 'text' && !part.prompt_cache_breakpoint ? [part.text] : []))
   return texts.length === parts.length ? texts.join(PARAGRAPH) : null
-}
-
-function toBreakpoint(mark: CacheMark | undefined): CacheBreakpoint {
-  return mark ? { prompt_cache_breakpoint: { mode: 'explicit', ttl: mark.ttl === 'long' ? '12h' : '30m' } } : {}
 }

@@ -28,6 +28,12 @@ export function backendFailed(message: string): Failure {
   return { kind: 'failed', message }
 }
 
+/** The failure of a stream that has an event whose data is not JSON. */
+export const NOT_JSON = backendFailed('The backend sent an event that is not JSON.')
+
+/** The failure of a stream that has no last event. */
+export const ENDED_EARLY = backendFailed('The backend ended its answer too early.')
+
 /**
  * Reads the failure from the body of an error answer or an error event, in any of the shapes in use. The body's code,
  * type and message decide before the status, because some servers send a wrong status and an event has none.
@@ -40,7 +46,7 @@ export function readFailure(value: unknown, status: number | null = null): Failu
     readName(body.error) ??
     readName(value) ??
     readName(error.detail) ??
-    'The engine failed without saying why.'
+    'The backend failed without saying why.'
   const details = readText(readObject(error.details).error_code)
   const kind = kindOf(`${readText(error.code)} ${readText(error.type)} ${details}`, message, status)
   return { kind, message: kind === 'account' ? CREDENTIAL_REFUSED : message }

@@ -1,4 +1,4 @@
-import { isDeeperThan, MAX_JSON_DEPTH } from '../../../kernel/json-depth.ts'
+import { isDeeperThan, MAX_JSON_DEPTH, parseJson } from '../../../kernel/json.ts'
 
 /** A JSON object whose members are not checked yet. */
 export type Json = { readonly [name: string]: unknown }
@@ -35,12 +35,8 @@ export function readCount(value: unknown): number | null {
 
 /** Parses a JSON object. Null for any other JSON, for JSON that is nested too deep, and for text that is not JSON. */
 export function parseObject(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) && !isDeeperThan(value, MAX_JSON_DEPTH) ? value : null
-  } catch {
-    return null
-  }
+  const value = parseJson(text)
+  return isObject(value) && !isDeeperThan(value, MAX_JSON_DEPTH) ? value : null
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ErrorAnswer } from '../dialect.ts'
 import { FAILURES, clientMessageOf } from '../failures/failure-table.ts'
-import { type Failure, statusOf, typeOfStatus } from '../failures/failure.ts'
+import { statusOf, typeOfStatus } from '../failures/failure.ts'
+import type { Failure } from '../failures/failure.ts'
 import type { Json } from '../json/read-json.ts'
 
 /** Writes the `error` member of an error body or event. */

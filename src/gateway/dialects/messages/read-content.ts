@@ -1,5 +1,6 @@
 import type { Hub } from '../hub.ts'
-import { isObject, type Json, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import { toDocumentText } from '../parts/documents.ts'
 import type { CacheMark, DocumentPart, Part, PartContent, Source, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'

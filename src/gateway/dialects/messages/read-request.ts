@@ -1,14 +1,6 @@
 import type { ClientCall, Hub } from '../hub.ts'
-import {
-  isObject,
-  type Json,
-  parseObject,
-  readCount,
-  readList,
-  readName,
-  readObject,
-  readText,
-} from '../json/read-json.ts'
+import { isObject, parseObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningWish, Tool, ToolChoice, Turn } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { readBlocks, readMark, readParts } from './read-content.ts'

@@ -1,6 +1,7 @@
 import type { Failure } from '../failures/failure.ts'
 import type { AnswerWriter, Hub } from '../hub.ts'
-import { type Json, parseExactly } from '../json/read-json.ts'
+import { parseExactly } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import { LOCAL_REASONING } from '../local-reasoning.ts'
 import type { AnswerEvent, AnswerUsage, Finish, FinishEvent, OpenPart } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'

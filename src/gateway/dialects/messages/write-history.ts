@@ -1,7 +1,8 @@
 import { toArguments } from '../tools/custom-tools.ts'
 import { toBase64 } from '../parts/data-url.ts'
 import type { Hub } from '../hub.ts'
-import { type Json, parseExactly } from '../json/read-json.ts'
+import { parseExactly } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import type {
   CacheMark,
   CallPart,
@@ -14,7 +15,8 @@ import type {
   Turn,
 } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
-import { toCallId, type ToolNames } from '../tools/tool-names.ts'
+import { toCallId } from '../tools/tool-names.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 
 type Needs = {
   readonly hub: Hub

@@ -1,15 +1,19 @@
 import { hasMarks, planCacheMarks } from '../parts/cache-marks.ts'
-import { type ModelCaps, nearestEffort } from '../caps.ts'
+import { nearestEffort } from '../caps.ts'
+import type { ModelCaps } from '../caps.ts'
 import { describeCustomTool, INPUT_SCHEMA } from '../tools/custom-tools.ts'
 import type { BackendCall, Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, ReasoningWish } from '../neutral.ts'
-import { type OfferedTool, offerTools, describeWithheld, type ToolOffer } from '../tools/offer-tools.ts'
+import { offerTools, describeWithheld } from '../tools/offer-tools.ts'
+import type { OfferedTool, ToolOffer } from '../tools/offer-tools.ts'
 import { refuse } from '../refusal.ts'
 import { describeConstraints, toObjectSchema } from '../tools/schemas.ts'
-import { nameTools, type ToolNames } from '../tools/tool-names.ts'
+import { nameTools } from '../tools/tool-names.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 import { makeMessagesReader } from './read-answer.ts'
-import { type Message, toMark, writeMessagesHistory } from './write-history.ts'
+import { toMark, writeMessagesHistory } from './write-history.ts'
+import type { Message } from './write-history.ts'
 
 /** The vendor's limit for the name of a tool. */
 const MAX_NAME_CHARACTERS = 128

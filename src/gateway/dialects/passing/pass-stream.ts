@@ -1,7 +1,10 @@
 import type { StreamState, StreamTranslator } from '../dialect.ts'
-import { backendFailed, type Failure, readFailure } from '../failures/failure.ts'
-import { type Json, parseObject, readText } from '../json/read-json.ts'
+import { backendFailed, ENDED_EARLY, NOT_JSON, readFailure } from '../failures/failure.ts'
+import type { Failure } from '../failures/failure.ts'
+import { readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import type { SseEvent } from '../sse/decode.ts'
+import { readTypedData } from '../sse/typed-event.ts'
 
 /** What differs between the dialects whose events have a type. */
 export type PassedDialect = {
@@ -24,18 +27,15 @@ export function passTypedEvents({ stateAfter, show, fail }: PassedDialect): Stre
   return {
     push(event) {
       if (state !== 'open') return []
-      const body = parseObject(event.data)
-      // Some engines end every stream with `[DONE]`, which these dialects do not have.
-      if (!body) {
-        const isDone = event.data.trim() === '[DONE]'
-        return isDone ? [] : failWith(backendFailed('The engine sent an event that is not JSON.'))
-      }
+      const body = readTypedData(event.data)
+      if (body === null) return []
+      if (body === 'not_json') return failWith(NOT_JSON)
       const type = readText(body.type)
       if (isForeignError(event, body)) return failWith(readFailure(body))
       state = stateAfter(type)
       return show({ event: event.event ?? type, data: event.data }, body)
     },
-    end: () => failWith(backendFailed('The engine ended its answer too early.')),
+    end: () => failWith(ENDED_EARLY),
     fail: (message) => failWith(backendFailed(message)),
     state: () => state,
   }

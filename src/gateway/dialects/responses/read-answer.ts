@@ -1,20 +1,15 @@
 import { isResponse } from '../answer-shapes.ts'
 import { readUrlCitations } from '../parts/citations.ts'
-import { backendFailed, type Failure, readFailure } from '../failures/failure.ts'
+import { backendFailed, ENDED_EARLY, NOT_JSON, readFailure } from '../failures/failure.ts'
+import type { Failure } from '../failures/failure.ts'
 import type { AnswerReader } from '../hub.ts'
-import {
-  isObject,
-  type Json,
-  parseObject,
-  readCount,
-  readList,
-  readName,
-  readObject,
-  readText,
-} from '../json/read-json.ts'
+import { isObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish, OpenPart, PartEvent } from '../neutral.ts'
-import { type GivenEnd, makePartQueue } from '../parts/part-queue.ts'
+import { makePartQueue } from '../parts/part-queue.ts'
+import type { GivenEnd } from '../parts/part-queue.ts'
 import type { SseEvent } from '../sse/decode.ts'
+import { readTypedEvent } from '../sse/typed-event.ts'
 import type { ToolNames } from '../tools/tool-names.ts'
 
 /** Calls that the client must execute and that no other dialect has. */
@@ -48,10 +43,10 @@ class ResponsesReader implements AnswerReader {
     this.#names = names
   }
 
-  push({ event, data }: SseEvent): AnswerEvent[] {
-    const body = parseObject(data)
-    if (body) return this.#take(body.type === undefined && event !== null ? { ...body, type: event } : body)
-    return data.trim() === '[DONE]' ? [] : this.fail(backendFailed('The backend sent an event that is not JSON.'))
+  push(event: SseEvent): AnswerEvent[] {
+    const body = readTypedEvent(event)
+    if (body === 'not_json') return this.fail(NOT_JSON)
+    return body ? this.#take(body) : []
   }
 
   whole(body: unknown): AnswerEvent[] {
@@ -64,7 +59,7 @@ class ResponsesReader implements AnswerReader {
   }
 
   end(): AnswerEvent[] {
-    return this.fail(backendFailed('The backend ended its answer too early.'))
+    return this.fail(ENDED_EARLY)
   }
 
   fail(failure: Failure, usage: AnswerUsage | null = null): AnswerEvent[] {

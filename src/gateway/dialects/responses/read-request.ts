@@ -1,5 +1,6 @@
 import type { ClientCall, Hub } from '../hub.ts'
-import { isObject, type Json, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import { isObject, readCount, readList, readName, readObject, readText } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import type { NeutralRequest, OutputFormat, Tool } from '../neutral.ts'
 import { refuse } from '../refusal.ts'
 import { isCompaction } from './compaction.ts'

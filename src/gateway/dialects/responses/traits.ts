@@ -1,6 +1,7 @@
 import { isResponse } from '../answer-shapes.ts'
 import type { DialectTraits, NativeProbe, TokenCount, WrittenEnding } from '../dialect.ts'
-import { isObject, type Json, parseObject, readCount, readObject } from '../json/read-json.ts'
+import { isObject, parseObject, readCount, readObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import { makeErrorReader } from '../failures/error-event.ts'
 import { hasLocalReasoning, withoutLocalReasoning } from '../local-reasoning.ts'
 import { isOpenAiErrorBody, openAiErrorAnswer, openAiFailureAnswer } from '../failures/openai-error.ts'

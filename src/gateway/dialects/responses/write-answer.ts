@@ -1,11 +1,13 @@
 import type { Failure } from '../failures/failure.ts'
 import type { AnswerWriter, Hub } from '../hub.ts'
-import { type Json, readObject } from '../json/read-json.ts'
+import { readObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 import type { AnswerEvent, AnswerUsage, Finish } from '../neutral.ts'
 import type { SseEvent } from '../sse/decode.ts'
 import { writtenTokens } from '../tokens/written-tokens.ts'
 import { writeResponsesError } from './errors.ts'
-import { type OpenItem, openItem, type ResponsesEvent } from './items.ts'
+import { openItem } from './items.ts'
+import type { OpenItem, ResponsesEvent } from './items.ts'
 
 type Needs = {
   readonly hub: Hub

@@ -1,4 +1,5 @@
 import { toArguments } from '../tools/custom-tools.ts'
+import { writeBreakpoint } from '../parts/content-list.ts'
 import { toUrl } from '../parts/data-url.ts'
 import { toDocumentText } from '../parts/documents.ts'
 import type { Hub } from '../hub.ts'
@@ -14,7 +15,8 @@ import type {
   Turn,
 } from '../neutral.ts'
 import { NO_AUDIO, NO_FILES, NO_IMAGES, refuse } from '../refusal.ts'
-import { toCallId, type ToolNames } from '../tools/tool-names.ts'
+import { toCallId } from '../tools/tool-names.ts'
+import type { ToolNames } from '../tools/tool-names.ts'
 
 type Needs = {
   readonly hub: Hub
@@ -116,7 +118,7 @@ class Items {
 
   #show(part: Part): Json[] {
     const { caps } = this.#needs.hub
-    const mark = toBreakpoint(part.mark)
+    const mark = writeBreakpoint(part.mark)
     switch (part.type) {
       case 'text':
       case 'refusal':
@@ -154,9 +156,5 @@ function textOf(part: Part): MarkedText[] {
 }
 
 function toInputText({ text, mark }: MarkedText): Json {
-  return { type: 'input_text', text, ...toBreakpoint(mark) }
-}
-
-function toBreakpoint(mark: CacheMark | undefined): Json {
-  return mark ? { prompt_cache_breakpoint: { mode: 'explicit', ttl: mark.ttl === 'long' ? '12h' : '30m' } } : {}
+  return { type: 'input_text', text, ...writeBreakpoint(mark) }
 }

@@ -1,4 +1,5 @@
-import { orRefused, type Refusal } from '../refusal.ts'
+import { orRefused } from '../refusal.ts'
+import type { Refusal } from '../refusal.ts'
 import { DEFAULT_CAPS } from '../caps.ts'
 import type { Hub } from '../hub.ts'
 import type { Json } from '../json/read-json.ts'

@@ -7,7 +7,8 @@
  * too, but deeper. The depth is known at the end of the event: each bracket that closes between the object and the end
  * of the event encloses the object.
  */
-import { isObject } from '../json/read-json.ts'
+import { parseJson } from '../../../kernel/json.ts'
+import { isObject, readObject } from '../json/read-json.ts'
 import type { Json } from '../json/read-json.ts'
 import { toUsage } from './usage.ts'
 import type { Counts, Usage } from './usage.ts'
@@ -249,7 +250,7 @@ function beginsAtEnd(chunk: Buffer, from: number): number {
 
 /** Reads the numbers of a usage object; those of nested objects as `outer.inner`. None when it is not readable. */
 function toCounts(text: string): Counts {
-  return addCounts({}, parseObject(text), '', MAX_NESTED)
+  return addCounts({}, parseUsage(text), '', MAX_NESTED)
 }
 
 function addCounts(counts: Counts, members: Json, prefix: string, levels: number): Counts {
@@ -261,13 +262,9 @@ function addCounts(counts: Counts, members: Json, prefix: string, levels: number
   return counts
 }
 
-function parseObject(text: string): Json {
-  try {
-    const value: unknown = JSON.parse(text.includes('data:') ? text.replaceAll(/[\r\n]+data: ?/g, '') : text)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+/** Parses an object whose lines may be those of an event. */
+function parseUsage(text: string): Json {
+  return readObject(parseJson(text.includes('data:') ? text.replaceAll(/[\r\n]+data: ?/g, '') : text))
 }
 
 function isCount(value: unknown): value is number {

@@ -1,4 +1,5 @@
-import { isObject, type Json, readList } from '../json/read-json.ts'
+import { isObject, readList } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
 
 /** Whether a JSON schema is allowed in strict mode: each object is closed and requires all its properties. */
 export function isStrictSchema(schema: unknown): boolean {

@@ -1,3 +1,12 @@
+/** Parses JSON; undefined for any other text. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * No client nests values this deep. Code that walks a value calls itself for each level, and thousands of levels
  * overflow the stack.

@@ -1,0 +1,30 @@
+import { isObject, readList, readObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+import type { CacheMark, Part, PartContent } from '../neutral.ts'
+import { refuse } from '../refusal.ts'
+
+/** Reads one part of a list. `path` is its place in the client's body, for refusals. */
+type ReadPart = (part: Json, path: string) => PartContent
+
+/** Reads the content of a message in the chat and the responses dialect: a text, or a list of parts. */
+export function readContentList(content: unknown, path: string, readPart: ReadPart): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, path }]
+  if (!Array.isArray(content)) refuse(path, 'Content must be a text or a list of parts.')
+  return readList(content).map((given, at) => {
+    const part = readObject(given)
+    const place = `${path}.${String(at)}`
+    return { ...readPart(part, place), path: place, ...readBreakpoint(part) }
+  })
+}
+
+/** The cache mark of a part, as both dialects write it. */
+export type CacheBreakpoint = { prompt_cache_breakpoint?: { mode: 'explicit'; ttl: '30m' | '12h' } }
+
+function readBreakpoint({ prompt_cache_breakpoint: mark }: Json): { mark?: CacheMark } {
+  return isObject(mark) ? { mark: { ttl: mark.ttl === '12h' ? 'long' : 'short' } } : {}
+}
+
+/** Writes the cache mark of a part; nothing for a part without one. */
+export function writeBreakpoint(mark: CacheMark | undefined): CacheBreakpoint {
+  return mark ? { prompt_cache_breakpoint: { mode: 'explicit', ttl: mark.ttl === 'long' ? '12h' : '30m' } } : {}
+}

@@ -1,0 +1,20 @@
+import { parseObject } from '../json/read-json.ts'
+import type { Json } from '../json/read-json.ts'
+import type { SseEvent } from './decode.ts'
+
+/**
+ * Reads the data of an event of a dialect whose events have a `type`. Null for `[DONE]`, with which some engines end
+ * every stream although these dialects do not have it.
+ */
+export function readTypedData(data: string): Json | 'not_json' | null {
+  const body = parseObject(data)
+  if (body) return body
+  return data.trim() === '[DONE]' ? null : 'not_json'
+}
+
+/** Reads an event in the same way. The name of the event is its type where the data has none. */
+export function readTypedEvent({ event, data }: SseEvent): Json | 'not_json' | null {
+  const body = readTypedData(data)
+  if (body === null || body === 'not_json') return body
+  return body.type === undefined && event !== null ? { ...body, type: event } : body
+}
