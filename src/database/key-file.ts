@@ -10,7 +10,7 @@ import { makePrivateFile } from '../private-files.ts'
 /** The encryption key, beside an embedded database and outside of its backups. */
 const KEY_FILE = 'encryption-key'
 
-/** Reads the key in the directory of an embedded database, and makes it at the first start. Throws when it is broken. */
+/** Reads the key in the directory of an embedded database, and makes it at the first start. Rejects a broken file. */
 export async function openKeyFile(directory: string, log: Logger): Promise<EncryptionKey> {
   const path = join(directory, KEY_FILE)
   if (!existsSync(path)) await makeKeyFile(path)

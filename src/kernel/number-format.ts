@@ -1,4 +1,7 @@
-/** Makes a function that writes numbers in English. The first formatter of a process takes 12 ms, so it is made late. */
+/**
+ * Makes a function that writes numbers in English. The first formatter of a process takes 12 ms, so it is made at the
+ * first number.
+ */
 export function makeNumberFormat(options: Intl.NumberFormatOptions): (value: number | bigint) => string {
   let format: Intl.NumberFormat | undefined
   return (value) => (format ??= new Intl.NumberFormat('en-US', options)).format(value)
