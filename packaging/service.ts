@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { licensesOf } from './licenses.ts'
 import { project, readJson, root, writeJson } from './project.ts'
@@ -11,6 +11,8 @@ export function buildService(folder: string): void {
   const assets = globSync('src/**/*', { cwd: root, withFileTypes: true })
     .filter((entry) => entry.isFile() && !/\.(ts|md)$|^tsconfig/.test(entry.name))
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    // The compiler has written those of its files that are JavaScript.
+    .filter((file) => !existsSync(path.join(folder, file)))
   for (const file of [...assets, ...FILES]) {
     mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
     cpSync(path.join(root, file), path.join(folder, file), { recursive: true })

@@ -40,7 +40,7 @@ const settings = () => ({
 function runBlock(name: string): string {
   const block = blocksOf(readPage('docs/operating.md')).find(({ info }) => info === `sh run=${name}`)
   if (!block) throw new Error(`docs/operating.md has no block "sh run=${name}".`)
-  const svc = `svc() { ${process.execPath} ${path.join(ROOT, 'src/main.js')} "$@"; }`
+  const svc = `svc() { ${process.execPath} ${path.join(ROOT, 'src/start.js')} "$@"; }`
   const env = { ...settings(), NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }
   const code = `set -eu\nsystemctl() { :; }\n${svc}\n${block.code.replaceAll('/var/backups', folder.path)}`
   return execFileSync('sh', ['-c', code], { cwd: folder.path, env, stdio: 'pipe', encoding: 'utf8' })

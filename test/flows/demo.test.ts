@@ -9,7 +9,7 @@ import type { Ended } from '../support/process.ts'
 /** `svc demo --once` in an empty folder. */
 async function runDemo(folder: string, env: Record<string, string> = {}): Promise<Ended> {
   const port = String(await freePort())
-  const child = spawn(process.execPath, [path.join(ROOT, 'src/main.js'), 'demo', '--once'], {
+  const child = spawn(process.execPath, [path.join(ROOT, 'src/start.js'), 'demo', '--once'], {
     cwd: folder,
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], SVC_PORT: port, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

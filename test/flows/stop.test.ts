@@ -173,7 +173,7 @@ describe('a process', { timeout: 120_000 }, () => {
   }
 
   it('ends after SIGTERM when nobody reads its log', async () => {
-    const { child, ask, ended } = await start(process.execPath, ['src/main.js', 'serve'], {
+    const { child, ask, ended } = await start(process.execPath, ['src/start.js', 'serve'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     // More lines than a pipe holds.
@@ -191,7 +191,7 @@ describe('a process', { timeout: 120_000 }, () => {
 
   it('survives SIGHUP while it starts', async () => {
     const hangUps = { sent: 0, stop: () => {} }
-    const { child, ended } = await start(process.execPath, ['src/main.js', 'serve'], {}, (starting) => {
+    const { child, ended } = await start(process.execPath, ['src/start.js', 'serve'], {}, (starting) => {
       // Before its first line of code has run, Node itself would end.
       const timer = setInterval(() => {
         if (handlesHangUp(starting.pid)) hangUps.sent += Number(starting.kill('SIGHUP'))

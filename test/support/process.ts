@@ -94,7 +94,7 @@ type Started = {
 
 function begin(env: Environment): Started {
   const { PATH, NODE_COMPILE_CACHE } = process.env
-  const child = spawn(process.execPath, ['src/main.js', 'serve'], {
+  const child = spawn(process.execPath, ['src/start.js', 'serve'], {
     cwd: ROOT,
     env: { PATH, NODE_COMPILE_CACHE, SVC_PORT: '0', SVC_BASE_URL: 'http://localhost:8787', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

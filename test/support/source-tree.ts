@@ -18,7 +18,7 @@ export type Source = {
 
 /** Reads every TypeScript file of `src`. */
 export function readSources(): Source[] {
-  return globSync('src/**/*.ts', { cwd: ROOT }).map((file) => {
+  return globSync('src/**/*.ts', { cwd: ROOT, exclude: ['**/*.d.ts'] }).map((file) => {
     const text = readFileSync(path.join(ROOT, file), 'utf8')
     const tree = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
     return { file, part: partOf(file), imports: importsOf(tree), tree }

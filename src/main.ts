@@ -1,10 +1,4 @@
-#!/usr/bin/env node
-// This file and compile-cache.js are JavaScript because they run without the cache of compiled code: to remove types,
-// Node would load a compiler, which takes 60 ms and 18 MB.
-import process from 'node:process'
 import { setFlagsFromString } from 'node:v8'
-import packageJson from '../package.json' with { type: 'json' }
-import { keepCompiledCode } from './compile-cache.js'
 
 // By default V8 collects the whole heap for every 64 MB of buffers, and bodies are buffers. In a process with an
 // embedded database that takes a fifth of the time of a 200 KB call. V8 reads the flag at each such decision, so it can
@@ -16,10 +10,10 @@ setFlagsFromString('--no-memory-reducer-favors-memory')
 // By default V8 optimizes a large function of the embedded database after 26 statements, which takes 600 MB for a
 // moment and 0.4 s of CPU time. V8 reads the flag when it instantiates the database's code.
 setFlagsFromString('--wasm-tiering-budget=2147483647')
-keepCompiledCode(packageJson.version, process.env)
 // The default action of SIGHUP ends the process. `svc serve` handles the signal as soon as it can; until then it is
 // ignored.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
+// Imported after the flags are set.
 const { runProcess } = await import('./cli/command-line.ts')
 const { peopleCommands } = await import('./cli/commands.ts')
 const { serviceCommands } = await import('./cli/service-commands.ts')
