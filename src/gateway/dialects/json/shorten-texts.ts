@@ -62,13 +62,17 @@ function wordsIn({ buffer, byteOffset }: Buffer, start: number, end: number): In
 
 /**
  * Whether one of the bytes is below 0x20. Subtracting 0x20 sets the highest bit of such a byte, and of bytes that had
- * it before ("Bit Twiddling Hacks", "Determine if a word has a byte less than n").
+ * it before ("Bit Twiddling Hacks", "Determine if a word has a byte less than n"). V8 compiles this loop to fast code
+ * only when it reads the length once, and when nothing is computed behind the loop.
  */
 function hasControlCharacter(words: Int32Array): boolean {
-  let found = 0
-  for (let at = 0; at < words.length; at++) {
+  const { length } = words
+  for (let at = 0; at < length; at++) {
     const word = words[at] ?? 0
-    found |= (word - 0x20202020) & ~word
+    if (((word - 0x20202020) & ~word & HIGHEST_BITS) !== 0) return true
   }
-  return (found & 0x80808080) !== 0
+  return false
 }
+
+/** The highest bit of each byte, as a signed number, which V8 handles faster. */
+const HIGHEST_BITS = 0x80808080 | 0
