@@ -170,6 +170,18 @@ export type AgentSession = Prisma.AgentSessionModel
  */
 export type UsageDay = Prisma.UsageDayModel
 /**
+ * Model UsageTeamDay
+ * `usage_days` without accounts and keys, so that a report on a large team adds up few rows. Triggers of `usage_days`
+ * keep it, so that it is exact whatever writes there.
+ */
+export type UsageTeamDay = Prisma.UsageTeamDayModel
+/**
+ * Model UsageCallerMonth
+ * `usage_days` by month, without models, backends and dialects: for reports on the members and keys of a large team.
+ * Triggers of `usage_days` keep it.
+ */
+export type UsageCallerMonth = Prisma.UsageCallerMonthModel
+/**
  * Model SpendingLimit
  * What calls may cost in a day, week or month. A team has at most one limit for a subject and a period.
  */

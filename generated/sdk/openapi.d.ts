@@ -923,7 +923,7 @@ export interface paths {
         put?: never;
         /**
          * Create a key of a service account
-         * @description Creates a key of a service account. It works on when the admin who has created it leaves the team. The caller's
+         * @description Creates a key of a service account. It keeps working when the admin who created it leaves the team. The caller's
          *     sign-in must be at most 15 minutes old. At most 50 keys of a service account can work at the same time. Only for
          *     admins of the team.
          */
@@ -3398,6 +3398,8 @@ export interface components {
                 message: string;
             };
         };
+        /** @description A field of one row of a form. */
+        FormField: string;
         /** @description The process is alive. */
         Health: {
             /**
@@ -3470,6 +3472,8 @@ export interface components {
         /** @description The invitations of a team. */
         InvitationList: {
             invitations: components["schemas"]["TeamInvitation"][];
+            /** @description Send it as `after` to get the next page. Null: this page is the last. */
+            next: string | null;
         };
         /**
          * @description The lifetimes of a key that the pages offer, in days.
@@ -5038,9 +5042,17 @@ export interface components {
             aliases?: string;
             /** @description In tokens. Empty: not given. */
             contextWindow?: string;
-            /** @description The name of the model at its backend. */
-            backendModel?: string;
-            /** @description A backend that serves the model, or the backend to change; for `add-backend` without the name of the team. */
+            /** @description The backends that serve the model, one for each row of the form. Empty: the row counts for nothing. */
+            serveBackend?: components["schemas"]["FormField"][];
+            /** @description The names of the model there. */
+            serveModel?: components["schemas"]["FormField"][];
+            /** @description In which order the backends are asked, from 1. Backends of equal places share the sessions. */
+            servePlace?: components["schemas"]["FormField"][];
+            /** @description When the backends are asked, as in `ModelServing`. */
+            serveWhen?: ("always" | "offline")[];
+            /** @description The shares of the sessions among backends of equal places. */
+            serveShare?: components["schemas"]["FormField"][];
+            /** @description The backend to change; for `add-backend` without the name of the team. */
             backend?: string;
             /** @description What precedes `/v1` in the address of the backend. */
             url?: string;
@@ -5628,6 +5640,7 @@ export type Expired = components['schemas']['Expired'];
 export type FinishPasskeyLogin = components['schemas']['FinishPasskeyLogin'];
 export type FinishPasskeyRegistration = components['schemas']['FinishPasskeyRegistration'];
 export type Forbidden = components['schemas']['Forbidden'];
+export type FormField = components['schemas']['FormField'];
 export type Health = components['schemas']['Health'];
 export type Home = components['schemas']['Home'];
 export type Html = components['schemas']['Html'];
@@ -9652,7 +9665,12 @@ export interface operations {
     };
     listInvitations: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The largest number of invitations of the page. Default: 500. */
+                limit?: number;
+                /** @description The `next` of the page before. */
+                after?: string;
+            };
             header?: never;
             path: {
                 /**
@@ -9685,10 +9703,24 @@ export interface operations {
                      *           "source": "directory",
                      *           "createdAt": "2026-11-01T09:00:00Z"
                      *         }
-                     *       ]
+                     *       ],
+                     *       "next": null
                      *     }
                      */
                     "application/json": components["schemas"]["InvitationList"];
+                };
+            };
+            /** @description A field is missing, malformed or unknown. The message names it. */
+            400: {
+                headers: {
+                    /** @description The id of this request in the service's log. Quote it when you report a problem. */
+                    "x-request-id": string;
+                    /** @description The same id as `x-request-id`, under the name that some clients read. */
+                    "request-id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvalidRequest"];
                 };
             };
             /**

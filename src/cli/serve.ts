@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { flushCompileCache } from 'node:module'
 import { readConfig, warningsOf } from '../config.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { openLog } from '../log.ts'
@@ -16,8 +17,13 @@ export async function runService({ force }: { readonly force: boolean }): Promis
   const config = readConfig()
   const log = await openLog(config.logLevel)
   // The service is loaded after the settings are read, so that a mistake in them shows at once.
-  const serveHere = async () =>
-    (await import('../server/serve.ts')).serve(config, { clock: systemClock, log, forceDirectory: force })
+  const serveHere = async () => {
+    const { serve } = await import('../server/serve.ts')
+    const running = await serve(config, { clock: systemClock, log, forceDirectory: force })
+    // A process that is killed later does not write what it has compiled.
+    flushCompileCache()
+    return running
+  }
   if (cluster.isWorker) return runChild(serveHere(), log)
   for (const warning of warningsOf(config)) log.warn({ warning }, 'settings.warning')
   const openProcesses = async () => (await import('../server/processes.ts')).openProcesses(config, log)

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import { readAllowedHosts } from '../kernel/allowed-hosts.ts'
-import { ENCRYPTION_KEY_BYTES } from '../kernel/cipher.ts'
+import { readEncryptionKey } from '../kernel/cipher.ts'
+import type { EncryptionKey } from '../kernel/cipher.ts'
 import { Secret } from '../kernel/secret.ts'
 
 export const text = z.string().trim().min(1, 'must not be blank')
@@ -13,20 +14,16 @@ export const secret = withSecret(text.transform((value) => new Secret(value)))
 
 /** Keys of 32 bytes in base64, separated by commas or line breaks. The first one encrypts. */
 export const encryptionKeys = withSecret(
-  text.transform((value, context): [Secret, ...Secret[]] => {
-    const [first = '', ...others] = value.split(/[\s,]+/).filter((key) => key !== '')
-    const keys = [first, ...others]
-    if (!keys.every(isEncryptionKey)) {
-      const message = 'must be 32 random bytes in base64, or several such keys separated by commas'
-      context.addIssue({ code: 'custom', message })
-    }
-    return [new Secret(first), ...others.map((key) => new Secret(key))]
+  text.transform((value, context): [EncryptionKey, ...EncryptionKey[]] => {
+    const keys = value.split(/[\s,]+/).filter((key) => key !== '')
+    const [first, ...others] = keys.map(readEncryptionKey)
+    const known = others.filter((key) => key !== null)
+    if (first && known.length === others.length) return [first, ...known]
+    const message = 'must be 32 random bytes in base64, or several such keys separated by commas'
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
   }),
 )
-
-function isEncryptionKey(key: string): boolean {
-  return /^[A-Za-z0-9+/_-]+=*$/.test(key) && Buffer.from(key, 'base64').length === ENCRYPTION_KEY_BYTES
-}
 
 export const allowedHosts = text.transform((value, context) => {
   const hosts = readAllowedHosts(value)

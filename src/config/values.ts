@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { AllowedHosts } from '../kernel/allowed-hosts.ts'
+import type { EncryptionKey } from '../kernel/cipher.ts'
 import { Secret } from '../kernel/secret.ts'
 import type { ReadSecret } from '../kernel/secret-source.ts'
 import type { TracedBackends } from '../kernel/tracer.ts'
@@ -48,7 +49,7 @@ export type Config = {
   /** The hosts that backends of teams' admins may have; null: admins may add none. */
   readonly adminBackendHosts: AllowedHosts | null
   /** What encrypts credentials in the database, the first one, and decrypts them; null: none is set. */
-  readonly encryptionKeys: readonly [Secret, ...Secret[]] | null
+  readonly encryptionKeys: readonly [EncryptionKey, ...EncryptionKey[]] | null
   readonly mail: MailConfig | null
   readonly login: {
     readonly loginSeconds: number

@@ -1,4 +1,5 @@
 import { ApiError } from '../http/errors.ts'
+import { isUuid } from '../kernel/uuid.ts'
 
 /** One page of a list. `last`: its last row when there is another page; null when this page is the last one. */
 export type Page<Row> = { readonly shown: readonly Row[]; readonly last: Row | null }
@@ -13,11 +14,32 @@ export async function findPage<Row>(
   return { shown, last: found.length > shown.length ? (shown.at(-1) ?? null) : null }
 }
 
-/** Reads the parameter `before`, the end of the page before; null for the first page. Throws for any other text. */
-export function readBefore<Place>(text: string | undefined, read: (text: string) => Place | null): Place | null {
+/**
+ * Reads the parameter that says where the page before has ended, `before` or `after`; null for the first page. Throws
+ * for any other text.
+ */
+export function readPlace<Place>(
+  name: 'before' | 'after',
+  text: string | undefined,
+  read: (text: string) => Place | null,
+): Place | null {
   if (text === undefined) return null
   const place = read(text)
   if (!place)
-    throw new ApiError('invalid_request', { message: '"before" is not the "next" of a page. Start without it.' })
+    throw new ApiError('invalid_request', { message: `"${name}" is not the "next" of a page. Start without it.` })
   return place
+}
+
+/** Where a page of a list that is ordered by time ends: the time and the id of its last row. */
+export type TimePlace = { readonly at: Date; readonly id: string }
+
+/** Writes where a page ends, for `readTimePlace`. */
+export function writeTimePlace({ at, id }: TimePlace): string {
+  return `${at.getTime()}_${id}`
+}
+
+/** Reads where a page ends; null when the text is not what `writeTimePlace` writes. */
+export function readTimePlace(text: string): TimePlace | null {
+  const [, time, id] = /^(\d{1,14})_(.*)$/.exec(text) ?? []
+  return time === undefined || id === undefined || !isUuid(id) ? null : { at: new Date(Number(time)), id }
 }

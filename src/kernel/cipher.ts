@@ -3,9 +3,25 @@
  * 96 bits (NIST SP 800-38D). The first key encrypts, and all of them decrypt, so that a key can be replaced.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { Secret } from './secret.ts'
+import { newKeyMaterial, Secret } from './secret.ts'
 
-export const ENCRYPTION_KEY_BYTES = 32
+declare const encrypts: unique symbol
+
+/** A key of 32 bytes in base64. */
+export type EncryptionKey = Secret & { readonly [encrypts]: true }
+
+const KEY_BYTES = 32
+
+/** Reads a key as people write it: 32 bytes in base64 or base64url; null for any other text. */
+export function readEncryptionKey(text: string): EncryptionKey | null {
+  const isBase64 = /^[A-Za-z0-9+/_-]+=*$/.test(text)
+  return isBase64 && toBytes(text).length === KEY_BYTES ? (new Secret(text) as EncryptionKey) : null
+}
+
+/** Makes a random key. */
+export function newEncryptionKey(): EncryptionKey {
+  return newKeyMaterial() as EncryptionKey
+}
 
 export type Encrypted = {
   /** Which key has encrypted it. */
@@ -26,8 +42,8 @@ export type Cipher = {
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Makes a cipher of keys of 32 bytes in base64. */
-export function makeCipher(keys: readonly [Secret, ...Secret[]]): Cipher {
+/** Makes a cipher. The first key encrypts. */
+export function makeCipher(keys: readonly [EncryptionKey, ...EncryptionKey[]]): Cipher {
   const known = new Map(keys.map(toKey))
   const [keyId, key] = toKey(keys[0])
   return {
@@ -56,8 +72,11 @@ function decryptWith(key: Buffer, bytes: Buffer, context: string): Secret | null
   }
 }
 
-function toKey(given: Secret): [id: string, key: Buffer] {
-  const key = Buffer.from(given.reveal(), 'base64')
-  if (key.length !== ENCRYPTION_KEY_BYTES) throw new Error('An encryption key does not have 32 bytes.')
+function toBytes(text: string): Buffer {
+  return Buffer.from(text, 'base64')
+}
+
+function toKey(given: EncryptionKey): [id: string, key: Buffer] {
+  const key = toBytes(given.reveal())
   return [createHash('sha256').update('svc encryption key id').update(key).digest('hex').slice(0, 16), key]
 }

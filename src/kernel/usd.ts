@@ -1,8 +1,17 @@
-/** 10^-9 USD as USD for people: with cents, or with two digits that are not zero where it is less than a cent. */
+import { makeNumberFormat } from './number-format.ts'
+
+const NANO_CENT = 10_000_000
+const cents = makeNumberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const underACent = makeNumberFormat({ maximumSignificantDigits: 2 })
+
+/** 10^-9 USD as USD for people: `1,234.56`. Less than a cent has two significant digits: `0.0042`. */
 export function writeUsd(nano: number): string {
-  const usd = nano / 1e9
-  if (nano <= 0 || usd >= 0.01) return usd.toFixed(2)
-  return usd.toFixed(Math.min(9, 1 - Math.floor(Math.log10(usd))))
+  return (nano > 0 && nano < NANO_CENT ? underACent : cents)(nano / 1e9)
+}
+
+/** As `writeUsd`, with the sign of the dollar: `$1,234.56`. */
+export function writeDollars(nano: number): string {
+  return `$${writeUsd(nano)}`
 }
 
 /** 10^-9 USD as exact USD, with cents at least: `50.00`, `0.0042`. */

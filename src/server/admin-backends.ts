@@ -3,9 +3,8 @@ import type { Config } from '../config/values.ts'
 import { makeTeamBackendStore } from '../control/team-backends/store.ts'
 import type { AdminBackendTrust } from '../directory/admin-backends.ts'
 import { openKeyFile } from '../database/key-file.ts'
-import { makeCipher } from '../kernel/cipher.ts'
+import { makeCipher, newEncryptionKey } from '../kernel/cipher.ts'
 import type { Cipher } from '../kernel/cipher.ts'
-import { newKeyMaterial } from '../kernel/secret.ts'
 import type { Logger } from '../log.ts'
 
 type Settings = Pick<Config, 'adminBackendHosts' | 'encryptionKeys' | 'database'>
@@ -27,5 +26,5 @@ async function openCipher({ encryptionKeys, database }: Settings, log: Logger): 
   if (encryptionKeys) return makeCipher(encryptionKeys)
   if (database?.kind === 'embedded') return makeCipher([await openKeyFile(database.directory, log)])
   // The database is in memory and ends with this process, so its key may too. A Postgres server needs the setting.
-  return makeCipher([newKeyMaterial()])
+  return makeCipher([newEncryptionKey()])
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { Registry } from 'prom-client'
-import Counter from 'prom-client/lib/counter.js'
 import MetricsRegistry from 'prom-client/lib/registry.js'
+import { makeCounter } from '../http/call-histograms.ts'
 import type { Logger } from '../log.ts'
 import { listenOn } from './listener.ts'
 
@@ -18,15 +18,14 @@ export async function addProcessMetrics(registry: Registry): Promise<void> {
 
 /** Wraps a log so that its events are counted by name: logins, revocations, lost connections. */
 export function countEvents(log: Logger, registry: Registry): Logger {
-  const events = new Counter({
+  const countEvent = makeCounter(registry, {
     name: 'svc_events_total',
     help: 'Log events by name.',
     labelNames: ['event'],
-    registers: [registry],
   })
   const counting = (level: keyof Logger) => (fields: object, event: string) => {
     // Requests have metrics of their own.
-    if (event !== 'http.request') events.inc({ event })
+    if (event !== 'http.request') countEvent(1, event)
     log[level](fields, event)
   }
   return { debug: counting('debug'), info: counting('info'), warn: counting('warn'), error: counting('error') }

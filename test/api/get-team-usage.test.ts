@@ -44,6 +44,8 @@ afterAll(() => team[Symbol.asyncDispose]())
 const report = async (query: string): Promise<UsageReport> =>
   (await (await team.asAdmin(`${PATH}?${query}`)).json()) as UsageReport
 
+const addUp = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0)
+
 const shown = ({ rows }: UsageReport) => rows.map(({ id, name, calls, costNanoUsd }) => [id, name, calls, costNanoUsd])
 
 describe('getTeamUsage', () => {
@@ -115,6 +117,25 @@ describe('getTeamUsage', () => {
       ],
     ])('lists it by %s, the most expensive first', async (by, rows) => {
       expect(shown(await report(`${PERIOD}&by=${by}`))).toEqual(rows())
+    })
+
+    it.each([
+      ['of a few days', PERIOD, 4],
+      ['of most of a month', 'from=2026-11-02&to=2026-11-20', 2],
+      ['of whole months', 'from=2026-10-01&to=2026-11-30', 5],
+    ])('adds the calls %s up to the same total by each grouping', async (_, period, calls) => {
+      const { total } = await report(`${period}&by=day`)
+      expect(total.calls).toBe(calls)
+      for (const by of ['model', 'member', 'key', 'backend', 'dialect']) {
+        const one = await report(`${period}&by=${by}`)
+        expect([by, one.total]).toEqual([by, total])
+        expect([by, addUp(one.rows.map(({ outputTokens }) => outputTokens))]).toEqual([by, total.outputTokens])
+      }
+    })
+
+    it('leaves out members whose calls are all on days of the month that are not in the period', async () => {
+      const rows = shown(await report('from=2026-11-02&to=2026-11-20&by=member'))
+      expect(rows).toEqual([[ada, 'ada@example.com', 2, 5100]])
     })
 
     it('covers this month without a period, by day', async () => {

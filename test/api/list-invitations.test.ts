@@ -1,26 +1,55 @@
-import { describe, expect, it } from 'vitest'
-import { outcomeOf } from '../support/requests.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { expectJson, outcomeOf } from '../support/requests.ts'
 import { startTeam, TEAM_PATH } from '../support/team.ts'
+import type { TestTeam } from '../support/team.ts'
+
+type List = { readonly invitations: readonly object[]; readonly next: string | null }
+
+let team: TestTeam
+beforeAll(async () => {
+  team = await startTeam()
+})
+afterAll(() => team[Symbol.asyncDispose]())
+
+const list = (query: string) => expectJson<List>('The invitations', team.asAdmin(`${TEAM_PATH}${query}`))
+
+async function pagesOf(limit: number): Promise<List['invitations'][]> {
+  const pages: List['invitations'][] = []
+  for (let after = ''; ;) {
+    const { invitations, next } = await list(`?limit=${limit}${after}`)
+    pages.push(invitations)
+    if (next === null) return pages
+    after = `&after=${next}`
+  }
+}
 
 describe('listInvitations', () => {
   describe('200', () => {
-    it('lists the active invitations, the oldest first', async () => {
-      await using team = await startTeam()
+    it('lists the active invitations, the oldest first, in pages', async () => {
       await team.invite('new@example.com')
       const gone = await team.invite('gone@example.com')
       await team.asAdmin(`${TEAM_PATH}/${gone}`, { method: 'DELETE' })
-      const { invitations } = (await (await team.asAdmin(TEAM_PATH)).json()) as { invitations: object[] }
+      const { invitations, next } = await list('')
       expect(invitations).toEqual([
         expect.objectContaining({ email: 'ada@example.com', role: 'admin', source: 'directory' }),
         expect.objectContaining({ email: 'member@example.com', role: 'member', source: 'directory' }),
         expect.objectContaining({ email: 'new@example.com', role: 'member', source: 'admin' }),
       ])
+      expect(next).toBeNull()
+      // The first two have the same time, because the directory file has made both.
+      expect(await pagesOf(1)).toEqual(invitations.map((invitation) => [invitation]))
+      expect(await pagesOf(3)).toEqual([invitations])
+    })
+  })
+
+  describe('400', () => {
+    it.each(['after=5', 'after=', 'limit=0', 'limit=1001'])('refuses %s', async (query) => {
+      expect(await outcomeOf(await team.asAdmin(`${TEAM_PATH}?${query}`))).toBe('400 invalid_request')
     })
   })
 
   describe('401, 403, 404', () => {
     it('refuses members, and hides the team from other accounts', async () => {
-      await using team = await startTeam()
       expect(await outcomeOf(await team.service.fetch(TEAM_PATH))).toBe('401 unauthorized')
       expect(await outcomeOf(await team.asMember(TEAM_PATH))).toBe('403 forbidden')
       expect(await outcomeOf(await team.asStranger(TEAM_PATH))).toBe('404 not_found')

@@ -4,6 +4,7 @@ import { newKeyMaterial } from '../../src/kernel/secret.ts'
 import { startKeyService } from '../support/keys.ts'
 import type { KeyService } from '../support/keys.ts'
 import { expectJson, form, outcomeOf } from '../support/requests.ts'
+import type { FormFields } from '../support/requests.ts'
 
 const HOME = '/teams/acme/core'
 const DEVICES = '/v1/teams/%40acme%2Fcore/devices'
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => keys[Symbol.asyncDispose]())
 
 const open = (path: string, by = keys.ada) => keys.service.fetch(path, { headers: { ...HTML, ...by } })
-const post = (path: string, fields: Record<string, string>, by = keys.ada) => keys.service.fetch(path, form(fields, by))
+const post = (path: string, fields: FormFields, by = keys.ada) => keys.service.fetch(path, form(fields, by))
 const accountOf = async (email: string) =>
   (await keys.service.database.prisma.account.findUniqueOrThrow({ where: { email } })).id
 
@@ -231,12 +232,18 @@ describe('changeTeamModels', () => {
 
 describe('changeTeamModels with what admins add', () => {
   const path = `${HOME}/models`
-  const change = (action: string, fields: Record<string, string>, by = keys.ada) =>
-    noticeOf(post(path, { action, ...fields }, by))
+  const change = (action: string, fields: FormFields, by = keys.ada) => noticeOf(post(path, { action, ...fields }, by))
+  const servedBy = (...rows: readonly (readonly [place: string, backend: string, model: string, when?: string])[]) => ({
+    servePlace: [...rows.map(([place]) => place), '9'],
+    serveBackend: [...rows.map(([, backend]) => backend), ''],
+    serveModel: [...rows.map(([, , model]) => model), ''],
+    serveWhen: [...rows.map(([, , , when = 'always']) => when), 'always'],
+    serveShare: [...rows.map((_row, at) => String(at + 1)), '1'],
+  })
   const BACKEND = 'acme/core/vendor'
   const MODEL = 'acme/core/writer'
   const backend = { url: 'https://api.vendor.example', chat: '1', responses: '1' }
-  const model = { displayName: 'Writer', backend: 'vendora', backendModel: 'fast-1' }
+  const model = { displayName: 'Writer', ...servedBy(['1', 'vendora', 'fast-1']) }
   const rows = () => keys.service.database.prisma
 
   it('200: adds, changes and deletes a backend, and never shows its credential', async () => {
@@ -260,7 +267,7 @@ describe('changeTeamModels with what admins add', () => {
     expect(await change('add-model', { ...model, model: 'writer', aliases: 'pen, quill' })).toMatch(/^200 The model is/)
     const caps = { images: true }
     await rows().adminModel.update({ where: { id: MODEL }, data: { caps, published: false } })
-    const changed = { ...model, model: MODEL, displayName: 'Author', backend: BACKEND, contextWindow: '1000' }
+    const changed = { ...model, model: MODEL, displayName: 'Author', contextWindow: '1000' }
     expect(await change('change-model', changed)).toMatch(/^200 The model is saved/)
     const row = () => rows().adminModel.findUniqueOrThrow({ where: { id: MODEL } })
     expect(await row()).toMatchObject({
@@ -270,13 +277,22 @@ describe('changeTeamModels with what admins add', () => {
       published: false,
       aliases: [],
     })
-    const serve = [
-      { backend: BACKEND, model: 'a', when: 'always', rank: 0, weight: 2 },
-      { backend: 'vendora', model: 'fast-1', when: 'offline', rank: 1, weight: 1 },
-    ]
-    await rows().adminModel.update({ where: { id: MODEL }, data: { serve } })
-    expect(await change('change-model', { model: MODEL, displayName: 'Planned' })).toMatch(/^200 The model is saved/)
-    expect(await row()).toMatchObject({ displayName: 'Planned', serve })
+  })
+
+  it('200: changes the order of several backends, their shares, and when they are asked', async () => {
+    const fields = { model: MODEL, displayName: 'Planned' }
+    const serve = servedBy(['2', 'vendora', 'fast-1', 'offline'], ['1', BACKEND, 'a'], ['1', BACKEND, 'b'])
+    expect(await change('change-model', { ...fields, ...serve })).toMatch(/^200 The model is saved/)
+    expect(await rows().adminModel.findUniqueOrThrow({ where: { id: MODEL } })).toMatchObject({
+      displayName: 'Planned',
+      serve: [
+        { backend: BACKEND, model: 'a', when: 'always', rank: 0, weight: 2 },
+        { backend: BACKEND, model: 'b', when: 'always', rank: 0, weight: 3 },
+        { backend: 'vendora', model: 'fast-1', when: 'offline', rank: 1, weight: 1 },
+      ],
+    })
+    const page = await (await open(path)).text()
+    expect(page.match(/name="servePlace"[^>]*value="\d"/g)).toHaveLength(6)
   })
 
   it('400, 403, 404 and 409: says why nothing was saved, and keeps what was typed but the credential', async () => {
@@ -300,9 +316,10 @@ describe('changeTeamModels with what admins add', () => {
     expect(await change('add-model', { ...model, model: 'x', aliases: 'quick' })).toMatch(
       /^409 The model was not saved/,
     )
-    expect(await change('add-model', { ...model, model: 'x', backendModel: 'unknown' })).toMatch(
-      /^400 The model was not/,
-    )
+    const unknown = { ...model, ...servedBy(['1', 'vendora', 'unknown']), model: 'x' }
+    expect(await change('add-model', unknown)).toMatch(/^400 The model was not/)
+    const offline = { ...model, ...servedBy(['1', 'vendora', 'fast-1', 'offline']), model: 'x' }
+    expect(await change('add-model', offline)).toMatch(/^400 The model was not saved. serve\[0\].when: must not be/)
     expect(await change('add-model', { ...model, model: 'x', contextWindow: 'much' })).toMatch(/^400 The model was not/)
     expect(await change('change-model', { ...model, model: 'gone' })).toMatch(/^404 The admins of the team have added/)
     expect((await post(path, { action: 'delete' })).status).toBe(400)

@@ -6,8 +6,8 @@ import { makeCheckedLookup } from '../../src/gateway/backends/checked-lookup.ts'
 import { sendAndWait } from '../../src/gateway/exchange/send.ts'
 import type { BackendRequest } from '../../src/gateway/exchange/send.ts'
 import { isPublicAddress } from '../../src/kernel/allowed-hosts.ts'
-import { makeCipher } from '../../src/kernel/cipher.ts'
-import { newKeyMaterial, Secret } from '../../src/kernel/secret.ts'
+import { makeCipher, newEncryptionKey } from '../../src/kernel/cipher.ts'
+import { Secret } from '../../src/kernel/secret.ts'
 import { makeTeamBackendStore } from '../../src/control/team-backends/store.ts'
 import { makeCertificate } from '../support/certificate.ts'
 import { bearerOf, startKeyService } from '../support/keys.ts'
@@ -36,7 +36,7 @@ const answer = {
 }
 
 const certificate = makeCertificate()
-const encryptionKey = newKeyMaterial()
+const encryptionKey = newEncryptionKey()
 let vendor: TestUpstream
 let keys: KeyService
 beforeAll(async () => {
@@ -260,7 +260,7 @@ describe('a connection to a backend of an admin', () => {
 
 describe('a new encryption key', () => {
   it('encrypts the stored credentials again, and the former key is needed no more', async () => {
-    const [key, hosts] = [newKeyMaterial(), keys.service.config.adminBackendHosts]
+    const [key, hosts] = [newEncryptionKey(), keys.service.config.adminBackendHosts]
     if (!hosts) throw new Error('The service has no allowed hosts.')
     const store = makeTeamBackendStore(keys.service.database.prisma)
     await expectOk('The backend', put('acme/core/rotated', { credential: { value: SECRET } }))

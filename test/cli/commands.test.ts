@@ -176,12 +176,12 @@ describe('svc usage', () => {
     const own = await machine.svc(['usage', ...period, '--by', 'model'])
     expect(own.stdout.split('\n')).toEqual([
       'MODEL          CALLS  INPUT   CACHE READ  CACHE WRITE  OUTPUT  COST',
-      'vendora/large  1      12,000  0           0            0       $0.0125',
-      'total          1      12,000  0           0            0       $0.0125',
+      'vendora/large  1      12,000  0           0            0       $0.01',
+      'total          1      12,000  0           0            0       $0.01',
       '',
     ])
     const team = await machine.svc(['usage', ...period, '--by', 'member', '--team'])
-    expect(team.stdout).toMatch(/^ada@example\.com +1 .*\$0\.0125$/m)
+    expect(team.stdout).toMatch(/^ada@example\.com +1 .*\$0\.01$/m)
     expect(team.stdout).toMatch(/^total +2 +12,001 /m)
     expect(team.stderr).toContain('Calls without a price, not in the cost: 1')
     expect(await jsonOf<object>(['usage', ...period])).toMatchObject({ by: 'day', total: { calls: 1 } })

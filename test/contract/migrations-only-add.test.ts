@@ -12,6 +12,7 @@ const LAST_OF_BEFORE = '20261122031916_browser_devices'
 function findBreaks(sql: string, plainIndexes: ReadonlySet<string> = new Set()): string[] {
   const statements = sql
     .replace(/^--.*$/gm, '')
+    .replaceAll(/\$\$.*?\$\$/gs, '$$$$')
     .split(/;\s*$/m)
     .map((statement) => statement.trim().replace(/\s+/g, ' '))
     .filter((statement) => statement !== '')
@@ -23,9 +24,9 @@ function findBreaks(sql: string, plainIndexes: ReadonlySet<string> = new Set()):
 }
 
 function isAddition(statement: string, newTables: ReadonlySet<string>): boolean {
-  const [, table = ''] = /^(?:ALTER TABLE|CREATE (?:UNIQUE )?INDEX "\w+" ON) "(\w+)"/.exec(statement) ?? []
+  const [, table = ''] = /^(?:ALTER TABLE|INSERT INTO|CREATE (?:UNIQUE )?INDEX "\w+" ON) "(\w+)"/.exec(statement) ?? []
   if (newTables.has(table)) return true
-  if (/^CREATE (TABLE|TYPE|INDEX) /.test(statement)) return true
+  if (/^CREATE (TABLE|TYPE|INDEX|FUNCTION|TRIGGER) /.test(statement)) return true
   return /^ALTER TABLE/.test(statement) && columnsOf(statement).every(isOptionalColumn)
 }
 
@@ -56,6 +57,7 @@ describe('the migrations since the version before', () => {
     'CREATE UNIQUE INDEX "a" ON "teams"("name");',
     'DROP INDEX "a";',
     'DROP TABLE "teams";',
+    'INSERT INTO "teams" SELECT * FROM "organizations";',
   ])('would be reported for %s', (sql) => {
     expect(findBreaks(sql)).toHaveLength(1)
   })
@@ -65,6 +67,8 @@ describe('the migrations since the version before', () => {
     '-- CreateTable\nCREATE TABLE "new" (\n"id" UUID NOT NULL\n);\n\nCREATE UNIQUE INDEX "a" ON "new"("id");',
     'CREATE INDEX "a" ON "teams"("name");',
     'DROP INDEX "plain";',
+    'CREATE TABLE "new" (\n"id" UUID NOT NULL\n);\nINSERT INTO "new" SELECT id FROM "teams";',
+    'CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$\nBEGIN\nRETURN NULL;\nEND\n$$;',
   ])('may contain %s', (sql) => {
     expect(findBreaks(sql, new Set(['plain']))).toEqual([])
   })

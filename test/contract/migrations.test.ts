@@ -27,18 +27,11 @@ function migration(name: string, sql: string, checksum = name): Migration {
 }
 
 describe('the migrations', () => {
-  it('produce schema.prisma; after a change of it, run `npm run migration -- NAME`', async () => {
-    expect(await diffSchema(await readFile(schemaFile, 'utf8'), { database: pglite })).toBe('')
-  })
-
-  it('are reported when they do not produce schema.prisma', async () => {
-    const changed = (await readFile(schemaFile, 'utf8')).replace(
-      'model Organization {',
-      'model Organization {\n  motto String?',
-    )
-    expect(await diffSchema(changed, { database: pglite })).toContain(
-      'ALTER TABLE "organizations" ADD COLUMN     "motto" TEXT',
-    )
+  it('produce schema.prisma, so that only a change of it is missing; then run `npm run migration -- NAME`', async () => {
+    const model = 'model Organization {'
+    const changed = (await readFile(schemaFile, 'utf8')).replace(model, `${model}\n  motto String?`)
+    const statements = (await diffSchema(changed, { database: pglite })).replaceAll(/^--.*$/gm, '').trim()
+    expect(statements).toBe('ALTER TABLE "organizations" ADD COLUMN     "motto" TEXT;')
   })
 })
 

@@ -87,7 +87,7 @@ describe('hundreds of clients that send one byte at a time', () => {
   it('of a body do not block other callers, and are all closed when the timeout ends', async () => {
     const { deviceCode } = await service.startLogin(ADA)
     using timeouts = holdTimeouts(10_000)
-    const trickle = { everyMs: 200, next: () => CHUNK }
+    const trickle = { everyMs: 500, next: () => CHUNK }
     using slow = await startSlowClients(service.port, 500, () => chunked(POLL), trickle)
     await waitForValue('the timeouts of all bodies', timeouts.waiting, 500)
     await expectOthersServed(deviceCode)

@@ -8,7 +8,7 @@ import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import type { Cut, CuttingProxy } from '../support/cutting-proxy.ts'
 import { countNewDeviceMails } from '../support/notices.ts'
 import { mailTokenOf, people } from '../support/people.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { fillPool, startPostgres } from '../support/postgres.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { atOnce, expectJson, json, outcomeOf, tally } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
@@ -193,7 +193,8 @@ describe('while all database connections wait for a lock', () => {
       await lock.release()
     }
     expect(tally(statuses.map(String))).toEqual({ '200': statuses.length })
-    expect(statuses.length).toBeGreaterThan(10)
+    // If a known caller waited for the lock too, there would be time for one or two answers.
+    expect(statuses.length).toBeGreaterThan(2)
 
     expect((await service.fetch('/readyz')).status).toBe(200)
     expect(await outcomeOf(await refresh(email, refreshToken))).toBe('200')
@@ -215,6 +216,7 @@ describe('a request of the control plane', () => {
 
   it('is answered 503 when it waits for a connection, again for a connection, and then for a lock', async () => {
     const { reads, writes } = await makeAuthRequests(service, persons.next())
+    await fillPool(service.database)
     const locks = await Promise.all(WRITTEN_TABLES.map((table) => lockTable(direct, table, 'EXCLUSIVE')))
     try {
       const used = occupyConnections(10, 0.8)

@@ -177,6 +177,8 @@ const KEPT = {
   spending_limits: 'each is made by an admin',
   signing_keys: 'a few in a year',
   usage_days: 'the history that reports show',
+  usage_team_days: 'the history that reports show',
+  usage_caller_months: 'the history that reports show',
 }
 
 function writeEvents(prisma: PrismaClient, { count, at }: { count: number; at: string }): Promise<number> {

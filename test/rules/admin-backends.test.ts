@@ -9,8 +9,8 @@ import {
 import type { AdminBackend, AdminBackendSettings } from '../../src/directory/admin-backends.ts'
 import { readAllowedHosts } from '../../src/kernel/allowed-hosts.ts'
 import { teamOfBackend } from '../../src/kernel/backend-name.ts'
-import { makeCipher } from '../../src/kernel/cipher.ts'
-import { newKeyMaterial, Secret } from '../../src/kernel/secret.ts'
+import { makeCipher, newEncryptionKey } from '../../src/kernel/cipher.ts'
+import { Secret } from '../../src/kernel/secret.ts'
 
 function hostsOf(text: string) {
   const hosts = readAllowedHosts(text)
@@ -18,7 +18,7 @@ function hostsOf(text: string) {
   return hosts
 }
 
-const cipher = makeCipher([newKeyMaterial()])
+const cipher = makeCipher([newEncryptionKey()])
 const hosts = hostsOf('api.vendor.example, eu.vendor.example')
 const id = { name: 'acme/core/vendor', teamId: 't' }
 const encrypted = cipher.encrypt(new Secret('key-1'), contextOfCredential(id))
@@ -117,7 +117,7 @@ describe('openAdminBackend', () => {
   })
 
   it('does not open a credential with another key, in the row of another backend or of another team', () => {
-    expect(problemOf(backend, { hosts, cipher: makeCipher([newKeyMaterial()]) })).toBe('credential_unreadable')
+    expect(problemOf(backend, { hosts, cipher: makeCipher([newEncryptionKey()]) })).toBe('credential_unreadable')
     expect(problemOf({ ...backend, name: 'acme/core/other' })).toBe('credential_unreadable')
     expect(problemOf({ ...backend, teamId: 'other' })).toBe('credential_unreadable')
   })

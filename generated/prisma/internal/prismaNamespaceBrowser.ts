@@ -75,6 +75,8 @@ export const ModelName = {
   CallEventBatch: 'CallEventBatch',
   AgentSession: 'AgentSession',
   UsageDay: 'UsageDay',
+  UsageTeamDay: 'UsageTeamDay',
+  UsageCallerMonth: 'UsageCallerMonth',
   SpendingLimit: 'SpendingLimit',
   SpendingDay: 'SpendingDay',
   SpendingNotice: 'SpendingNotice'
@@ -476,6 +478,53 @@ export const UsageDayScalarFieldEnum = {
 } as const
 
 export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
+
+
+export const UsageTeamDayScalarFieldEnum = {
+  team: 'team',
+  day: 'day',
+  model: 'model',
+  backend: 'backend',
+  dialect: 'dialect',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageTeamDayScalarFieldEnum = (typeof UsageTeamDayScalarFieldEnum)[keyof typeof UsageTeamDayScalarFieldEnum]
+
+
+export const UsageCallerMonthScalarFieldEnum = {
+  team: 'team',
+  month: 'month',
+  accountId: 'accountId',
+  keyId: 'keyId',
+  calls: 'calls',
+  failedCalls: 'failedCalls',
+  unknownCalls: 'unknownCalls',
+  estimatedCalls: 'estimatedCalls',
+  pricedCalls: 'pricedCalls',
+  unpricedCalls: 'unpricedCalls',
+  inputTokens: 'inputTokens',
+  cacheReadTokens: 'cacheReadTokens',
+  cacheWriteTokens: 'cacheWriteTokens',
+  cacheWriteLongTokens: 'cacheWriteLongTokens',
+  outputTokens: 'outputTokens',
+  reasoningTokens: 'reasoningTokens',
+  costNanoUsd: 'costNanoUsd'
+} as const
+
+export type UsageCallerMonthScalarFieldEnum = (typeof UsageCallerMonthScalarFieldEnum)[keyof typeof UsageCallerMonthScalarFieldEnum]
 
 
 export const SpendingLimitScalarFieldEnum = {

@@ -8,7 +8,7 @@ import { toLocalTime } from '../local-time.ts'
 import { toTeam } from '../team-options.ts'
 import { SvcError, unwrap } from '../../sdk/index.ts'
 import type { components } from '../../sdk/index.ts'
-import { MAX_USD, readUsd, writeUsd } from '../../kernel/usd.ts'
+import { MAX_USD, readUsd, writeDollars } from '../../kernel/usd.ts'
 
 type Limit = components['schemas']['SpendingLimit']
 type Wanted = Pick<components['schemas']['CreateSpendingLimit'], 'subject' | 'of'>
@@ -76,9 +76,9 @@ async function listLimits({ environment, output }: Cli, { url, team, json }: Opt
       limit.id,
       nameOf(limit),
       limit.period,
-      `$${writeUsd(limit.amountNanoUsd)}`,
-      `$${writeUsd(limit.spentNanoUsd)}`,
-      `$${writeUsd(limit.remainingNanoUsd)}`,
+      writeDollars(limit.amountNanoUsd),
+      writeDollars(limit.spentNanoUsd),
+      writeDollars(limit.remainingNanoUsd),
       toLocalTime(limit.resetsAt),
     ]),
   )
@@ -110,7 +110,7 @@ async function setLimit({ environment, output }: Cli, amountNanoUsd: number, opt
     throw wanted.of !== undefined && isRefusedRequest(error) ? new CommandError(explainSubject(team, options)) : error
   })
   if (options.json) return output.json(limit)
-  output.print(`${nameOf(limit)} may spend $${writeUsd(limit.amountNanoUsd)} a ${limit.period} now.`)
+  output.print(`${nameOf(limit)} may spend ${writeDollars(limit.amountNanoUsd)} a ${limit.period} now.`)
 }
 
 function toSubject({ members, member, key, service }: SetOptions): Wanted {
@@ -145,7 +145,7 @@ async function removeLimit({ environment, output }: Cli, start: string, options:
   const params = { path: { team, limitId: limit.id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/limits/{limitId}', { params }))
   if (options.json) return output.json(done)
-  output.print(`Removed: the limit of $${writeUsd(limit.amountNanoUsd)} a ${limit.period} for ${nameOf(limit)}.`)
+  output.print(`Removed: the limit of ${writeDollars(limit.amountNanoUsd)} a ${limit.period} for ${nameOf(limit)}.`)
 }
 
 function teamOf({ team }: Options, own: string): string {

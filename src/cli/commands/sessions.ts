@@ -4,9 +4,9 @@ import { openDeployment } from '../deployment.ts'
 import type { Deployment } from '../deployment.ts'
 import { findById } from '../find-by-id.ts'
 import { toLocalTime } from '../local-time.ts'
-import { toUsd } from '../usd.ts'
 import { printable } from '../output.ts'
 import type { Output } from '../output.ts'
+import { writeDollars } from '../../kernel/usd.ts'
 import { followAgentSession, unwrap } from '../../sdk/index.ts'
 import type { SessionEvent } from '../../sdk/index.ts'
 
@@ -97,7 +97,7 @@ function toLine({ type, at, model = '', servedBy = '', ...event }: SessionEvent,
     servedBy,
     durationMs === undefined ? '' : `${(durationMs / 1000).toFixed(1)} s`,
     tokens ? toTokens(tokens) : '',
-    costNanoUsd === undefined ? '' : toUsd(costNanoUsd),
+    costNanoUsd === undefined ? '' : writeDollars(costNanoUsd),
     ...ending,
   ]
   return facts.filter(Boolean).map(String).map(unlessStyled).join('  ')

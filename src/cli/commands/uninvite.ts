@@ -1,9 +1,11 @@
 import { Command } from 'commander'
 import type { Cli, MakeCommand } from '../command-line.ts'
+import type { Deployment } from '../deployment.ts'
 import { CommandError } from '../failures.ts'
 import { openTeam, withTeamOptions } from '../team-options.ts'
 import type { TeamOptions } from '../team-options.ts'
 import { unwrap } from '../../sdk/index.ts'
+import type { components } from '../../sdk/index.ts'
 
 export const makeUninvite: MakeCommand = (cli) =>
   withTeamOptions(new Command('uninvite'))
@@ -16,11 +18,28 @@ export const makeUninvite: MakeCommand = (cli) =>
 
 async function uninvite(cli: Cli, email: string, options: TeamOptions): Promise<void> {
   const { control, team } = await openTeam(cli, options)
-  const { invitations } = await unwrap(control.GET('/v1/teams/{team}/invitations', { params: { path: { team } } }))
-  const invitation = invitations.find((each) => each.email.toLowerCase() === email.toLowerCase())
+  const invitation = await findInvitation(control, team, email.toLowerCase())
   if (!invitation) throw new CommandError(`${email} is not invited to ${team}. Run: svc members`)
   const params = { path: { team, id: invitation.id } }
   const done = await unwrap(control.DELETE('/v1/teams/{team}/invitations/{id}', { params }))
   if (options.json) return cli.output.json(done)
   cli.output.print(`${invitation.email} is no longer invited to ${team}, and is signed out everywhere.`)
+}
+
+/** Looks through the pages of the list. */
+async function findInvitation(
+  control: Deployment['control'],
+  team: string,
+  email: string,
+): Promise<components['schemas']['TeamInvitation'] | undefined> {
+  for (let after: string | null = ''; after !== null;) {
+    const params = { path: { team }, query: after === '' ? {} : { after } }
+    const page: components['schemas']['InvitationList'] = await unwrap(
+      control.GET('/v1/teams/{team}/invitations', { params }),
+    )
+    const found = page.invitations.find((each) => each.email.toLowerCase() === email)
+    if (found) return found
+    after = page.next
+  }
+  return undefined
 }

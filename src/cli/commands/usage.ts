@@ -3,9 +3,9 @@ import { unwrap } from '../../sdk/index.ts'
 import type { components, SvcClient } from '../../sdk/index.ts'
 import type { Cli, GlobalOptions, MakeCommand } from '../command-line.ts'
 import { openDeployment } from '../deployment.ts'
+import { writeDollars } from '../../kernel/usd.ts'
 import type { Output } from '../output.ts'
 import { toTeam } from '../team-options.ts'
-import { toUsd } from '../usd.ts'
 
 type Report = components['schemas']['UsageReport']
 type Sums = components['schemas']['UsageSums']
@@ -84,6 +84,6 @@ function toCells(sums: Sums): string[] {
   const counts = [calls, inputTokens, cacheReadTokens, cacheWriteTokens + cacheWriteLongTokens, outputTokens]
   return [
     ...counts.map((count) => count.toLocaleString('en-US')),
-    sums.costNanoUsd === null ? 'unknown' : toUsd(sums.costNanoUsd),
+    sums.costNanoUsd === null ? 'unknown' : writeDollars(sums.costNanoUsd),
   ]
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { toEmail } from '../../kernel/email.ts'
 import { formatTeamName } from '../../kernel/team-name.ts'
 import type { TeamName } from '../../kernel/team-name.ts'
-import { findPage, readBefore } from '../paging.ts'
+import { findPage, readPlace } from '../paging.ts'
 import { findMemberTeam } from '../team-access.ts'
 import { choosePosition, EVENT_STREAM, LINES, readSessionPlace, writeSessionPlace } from './rules.ts'
 import type { Form } from './rules.ts'
@@ -47,7 +47,7 @@ export function makeAgentSessionHandlers({ sessions, streams, findMembership, cl
       const query = {
         team: formatTeamName(team),
         account: account === undefined ? null : readAccount(account),
-        before: readBefore(before, readSessionPlace),
+        before: readPlace('before', before, readSessionPlace),
       }
       const { shown, last } = await findPage(limit, (count) => sessions.list({ ...query, limit: count }, clock.now()))
       res.set('Cache-Control', 'no-store')

@@ -3,7 +3,7 @@ import type { Handlers } from '../../http/operation.ts'
 import { callerOf } from '../../http/request.ts'
 import { toEmail } from '../../kernel/email.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
-import { findPage, readBefore } from '../paging.ts'
+import { findPage, readPlace } from '../paging.ts'
 import { readAuditPlace, toAuditEvent, writeAuditPlace } from './rules.ts'
 import type { AuditStore } from './store.ts'
 
@@ -22,7 +22,7 @@ export function makeAuditHandlers({ audit, findAdminTeam }: Needs): Handlers<'li
         action,
         from: readTime('from', from),
         to: readTime('to', to),
-        before: readBefore(before, readAuditPlace),
+        before: readPlace('before', before, readAuditPlace),
       }
       const { shown, last } = await findPage(limit, (count) => audit.find(teamId, { ...query, limit: count }))
       res.set('Cache-Control', 'no-store')

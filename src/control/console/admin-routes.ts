@@ -5,8 +5,7 @@ import type { Html } from '../../http/page.ts'
 import { callerOf, ipOf } from '../../http/request.ts'
 import { readAuditPlace, toAuditEvent, writeAuditPlace } from '../audit/rules.ts'
 import type { AuditStore } from '../audit/store.ts'
-import { findPage, readBefore } from '../paging.ts'
-import { readDevicePlace } from '../team-devices/rules.ts'
+import { findPage, readPlace, readTimePlace } from '../paging.ts'
 import { auditPage } from './audit-page.ts'
 import type { DeviceForms } from './device-forms.ts'
 import type { TeamKeyForms } from './key-forms.ts'
@@ -77,7 +76,10 @@ export function makeAdminPageHandlers({
 
     async showTeamDevices(req, res) {
       const admin = await findAdmin(callerOf(req), req.params)
-      send(res, await devices.render(admin, { before: readBefore(req.query.before, readDevicePlace), notice: null }))
+      send(
+        res,
+        await devices.render(admin, { before: readPlace('before', req.query.before, readTimePlace), notice: null }),
+      )
     },
 
     async changeTeamDevices(req, res) {
@@ -99,7 +101,7 @@ export function makeAdminPageHandlers({
 
     async showTeamAudit(req, res) {
       const admin = await findAdmin(callerOf(req), req.params)
-      const before = readBefore(req.query.before, readAuditPlace)
+      const before = readPlace('before', req.query.before, readAuditPlace)
       const query = { actor: null, action: null, from: null, to: null, before }
       const { shown, last } = await findPage(EVENTS_OF_PAGE, (limit) => audit.find(admin.teamId, { ...query, limit }))
       send(res, auditPage(admin, { events: shown.map(toAuditEvent), next: last && writeAuditPlace(last) }))

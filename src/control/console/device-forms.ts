@@ -1,6 +1,6 @@
 import type { Html } from '../../http/page.ts'
+import type { TimePlace } from '../paging.ts'
 import type { TeamDevices } from '../team-devices/changes.ts'
-import type { DevicePlace } from '../team-devices/rules.ts'
 import { teamDevicesPage } from './devices-page.ts'
 import type { TeamNotice } from './notices.ts'
 import type { Viewer } from './viewer.ts'
@@ -9,7 +9,7 @@ import type { Viewer } from './viewer.ts'
 export type DeviceForms = {
   render(
     admin: Viewer,
-    content: { readonly before: DevicePlace | null; readonly notice: TeamNotice | null },
+    content: { readonly before: TimePlace | null; readonly notice: TeamNotice | null },
   ): Promise<Html>
   signOut(admin: Viewer, sessionId: string, ip: string): Promise<TeamNotice>
 }

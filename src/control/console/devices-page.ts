@@ -1,6 +1,6 @@
 import { html, type Html } from '../../http/page.ts'
 import { deviceNamed, fold, time } from '../pages/parts.ts'
-import { writeDevicePlace } from '../team-devices/rules.ts'
+import { writeTimePlace } from '../paging.ts'
 import type { TeamDevice } from '../team-devices/store.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
@@ -31,7 +31,7 @@ export function teamDevicesPage(viewer: FramedViewer, { devices, next, notice }:
                 ${devices.map((device) => deviceRow(device, path))}
               </ul>`
         }
-        ${nextPage(next && `${path}?before=${writeDevicePlace(next)}`, 'More devices')}
+        ${nextPage(next && `${path}?before=${writeTimePlace({ at: next.lastSeenAt, id: next.id })}`, 'More devices')}
       </section>`,
   )
 }

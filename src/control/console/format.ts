@@ -1,20 +1,9 @@
 /** How the pages of a team write numbers and days. */
+import { makeNumberFormat } from '../../kernel/number-format.ts'
 import { toUtcDay } from '../../kernel/utc-text.ts'
 
-/** 10^-9 USD that make a cent. */
-const NANO_CENT = 10_000_000
-const NANO_USD = 1_000_000_000
-
-const count = makeFormat({})
-const compact = makeFormat({ notation: 'compact', maximumFractionDigits: 1 })
-const cents = makeFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2 })
-const underACent = makeFormat({ maximumSignificantDigits: 2 })
-
-/** The first formatter of a process takes 12 ms, so it is made by the first page and not at the start. */
-function makeFormat(options: Intl.NumberFormatOptions): (value: number | bigint) => string {
-  let format: Intl.NumberFormat | undefined
-  return (value) => (format ??= new Intl.NumberFormat('en-US', options)).format(value)
-}
+const count = makeNumberFormat({})
+const compact = makeNumberFormat({ notation: 'compact', maximumFractionDigits: 1 })
 
 /** Whole numbers, with separators: `12,345`. */
 export function toCount(given: number | bigint): string {
@@ -24,12 +13,6 @@ export function toCount(given: number | bigint): string {
 /** Large numbers in few characters: `12.3M`. */
 export function toCompact(given: number): string {
   return compact(given)
-}
-
-/** 10^-9 USD in dollars and cents: `$1,234.56`. Under a cent, with two significant digits: `$0.0042`. */
-export function toMoney(nanoUsd: number): string {
-  const format = nanoUsd === 0 || nanoUsd >= NANO_CENT ? cents : underACent
-  return `$${format(nanoUsd / NANO_USD)}`
 }
 
 /** A part of a whole: `2.5%`. A part of 0 is `0%`. */

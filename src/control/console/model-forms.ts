@@ -14,6 +14,7 @@ import { refuse, says } from './models-outcome.ts'
 import type { ModelsForm, ModelsOutcome } from './models-outcome.ts'
 import { modelsPage } from './models-page.ts'
 import type { TeamNotice } from './notices.ts'
+import { readServeRows, toServe } from './serve-fields.ts'
 import type { Viewer } from './viewer.ts'
 
 /** The models page, and its forms for admins. */
@@ -36,21 +37,17 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
     const existing = (await models.find(teamId)).adminModels.find(({ model }) => model.id === id)?.model ?? null
     if (form.action === 'add-model' && existing) return refuse(form, 'model_exists')
     if (form.action === 'change-model' && !existing) return refuse(form, 'not_added')
-    const [only, ...others] = existing?.serve ?? []
-    const hasPlan = others.length > 0
     const read = readAdminModel({
       displayName: required('displayName', form.displayName),
       aliases: (form.aliases ?? '').split(/[\s,]+/).filter((alias) => alias !== ''),
-      serve: [hasPlan ? toPlace(only) : { backend: form.backend, model: form.backendModel }],
+      serve: toServe(readServeRows(form)),
       contextWindow: form.contextWindow ? Number(form.contextWindow) : null,
       caps: existing?.caps ?? {},
       published: existing?.published ?? true,
     })
     if ('mistakes' in read) return refuse(form, 'model_invalid', `${read.mistakes.join('; ')}.`)
-    // A plan of several backends has no form, so it stays.
-    const settings = existing && hasPlan ? { ...read.settings, serve: existing.serve } : read.settings
     const actor = { accountId: caller.accountId, ip }
-    const refusal = await models.put({ id: teamId, prefix }, id, settings, actor, clock.now())
+    const refusal = await models.put({ id: teamId, prefix }, id, read.settings, actor, clock.now())
     if (!refusal) return says('model_saved')
     return refuse(form, SAVE_REFUSALS[refusal.kind], detailOf(refusal))
   }
@@ -88,10 +85,6 @@ export function makeModelForms({ models, teamBackends, clock }: Needs): ModelFor
       }
     },
   }
-}
-
-function toPlace(entry: { readonly backend: string; readonly model: string } | undefined) {
-  return { backend: entry?.backend, model: entry?.model }
 }
 
 type Notices = Readonly<Record<DirectoryRefusal['kind'], TeamNotice>>

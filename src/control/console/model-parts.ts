@@ -2,6 +2,8 @@ import type { components } from '../../../generated/openapi.ts'
 import { html, type Html, type Interpolation } from '../../http/page.ts'
 import { fold } from '../pages/parts.ts'
 import type { ModelsForm } from './models-outcome.ts'
+import { readServeRows, serveFields, toServeRows } from './serve-fields.ts'
+import type { ServeRow } from './serve-fields.ts'
 
 type TeamModel = components['schemas']['TeamModel']
 
@@ -44,7 +46,7 @@ function addModelForm(backends: readonly string[], given: ModelsForm | null, pat
     '',
     html`<form method="post" action="${path}" class="fields">
       ${textField('new-model', 'model', `Name, after ${team.slice(1)}/`, given?.model ?? '', { isName: true })}
-      ${modelFields('new-model', given ?? {}, backends)}
+      ${modelFields('new-model', given ?? {}, readServeRows(given ?? {}), backends)}
       <button class="button primary" name="action" value="add-model">Add it</button>
     </form>`,
     given !== null,
@@ -63,7 +65,8 @@ function ownModel(model: TeamModel, backends: readonly string[], path: string, d
       id,
       [
         html`<form method="post" action="${path}" class="fields">
-          ${hidden} ${modelFields(id, given ?? toForm(model), backends, model.serve.length > 1)}
+          ${hidden}
+          ${modelFields(id, given ?? toForm(model), given ? readServeRows(given) : toServeRows(model.serve), backends)}
           <button class="button" name="action" value="change-model">Save</button>
         </form>`,
         html`<form method="post" action="${path}">
@@ -78,38 +81,27 @@ function ownModel(model: TeamModel, backends: readonly string[], path: string, d
 
 type Values = Partial<ModelsForm>
 
-function toForm({ displayName, aliases, contextWindow, serve: [first] }: TeamModel): Values {
+function toForm({ displayName, aliases, contextWindow }: TeamModel): Values {
   return {
     displayName,
     aliases: aliases.join(', '),
     ...(contextWindow !== null && { contextWindow: String(contextWindow) }),
-    ...(first && { backend: first.backend, backendModel: first.model }),
   }
 }
 
-/** `hasPlan`: several backends serve the model, which only the API changes. */
-function modelFields(prefix: string, values: Values, backends: readonly string[], hasPlan = false): Interpolation {
-  const { displayName = '', aliases = '', backend = '', backendModel = '', contextWindow = '' } = values
+function modelFields(
+  prefix: string,
+  values: Values,
+  serve: readonly ServeRow[],
+  backends: readonly string[],
+): Interpolation {
+  const { displayName = '', aliases = '', contextWindow = '' } = values
   return [
     textField(prefix, 'displayName', 'Title', displayName, { maxLength: 200 }),
-    hasPlan
-      ? html`<p class="hint">Several backends serve it. Programs change them with the API.</p>`
-      : [
-          html`<div>
-            <label for="${prefix}-backend">Served by</label>
-            <select id="${prefix}-backend" name="backend">
-              ${backends.map((name) => option(name, name === backend))}
-            </select>
-          </div>`,
-          textField(prefix, 'backendModel', 'Its name there', backendModel, { maxLength: 200, isName: true }),
-        ],
     textField(prefix, 'aliases', 'Other names', aliases, { isOptional: true, maxLength: 2600, isName: true }),
     textField(prefix, 'contextWindow', 'Context in tokens', contextWindow, { isOptional: true, maxLength: 9 }),
+    serveFields(prefix, serve, backends),
   ]
-}
-
-function option(name: string, isSelected: boolean): Html {
-  return html`<option value="${name}" ${isSelected && html`selected`}>${name}</option>`
 }
 
 type FieldOptions = { readonly isOptional?: boolean; readonly maxLength?: number; readonly isName?: boolean }

@@ -2,6 +2,7 @@ import { html, type Html, type Interpolation } from '../../http/page.ts'
 import type { LimitAnswer } from '../../spending/answers.ts'
 import { PATHS } from '../pages/forms.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from '../usage/report.ts'
+import { lastDayOfMonth } from '../usage/rules.ts'
 import { toCompact, toCount, toDayText, toDuration, toPercent } from './format.ts'
 import { teamPage } from './frame.ts'
 import type { FramedViewer } from './frame.ts'
@@ -56,22 +57,15 @@ const NO_CALLS = html`<p class="empty">
 /** The chart of the whole month, and the same numbers as a table. */
 function spending({ period, days }: Overview): Html {
   const rows = days.rows.map((row) => ({ ...row, label: labelOf('day', row) }))
-  return html`${usageChart(days.rows, { from: period.from, to: endOfMonth(period.from) })}
+  return html`${usageChart(days.rows, { from: period.from, to: lastDayOfMonth(period.from) })}
     <details class="fold">
       <summary class="button quiet">Show as a table</summary>
       ${table('Usage by day', usageColumns('Day'), rows)}
     </details>`
 }
 
-function endOfMonth(first: string): string {
-  const [year = 0, month = 0] = first.split('-').map(Number)
-  return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10)
-}
-
-const MAX_TOP = 5
-
 function topPart(title: string, by: UsageGrouping, rows: readonly UsageRow[], href: string): Html {
-  const shown = rows.slice(0, MAX_TOP).map((row) => ({ ...row, label: labelOf(by, row) }))
+  const shown = rows.map((row) => ({ ...row, label: labelOf(by, row) }))
   const columns = usageColumns(by === 'model' ? 'Model' : 'Person').slice(0, 4)
   return html`<section class="part" aria-labelledby="by-${by}">
     <h2 id="by-${by}">${title}</h2>
@@ -80,10 +74,12 @@ function topPart(title: string, by: UsageGrouping, rows: readonly UsageRow[], hr
   </section>`
 }
 
+const MAX_LIMITS = 5
+
 /** The limits of which the most is used. */
 function limitsPart(limits: readonly LimitAnswer[], { role, path }: FramedViewer): Html {
   const used = ({ spentNanoUsd, amountNanoUsd }: LimitAnswer) => spentNanoUsd / amountNanoUsd
-  const shown = limits.toSorted((a, b) => used(b) - used(a)).slice(0, MAX_TOP)
+  const shown = limits.toSorted((a, b) => used(b) - used(a)).slice(0, MAX_LIMITS)
   return html`<section class="part" aria-labelledby="limits">
     <h2 id="limits">${role === 'admin' ? 'Spending limits' : 'Your spending limits'}</h2>
     <ul class="rows">

@@ -20,6 +20,9 @@ export type Overview = {
   readonly limits: readonly LimitAnswer[]
 }
 
+/** How many models and people the overview shows. */
+const MAX_TOP = 5
+
 type Needs = {
   readonly usage: ReturnType<typeof makeUsageStore>
   readonly store: ConsoleStore
@@ -35,14 +38,16 @@ export function subjectOf({ team, role, caller }: Viewer) {
 /** Finds what the overview of a viewer shows. */
 export function makeFindOverview({ usage, store, findLimits, clock }: Needs) {
   return async (viewer: Viewer): Promise<Overview> => {
-    const period = choosePeriod({}, clock.now())
+    const now = clock.now()
+    const period = choosePeriod({}, now)
     if ('mistake' in period) throw new Error(period.mistake)
     const subject = subjectOf(viewer)
     const isOfTeam = subject.accountId === null
+    const wanted = { subject, period, now }
     const [days, models, people, slowest, limits] = await Promise.all([
-      usage.findSums(subject, period, 'day'),
-      usage.findSums(subject, period, 'model'),
-      isOfTeam ? usage.findSums(subject, period, 'member') : null,
+      usage.findSums({ ...wanted, by: 'day' }),
+      usage.findSums({ ...wanted, by: 'model', limit: MAX_TOP }),
+      isOfTeam ? usage.findSums({ ...wanted, by: 'member', limit: MAX_TOP }) : null,
       store.findSlowestModels(viewer.team, subject.accountId),
       findLimits(viewer),
     ])

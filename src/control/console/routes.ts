@@ -6,7 +6,7 @@ import { callerOf } from '../../http/request.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { readSessionPlace, writeSessionPlace } from '../agent-sessions/rules.ts'
 import type { makeAgentSessionStore } from '../agent-sessions/store.ts'
-import { findPage, readBefore } from '../paging.ts'
+import { findPage, readPlace } from '../paging.ts'
 import { toFileName, writeCsv } from '../usage/csv.ts'
 import type { LimitForms } from './limit-forms.ts'
 import type { ModelForms } from './model-forms.ts'
@@ -80,7 +80,7 @@ export function makeTeamPageHandlers(needs: Needs): Handlers<Operations> {
 
     async showTeamSessions(req, res) {
       const viewer = await findViewer(callerOf(req), req.params)
-      const before = readBefore(req.query.before, readSessionPlace)
+      const before = readPlace('before', req.query.before, readSessionPlace)
       const { shown, last } = await findPage(SESSIONS_OF_PAGE, (limit) =>
         sessions.list({ team: viewer.team, account: null, before, limit }, clock.now()),
       )

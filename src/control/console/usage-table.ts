@@ -1,8 +1,9 @@
 import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { writeDollars } from '../../kernel/usd.ts'
 import type { UsageGrouping, UsageSums } from '../usage/report.ts'
 import type { ReportPeriod } from '../usage/rules.ts'
 import { dayChart, fillDays, MAX_CHART_DAYS } from './chart.ts'
-import { toCompact, toCount, toDayText, toMoney } from './format.ts'
+import { toCompact, toCount, toDayText } from './format.ts'
 import type { Column } from './table.ts'
 
 /** A row of a report, or the sum of all of them. */
@@ -27,8 +28,8 @@ export function inputOf(sums: UsageSums): number {
 
 /** A cost, which is unknown where no call had a price. */
 export function costOf({ costNanoUsd, calls }: UsageSums): Interpolation {
-  if (costNanoUsd !== null) return toMoney(costNanoUsd)
-  return calls === 0 ? toMoney(0) : html`<span class="soft">no price</span>`
+  if (costNanoUsd !== null) return writeDollars(costNanoUsd)
+  return calls === 0 ? writeDollars(0) : html`<span class="soft">no price</span>`
 }
 
 /** The columns of a report. */
@@ -57,5 +58,5 @@ export function usageChart(
   const shown = fillDays(values, from, to)
   if (shown.length > MAX_CHART_DAYS)
     return html`<p class="about">A chart covers at most ${MAX_CHART_DAYS} days. The table has all days.</p>`
-  return hasCost ? dayChart(shown, 'Spend per day', toMoney) : dayChart(shown, 'Calls per day', toCompact)
+  return hasCost ? dayChart(shown, 'Spend per day', writeDollars) : dayChart(shown, 'Calls per day', toCompact)
 }

@@ -26,19 +26,20 @@ export function makeFindUsage({ usage, clock }: Needs) {
       const period = 'mistake' in chosen ? choosePeriod({}, now) : chosen
       if ('mistake' in period) throw new Error(period.mistake)
       const by = query.by ?? 'day'
-      const subject = subjectOf(viewer)
-      const sums = await usage.findSums(subject, period, by)
-      const days = by === 'day' ? sums : await usage.findSums(subject, period, 'day')
+      const wanted = { subject: subjectOf(viewer), period, now }
+      const sums = await usage.findSums({ ...wanted, by })
+      const days = by === 'day' ? sums : await usage.findSums({ ...wanted, by: 'day' })
       const mistake = 'mistake' in chosen ? chosen.mistake : null
       return { period, today: now.toISOString().slice(0, 10), by, sums, days, mistake }
     },
 
     /** The table of the page, or what is wrong with the period. */
     async forFile(viewer: Viewer, query: UsageQuery): Promise<UsageReport | { readonly mistake: string }> {
-      const period = choosePeriod(withoutEmpty(query), clock.now())
+      const now = clock.now()
+      const period = choosePeriod(withoutEmpty(query), now)
       if ('mistake' in period) return period
       const by = query.by ?? 'day'
-      const { rows, isTruncated, total } = await usage.findSums(subjectOf(viewer), period, by)
+      const { rows, isTruncated, total } = await usage.findSums({ subject: subjectOf(viewer), period, by, now })
       return { team: viewer.team, ...period, by, rows, truncated: isTruncated, total }
     },
   }

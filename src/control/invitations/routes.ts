@@ -6,6 +6,7 @@ import type { Logger } from '../../log.ts'
 import type { FindAdminTeam } from '../admin-team.ts'
 import { toMemberError } from '../members/answers.ts'
 import type { TeamMemberStore } from '../members/store.ts'
+import { findPage, readPlace, readTimePlace, writeTimePlace } from '../paging.ts'
 import type { Invite, InviteRefusal } from './invite.ts'
 import type { InvitationStore, ListedInvitation } from './store.ts'
 
@@ -22,14 +23,20 @@ type Needs = {
 
 type Operations = 'listInvitations' | 'createInvitation' | 'withdrawInvitation'
 
+const DEFAULT_LIMIT = 500
+
 /** The invitations of a team, for its admins. */
 export function makeInvitationHandlers(needs: Needs): Handlers<Operations> {
   const { invitations, members, findAdminTeam, invite, onSessionEnd, clock, log } = needs
   return {
     async listInvitations(req, res) {
+      const { limit = DEFAULT_LIMIT, after } = req.query
       const teamId = await findAdminTeam(req.params.team, callerOf(req))
+      const place = readPlace('after', after, readTimePlace)
+      const { shown, last } = await findPage(limit, (count) => invitations.list(teamId, place, count))
+      const next = last && writeTimePlace({ at: last.createdAt, id: last.id })
       res.set('Cache-Control', 'no-store')
-      res.status(200).json({ invitations: (await invitations.list(teamId)).map(toAnswer) })
+      res.status(200).json({ invitations: shown.map(toAnswer), next })
     },
 
     async createInvitation(req, res) {

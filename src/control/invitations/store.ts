@@ -3,6 +3,7 @@ import { ensureAccounts, invitationEvent } from '../../directory/invitations.ts'
 import type { Inviter } from '../../directory/invitations.ts'
 import type { Role } from '../../kernel/caller.ts'
 import { withRetry } from '../../database/errors.ts'
+import type { TimePlace } from '../paging.ts'
 
 /** An invitation in force. */
 export type ListedInvitation = {
@@ -20,11 +21,12 @@ export type InvitationStore = ReturnType<typeof makeInvitationStore>
 /** The invitations of a team. */
 export function makeInvitationStore(db: PrismaClient) {
   return {
-    /** The invitations in force, the oldest first. */
-    async list(teamId: string): Promise<ListedInvitation[]> {
+    /** The invitations in force behind a place, the oldest first. */
+    async list(teamId: string, after: TimePlace | null, limit: number): Promise<ListedInvitation[]> {
       const rows = await db.invitation.findMany({
-        where: { teamId, revokedAt: null },
+        where: { teamId, revokedAt: null, ...(after && isBehind(after)) },
         orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+        take: limit,
         include: { account: true },
       })
       return rows.map(toListed)
@@ -41,6 +43,10 @@ export function makeInvitationStore(db: PrismaClient) {
       return saved[0] ?? null
     },
   }
+}
+
+function isBehind({ at, id }: TimePlace): Prisma.InvitationWhereInput {
+  return { OR: [{ createdAt: { gt: at } }, { createdAt: at, id: { gt: id } }] }
 }
 
 type WantedInvitation = { readonly email: string; readonly role: Role }

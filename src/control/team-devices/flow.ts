@@ -13,7 +13,10 @@ type Needs = {
   readonly clock: Clock
 }
 
-/** The signed-in devices of a team: list them, sign one out. */
+/**
+ * The devices and browsers that are signed in to a team. Its admins see whose they are and when they were last used,
+ * and can sign one out. The person can sign in again; an admin who wants to prevent that removes the member.
+ */
 export function makeTeamDevicesFlow({ db, findAdminTeam, onSessionEnd, clock }: Needs) {
   const teamDevices = makeTeamDevices({ store: makeTeamDeviceStore(db), onSessionEnd, clock })
   return { teamDevices, handlers: makeTeamDeviceHandlers({ devices: teamDevices, findAdminTeam }) }

@@ -4,7 +4,7 @@ import type { Actor } from '../../kernel/caller.ts'
 import { chooseDeviceName, readUserAgentName } from '../../kernel/device-name.ts'
 import { endBrowserSessions } from '../browser-session/store.ts'
 import { endSessions } from '../tokens/store.ts'
-import type { DevicePlace } from './rules.ts'
+import type { TimePlace } from '../paging.ts'
 
 /** A device or browser of a member. */
 export type TeamDevice = {
@@ -27,10 +27,8 @@ export type TeamDeviceStore = ReturnType<typeof makeTeamDeviceStore>
 export function makeTeamDeviceStore(db: PrismaClient) {
   return {
     /** The signed-in devices and browsers of a team, the last seen first. */
-    async list(teamId: string, before: DevicePlace | null, limit: number, now: Date): Promise<TeamDevice[]> {
-      const behind = before
-        ? Prisma.sql`WHERE ("lastSeenAt", id) < (${before.lastSeenAt}, ${before.id}::uuid)`
-        : Prisma.empty
+    async list(teamId: string, before: TimePlace | null, limit: number, now: Date): Promise<TeamDevice[]> {
+      const behind = before ? Prisma.sql`WHERE ("lastSeenAt", id) < (${before.at}, ${before.id}::uuid)` : Prisma.empty
       const rows = await db.$queryRaw<Row[]>`
         SELECT kind, id::text, email, "deviceName", "userAgent", "firstSeenAt", "lastSeenAt", "lastIp" FROM (
           SELECT CASE WHEN s.is_browser THEN 'browser' ELSE 'device' END AS kind, s.id, a.email,

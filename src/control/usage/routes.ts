@@ -22,9 +22,10 @@ export function makeUsageHandlers({ db, findMembership, clock }: Needs): Handler
   const usage = makeUsageStore(db)
 
   async function report(subject: ReportSubject, { by = 'day', ...given }: Query): Promise<UsageReport> {
-    const period = choosePeriod(given, clock.now())
+    const now = clock.now()
+    const period = choosePeriod(given, now)
     if ('mistake' in period) throw new ApiError('invalid_request', { message: period.mistake })
-    const { rows, isTruncated, total } = await usage.findSums(subject, period, by)
+    const { rows, isTruncated, total } = await usage.findSums({ subject, period, by, now })
     return { team: subject.team, ...period, by, rows, truncated: isTruncated, total }
   }
 

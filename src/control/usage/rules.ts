@@ -1,6 +1,6 @@
 /**
- * Reports on what calls used. Gateways keep sums for each day, and a report adds up those of a period. An admin sees
- * the whole team, and everyone sees their own calls.
+ * Reports on what calls used. Gateways keep sums of days and months, and a report adds up those of a period. An admin
+ * sees the whole team, and everyone sees their own calls.
  */
 
 /** The days of a report in UTC, as `2026-11-21`; both are included. */
@@ -11,13 +11,60 @@ const DAY_MS = 86_400_000
 
 /** The period of a request, or what is wrong with it. */
 export function choosePeriod(given: Partial<ReportPeriod>, now: Date): ReportPeriod | { readonly mistake: string } {
-  const to = given.to ?? now.toISOString().slice(0, 10)
+  const to = given.to ?? toDay(now.getTime())
   const from = given.from ?? `${to.slice(0, 8)}01`
   if (!isDay(from)) return { mistake: 'from must be a day, such as 2026-11-01.' }
   if (!isDay(to)) return { mistake: 'to must be a day, such as 2026-11-30.' }
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
   if (days < 1) return { mistake: 'from must not be after to.' }
   return days > MAX_DAYS ? { mistake: `A report covers at most ${MAX_DAYS} days.` } : { from, to }
+}
+
+/**
+ * The sums that a period is made of: those of these months and days, without those of the days in `removed`. All are
+ * days such as `2026-11-21`; a month is its first day.
+ */
+export type PeriodParts = {
+  readonly months: readonly string[]
+  readonly days: readonly string[]
+  readonly removed: readonly string[]
+}
+
+/**
+ * Splits a period into sums of months and of days, with as few days as possible. Where most of a month is in the
+ * period, the other days are removed from its sum. `today`: days after it have no sums, or few.
+ */
+export function splitByMonth({ from, to }: ReportPeriod, today: string): PeriodParts {
+  const months: string[] = []
+  const days: string[] = []
+  const removed: string[] = []
+  for (const [month, inside] of Map.groupBy(listDays(from, to), monthOf)) {
+    const outside = listDays(month, lastDayOfMonth(month)).filter((day) => day < from || day > to)
+    const isMost = outside.filter((day) => day <= today).length < inside.length
+    if (isMost) months.push(month)
+    if (isMost) removed.push(...outside)
+    else days.push(...inside)
+  }
+  return { months, days, removed }
+}
+
+function monthOf(day: string): string {
+  return `${day.slice(0, 8)}01`
+}
+
+/** The last day of the month of a day. */
+export function lastDayOfMonth(day: string): string {
+  const [year = 0, month = 0] = day.split('-').map(Number)
+  return toDay(Date.UTC(year, month, 0))
+}
+
+function listDays(from: string, to: string): string[] {
+  const first = Date.parse(from)
+  return Array.from({ length: (Date.parse(to) - first) / DAY_MS + 1 }, (_, at) => toDay(first + at * DAY_MS))
+}
+
+function toDay(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
 }
 
 /** `Date.parse` accepts 2026-02-31 as a day of March. PostgreSQL has no year 0. */

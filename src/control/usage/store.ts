@@ -2,6 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
 import { NIL_UUID } from '../../kernel/uuid.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
+import { splitByMonth } from './rules.ts'
 import type { ReportPeriod } from './rules.ts'
 
 /** Whose calls a report is about. */
@@ -12,22 +13,44 @@ export type ReportSubject = {
   readonly accountId: string | null
 }
 
-/** More rows than this are left out of a report. */
+/** A report on the usage of a period. */
+export type WantedReport = {
+  readonly subject: ReportSubject
+  readonly period: ReportPeriod
+  readonly by: UsageGrouping
+  readonly now: Date
+  /** Further rows are left out. Default: `MAX_ROWS`. */
+  readonly limit?: number
+}
+
 const MAX_ROWS = 1000
 
-/** The column that a row is about, and where its name is. */
-const GROUPINGS: Readonly<Record<UsageGrouping, { readonly column: string; readonly name: string }>> = {
-  day: { column: 'day', name: 'NULL' },
-  model: { column: 'model', name: 'NULL' },
+type Grouping = {
+  /** The column that a row is about. */
+  readonly column: string
+  /** Where its name is. */
+  readonly name: string
+  /** The table of sums that a report on a whole team reads. A report on one account reads `usage_days`. */
+  readonly ofTeam: 'usage_team_days' | 'usage_caller_months'
+}
+
+const GROUPINGS: Readonly<Record<UsageGrouping, Grouping>> = {
+  day: { column: 'day', name: 'NULL', ofTeam: 'usage_team_days' },
+  model: { column: 'model', name: 'NULL', ofTeam: 'usage_team_days' },
   member: {
     column: 'account_id',
+    ofTeam: 'usage_caller_months',
     name: `coalesce(
       (SELECT email FROM accounts WHERE accounts.id = sums.id),
       (SELECT 'service:' || name FROM service_accounts WHERE service_accounts.id = sums.id))`,
   },
-  key: { column: 'key_id', name: '(SELECT name FROM api_keys WHERE api_keys.id = sums.id)' },
-  backend: { column: 'backend', name: 'NULL' },
-  dialect: { column: 'dialect', name: 'NULL' },
+  key: {
+    column: 'key_id',
+    ofTeam: 'usage_caller_months',
+    name: '(SELECT name FROM api_keys WHERE api_keys.id = sums.id)',
+  },
+  backend: { column: 'backend', name: 'NULL', ofTeam: 'usage_team_days' },
+  dialect: { column: 'dialect', name: 'NULL', ofTeam: 'usage_team_days' },
 }
 
 /** Calls without an API key have this id of a key. */
@@ -64,25 +87,27 @@ const SUMS = Prisma.raw(
 
 const TOTALS = Prisma.raw(NAMES.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(', '))
 
+const COLUMNS = Prisma.raw(Object.values(COUNTERS).join(', '))
+
+const NEGATED = Prisma.raw(
+  Object.values(COUNTERS)
+    .map((column) => `-${column}`)
+    .join(', '),
+)
+
 /** Finds sums of usage. */
 export function makeUsageStore(db: PrismaClient) {
   return {
     /** The sums of a period by a grouping, in the order of a report, and the sum of all of them. */
-    async findSums(
-      { team, accountId }: ReportSubject,
-      { from, to }: ReportPeriod,
-      by: UsageGrouping,
-    ): Promise<FoundSums> {
-      const column = Prisma.raw(GROUPINGS[by].column)
-      const isWhose = accountId === null ? Prisma.sql`true` : Prisma.sql`account_id = ${accountId}::uuid`
+    async findSums({ by, limit = MAX_ROWS, ...wanted }: WantedReport): Promise<FoundSums> {
       const order = by === 'day' ? Prisma.sql`id` : Prisma.sql`"costNanoUsd" DESC, calls DESC, id`
-      // The total is the sum of the rows, of which there are far fewer than sums of days.
+      // The total is the sum of the rows, of which there are far fewer than sums in the tables. A row without any call
+      // is of days that are removed from a month.
       const found = await db.$queryRaw<SumRow[]>`
         WITH sums AS MATERIALIZED (
-          SELECT ${column} AS id, ${SUMS} FROM usage_days
-          WHERE team = ${team} AND day BETWEEN ${from}::date AND ${to}::date AND ${isWhose}
-          GROUP BY ${column}
-        ), shown AS (SELECT * FROM sums ORDER BY ${order} LIMIT ${MAX_ROWS + 1})
+          SELECT id, ${SUMS} FROM (${selectSums(by, wanted)}) AS parts GROUP BY id
+          HAVING sum(calls) <> 0 OR sum(unknown_calls) <> 0 OR sum(priced_calls) <> 0 OR sum(unpriced_calls) <> 0
+        ), shown AS (SELECT * FROM sums ORDER BY ${order} LIMIT ${limit + 1})
         SELECT true AS "isTotal", NULL AS id, NULL AS name, ${TOTALS} FROM sums
         UNION ALL
         SELECT false, nullif(id::text, ${NO_KEY}), ${Prisma.raw(GROUPINGS[by].name)}, ${Prisma.raw(NAMES.join(', '))}
@@ -92,12 +117,38 @@ export function makeUsageStore(db: PrismaClient) {
       if (!total) throw new Error('The sum of all rows is missing.')
       const rows = found.filter(({ isTotal }) => !isTotal)
       return {
-        rows: rows.slice(0, MAX_ROWS).map((row) => ({ id: row.id, name: row.name, ...toSums(row) })),
-        isTruncated: rows.length > MAX_ROWS,
+        rows: rows.slice(0, limit).map((row) => ({ id: row.id, name: row.name, ...toSums(row) })),
+        isTruncated: rows.length > limit,
         total: toSums(total),
       }
     },
   }
+}
+
+/** The rows to add up, with the id of the grouping. */
+function selectSums(by: UsageGrouping, { subject, period, now }: Omit<WantedReport, 'by'>): Prisma.Sql {
+  const { column, ofTeam } = GROUPINGS[by]
+  const id = Prisma.raw(column)
+  const { team, accountId } = subject
+  if (accountId === null && ofTeam === 'usage_caller_months') return selectMonths(id, team, period, now)
+  const [table, isWhose] =
+    accountId === null
+      ? [Prisma.raw(ofTeam), Prisma.sql`true`]
+      : [Prisma.raw('usage_days'), Prisma.sql`account_id = ${accountId}::uuid`]
+  return Prisma.sql`
+    SELECT ${id} AS id, ${COLUMNS} FROM ${table}
+    WHERE team = ${team} AND day BETWEEN ${period.from}::date AND ${period.to}::date AND ${isWhose}`
+}
+
+/** The sums of months, and of the days that are added to them and removed from them. */
+function selectMonths(id: Prisma.Sql, team: string, period: ReportPeriod, now: Date): Prisma.Sql {
+  const { months, days, removed } = splitByMonth(period, now.toISOString().slice(0, 10))
+  return Prisma.sql`
+    SELECT ${id} AS id, ${COLUMNS} FROM usage_caller_months WHERE team = ${team} AND month = ANY (${months}::date[])
+    UNION ALL
+    SELECT ${id}, ${COLUMNS} FROM usage_days WHERE team = ${team} AND day = ANY (${days}::date[])
+    UNION ALL
+    SELECT ${id}, ${NEGATED} FROM usage_days WHERE team = ${team} AND day = ANY (${removed}::date[])`
 }
 
 export type FoundSums = { readonly rows: UsageRow[]; readonly isTruncated: boolean; readonly total: UsageSums }

@@ -101,13 +101,14 @@ function withoutLocalItems(item: unknown): unknown[] {
 
 /**
  * Whether an item is reasoning of a local model. Where a vendor has the encrypted reasoning, engines write nothing or
- * plain text, which unlike encrypted data contains spaces or other characters than ASCII.
+ * plain text, which unlike encrypted data contains spaces or other characters than ASCII. Either may have been cut,
+ * which leaves a DEL (`json/shorten-texts.ts`).
  */
 function isLocalItem(item: unknown): boolean {
   if (!isObject(item) || item.type !== 'reasoning') return false
   const { encrypted_content: sealed } = item
   if (typeof sealed !== 'string') return false
-  return sealed === LOCAL_REASONING || sealed === '' || isSealed(sealed) || /[^\x21-\x7e]/.test(sealed)
+  return sealed === LOCAL_REASONING || sealed === '' || isSealed(sealed) || /[^\x21-\x7f]/.test(sealed)
 }
 
 // ---- chat dialect: seals are in members beside the content

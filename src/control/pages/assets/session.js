@@ -274,9 +274,13 @@ function toTokens({ input, cached, output }) {
   return `${known(input)} ${tokens} in${cached ? ` (${numbers.format(cached)} cached)` : ''}, ${known(output)} out`
 }
 
-/** A cost is in 10^-9 USD, and undefined where it is not known. */
+const cents = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+const underACent = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 })
+
+/** A cost is in 10^-9 USD, and undefined where it is not known. It is written as on the other pages. */
 function withCost(text, nano) {
-  return nano === undefined ? text : `${text}, $${(nano / 1e9).toFixed(nano < 1e9 ? 4 : 2)}`
+  if (nano === undefined) return text
+  return `${text}, $${(nano > 0 && nano < 1e7 ? underACent : cents).format(nano / 1e9)}`
 }
 
 function toCount(count, word) {

@@ -123,15 +123,20 @@ class ByteScanner implements UsageScanner {
 
   /** Reads byte by byte, only from a `"usage"` key to the end of its event. Returns the next position to read. */
   #walk(chunk: Buffer, from: number): number {
+    // Where the bytes of the object begin that are not kept yet.
+    let unkept = from
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at] ?? 0
       if (this.#state === 'scan') {
-        const start = at
         at = this.#scan(chunk, byte, at)
-        if (this.#object !== null) this.#keep(chunk, start, at)
-      } else this.#expect(byte)
+        if (this.#object !== null && this.#depth === this.#objectDepth) this.#close(chunk, unkept, at)
+      } else {
+        this.#expect(byte)
+        unkept = at + 1
+      }
       if (this.#state === 'seek') return at + 1
     }
+    this.#keep(chunk, unkept, chunk.length)
     return chunk.length
   }
 
@@ -202,16 +207,20 @@ class ByteScanner implements UsageScanner {
     return at
   }
 
-  /** Keeps the bytes of the object that is being read, until it closes. */
-  #keep(chunk: Buffer, from: number, last: number): void {
+  /** Keeps bytes of the object that is being read. */
+  #keep(chunk: Buffer, from: number, end: number): void {
+    if (this.#object === null) return
     // `#object` starts with the opening brace, so only the bytes after it are added.
-    const text = (this.#object ?? '') + chunk.toString('latin1', from, last + 1)
+    const text = this.#object + chunk.toString('latin1', from, end)
     this.#object = text.length > MAX_OBJECT_BYTES ? null : text
-    if (this.#depth === this.#objectDepth) {
-      this.#candidates.push({ text, depth: this.#depth })
-      if (this.#candidates.length > MAX_CANDIDATES) this.#candidates.shift()
-      this.#object = null
-    }
+  }
+
+  /** Takes the object whose last byte is at `last`. */
+  #close(chunk: Buffer, from: number, last: number): void {
+    this.#keep(chunk, from, last + 1)
+    if (this.#object !== null) this.#candidates.push({ text: this.#object, depth: this.#depth })
+    if (this.#candidates.length > MAX_CANDIDATES) this.#candidates.shift()
+    this.#object = null
   }
 
   /** Called at the end of an event, when the depth of its objects is known: keeps the numbers that count. */
