@@ -21243,7 +21243,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
         responses: {
             /** @description The metrics were discarded. */
             200: {
@@ -21283,7 +21287,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
         responses: {
             /** @description The metrics were discarded. */
             200: {
@@ -21323,7 +21331,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
         responses: {
             /** @description The metrics were discarded. */
             200: {
@@ -21363,7 +21375,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
         responses: {
             /** @description The metrics were discarded. */
             200: {
@@ -21403,7 +21419,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
         responses: {
             /** @description The metrics were discarded. */
             200: {
@@ -21443,7 +21463,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "*/*": unknown;
+            };
+        };
         responses: {
             /** @description The metrics were discarded. */
             200: {

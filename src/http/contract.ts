@@ -82,9 +82,15 @@ export function readContract(): Contract {
 export function contractOf(contract: Contract, role: RoleName): Contract {
   const paths = Object.entries(contract.paths).map(([path, item]) => {
     const own = Object.entries(item).filter(([, operation]) => rolesOf(operation).includes(role))
-    return [path, Object.fromEntries(own)] as const
+    return [path, Object.fromEntries(own.map(([method, operation]) => [method, withoutUnreadBody(operation)]))] as const
   })
   return { ...contract, paths: Object.fromEntries(paths.filter(([, item]) => Object.keys(item).length > 0)) }
+}
+
+/** A body of any content type is one that the service does not read, so its own document has none. */
+function withoutUnreadBody(operation: OperationObject): OperationObject {
+  const { requestBody, ...others } = operation
+  return requestBody && '*/*' in requestBody.content ? others : operation
 }
 
 /** Every operation of a document. */

@@ -49,13 +49,22 @@ function findParameterMistakes(route: Route, { url, headers }: SentRequest): str
 
 function findBodyMistakes(route: Route, { headers, body }: SentRequest): string[] {
   const { requestBody } = route.operation
-  if (!requestBody || body === '') return requestBody?.required ? ['the body is missing'] : []
+  // Operations without a body do not read one, and telemetry is discarded whatever it is.
+  if (!requestBody || '*/*' in requestBody.content) return []
+  if (body === '') return requestBody.required ? ['the body is missing'] : []
   const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
   if (!(type in requestBody.content)) return [`the content type "${type}"`]
   if (headers.has('content-encoding')) return []
   const place = ['paths', route.path, route.method, 'requestBody', 'content', type, 'schema']
   if (type !== 'application/x-www-form-urlencoded') return findMistakes(place, JSON.parse(body))
-  return findMistakes(place, Object.fromEntries(new URLSearchParams(body)), 'text')
+  return findMistakes(place, readForm(body), 'text')
+}
+
+/** The fields of a form; those that are repeated are lists. */
+function readForm(body: string): Record<string, string | string[]> {
+  const form = new URLSearchParams(body)
+  const fields = [...new Set(form.keys())].map((name) => [name, form.getAll(name)] as const)
+  return Object.fromEntries(fields.map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values]))
 }
 
 /** Which credential is good is the service's to judge; here it counts whether there is any. */

@@ -9,7 +9,7 @@ const contract = readContract()
 const closed = JSON.parse(JSON.stringify(contract), (_key, value: unknown) => closedSchema(value)) as object
 const routes = routesOf(contract).map((route) => ({ ...route, pattern: patternOf(route.path) }))
 /** JSON values as they are, and texts of headers, parameters and forms, which stand for numbers and booleans too. */
-const checkers = { json: openAjv({}), text: openAjv({ coerceTypes: true }) }
+const checkers = { json: openAjv({}), text: openAjv({ coerceTypes: 'array' }) }
 const validators = new Map<string, ValidateFunction>()
 
 /** The operation of the contract that a request matches; undefined when there is none. */
@@ -57,7 +57,7 @@ function toPointer(place: readonly string[]): string {
   return place.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')
 }
 
-function openAjv(options: { readonly coerceTypes?: boolean }): Ajv2020 {
+function openAjv(options: { readonly coerceTypes?: 'array' }): Ajv2020 {
   const checker = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, ...options })
   addFormats.default(checker)
   checker.addFormat('uri', true)
