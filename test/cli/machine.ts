@@ -99,7 +99,8 @@ export async function newMachine(like?: Machine): Promise<Machine> {
       const savedAt = new Date(Date.parse(tokens.savedAt) - seconds * 1000).toISOString()
       await writeFile(file, JSON.stringify({ ...tokens, savedAt }))
     },
-    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true }),
+    // A command that has failed may still have another request under way, which writes its tokens.
+    [Symbol.asyncDispose]: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
   }
 }
 
