@@ -105,11 +105,14 @@ function parseCookies(secure: boolean): RequestHandler {
 type ServedRole = { readonly findPath: FindPath; readonly serve: RequestHandler; readonly prepare: () => Promise<void> }
 
 function serveRole(role: RoleRoutes, onFailure: (error: unknown) => void): ServedRole {
-  const findPath = makeFindPath(role.contract)
   const validator = makeValidator(role.contract, role.nameAllMistakes)
-  const guarded = guard({ ...role, findPath, validator, onFailure })
+  const guarded = guard({ ...role, validator, onFailure })
   const steps = [refuseWebSocket, ...role.before, ...guarded, mount(role.contract, role.handlers)]
-  return { findPath, serve: composeMiddleware(steps), prepare: () => prepare(role, validator) }
+  return {
+    findPath: makeFindPath(role.contract),
+    serve: composeMiddleware(steps),
+    prepare: () => prepare(role, validator),
+  }
 }
 
 async function prepare({ contract, firstOperations }: RoleRoutes, { open }: Validator): Promise<void> {
@@ -120,14 +123,18 @@ async function prepare({ contract, firstOperations }: RoleRoutes, { open }: Vali
 }
 
 /**
- * Passes a request to the role that has its path. Of two roles with the same path, such as `/healthz`, the first one
- * counts.
+ * Finds the path of a request in the contract, and passes the request to the role that has the path. Of two roles with
+ * the same path, such as `/healthz`, the first one counts.
  */
 function dispatch(served: readonly ServedRole[]): RequestHandler {
   return (req, res, next) => {
-    const role = served.find(({ findPath }) => findPath(req.path))
-    if (!role) return next(new ApiError('not_found', { message: 'No such route.' }))
-    return role.serve(req, res, next)
+    for (const { findPath, serve } of served) {
+      const foundPath = findPath(req.path)
+      if (!foundPath) continue
+      req.foundPath = foundPath
+      return serve(req, res, next)
+    }
+    return next(new ApiError('not_found', { message: 'No such route.' }))
   }
 }
 

@@ -4,6 +4,7 @@ import { readIpAddress } from '../kernel/ip-address.ts'
 import type { ServerSpan } from '../kernel/tracer.ts'
 import type { OperationObject } from './contract.ts'
 import { ApiError } from './errors.ts'
+import type { FoundPath } from './find-path.ts'
 
 declare global {
   // This is the only way to type the properties that this service adds to Express's request.
@@ -16,6 +17,8 @@ declare global {
       id: string
       /** The authenticated caller; set when the operation takes credentials and the request has a valid one. */
       caller?: Caller
+      /** The path of the contract that the request's path belongs to. */
+      foundPath?: FoundPath
       /** The operation of the contract that the request matches. */
       operation?: OperationObject
       /** The operation's path in the contract's notation: `/v1/workers/{id}`. */

@@ -4,15 +4,13 @@ import type { Access, AuthenticationHooks, Schemes } from '../authenticate.ts'
 import { hasBody } from '../body.ts'
 import type { Contract } from '../contract.ts'
 import { ApiError } from '../errors.ts'
-import type { FindPath } from '../find-path.ts'
 import type { OperationId } from '../operation.ts'
 import { operationOf } from '../request.ts'
-import { makeFindOperation } from './find-operation.ts'
+import { findOperation } from './find-operation.ts'
 import type { Validator } from './validator.ts'
 
 type Needs = AuthenticationHooks & {
   readonly contract: Contract
-  readonly findPath: FindPath
   readonly validator: Pick<Validator, 'checkRequest'>
   readonly schemes: Schemes
   /** Runs before the caller is known, except for open operations. */
@@ -31,7 +29,7 @@ export function guard(needs: Needs): RequestHandler[] {
   const { contract, limit, limitCaller, parseBody } = needs
   const access = accessOf(contract, needs.schemes)
   return [
-    makeFindOperation(needs.findPath),
+    findOperation,
     ...(limit ? [exceptOpenOperations(access, limit)] : []),
     authenticate(contract, access, needs),
     ...(limitCaller ? [limitCaller] : []),
