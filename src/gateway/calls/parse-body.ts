@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer'
-import { isObject, parseObject, readList } from '../dialects/json/read-json.ts'
+import { parseJson } from '../../kernel/json.ts'
+import { isObject, readList } from '../dialects/json/read-json.ts'
 import type { Json } from '../dialects/json/read-json.ts'
 import { shortenTexts } from '../dialects/json/shorten-texts.ts'
 
@@ -35,7 +36,8 @@ export function parseExactBody(bytes: Buffer, body: unknown): unknown {
 /** The body with its long texts cut; null when it has none, or when it cannot be parsed like this. */
 function parseShortened(bytes: Buffer): Json | null {
   const shortened = shortenTexts(bytes)
-  return shortened === null ? null : parseObject(shortened)
+  const body = shortened === null ? null : parseJson(shortened)
+  return isObject(body) ? body : null
 }
 
 function parseUtf8(bytes: Buffer): unknown {
