@@ -5,13 +5,26 @@ export function toUtcText(at: Date): string {
 
 /** Formats the day in UTC: `21 Nov 2026`. */
 export function toUtcDay(at: Date): string {
-  const [year, month, day] = at.toISOString().slice(0, 10).split('-')
+  const [year, month, day] = toIsoDay(at).split('-')
   return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}`
 }
 
 /** Formats the time of day alone, for things that expire within minutes: `02:15 UTC`. */
 export function toUtcTimeOfDay(at: Date): string {
   return `${at.toISOString().slice(11, 16)} UTC`
+}
+
+/** Formats the day in UTC by ISO 8601: `2026-11-21`. A number is in milliseconds since 1970. */
+export function toIsoDay(at: Date | number): string {
+  return new Date(at).toISOString().slice(0, 10)
+}
+
+const DAY_MS = 86_400_000
+
+/** All days from one to another, such as `2026-11-21`; both are included. */
+export function listDays(from: string, to: string): string[] {
+  const first = Date.parse(from)
+  return Array.from({ length: (Date.parse(to) - first) / DAY_MS + 1 }, (_, at) => toIsoDay(first + at * DAY_MS))
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

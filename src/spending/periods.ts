@@ -2,6 +2,7 @@
  * The days, weeks and months of a time zone. A week begins on Monday (ISO 8601). A day can have 23 or 25 hours, and in
  * some zones a day begins at 01:00, because the clock skips midnight.
  */
+import { toIsoDay } from '../kernel/utc-text.ts'
 
 export const PERIODS = ['day', 'week', 'month'] as const
 
@@ -42,7 +43,7 @@ export function isTimeZone(name: string): boolean {
 export function spanAt(period: Period, timeZone: string, at: Date): CalendarSpan {
   const today = toUtcDate(dayAt(timeZone, at))
   const [from, until] = SPANS[period](today)
-  return { from: toDay(from), until: toDay(until), resetsAt: startOfDay(timeZone, toDay(until)) }
+  return { from: toIsoDay(from), until: toIsoDay(until), resetsAt: startOfDay(timeZone, toIsoDay(until)) }
 }
 
 /** The first day of a period and of the next one, by a day of it. All are midnight in UTC. */
@@ -61,7 +62,7 @@ type Pair = [Date, Date]
 /** The day of a zone at a time. */
 export function dayAt(timeZone: string, at: Date): string {
   // Most teams have no other zone, and the first use of Intl takes 14 ms.
-  if (timeZone === 'UTC') return toDay(at)
+  if (timeZone === 'UTC') return toIsoDay(at)
   const parts = new Map(
     formatOf(timeZone)
       .formatToParts(at)
@@ -94,7 +95,7 @@ export function makeDayAt(): (timeZone: string, at: Date) => string {
     const time = at.getTime()
     if (last && time >= last.from && time < last.until) return last.day
     const day = dayAt(timeZone, at)
-    const next = toDay(plusDays(toUtcDate(day), 1))
+    const next = toIsoDay(plusDays(toUtcDate(day), 1))
     const [from, until] = [startOfDay(timeZone, day), startOfDay(timeZone, next)]
     lastDays.set(timeZone, { day, from: from.getTime(), until: until.getTime() })
     return day
@@ -112,10 +113,6 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
 
 function toUtcDate(day: string): Date {
   return new Date(`${day}T00:00:00Z`)
-}
-
-function toDay(date: Date): string {
-  return date.toISOString().slice(0, 10)
 }
 
 function plusDays(date: Date, days: number): Date {

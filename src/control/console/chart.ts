@@ -1,4 +1,5 @@
 import { html, type Html } from '../../http/page.ts'
+import { listDays } from '../../kernel/utc-text.ts'
 import { toDayText } from './format.ts'
 
 /** A chart covers at most this many days, so that each bar can be seen. */
@@ -15,15 +16,9 @@ const HEIGHT = 100
 const STEP = 10
 const BAR = 7
 
-const DAY_MS = 86_400_000
-
 /** All days of a period, those without a value with 0. */
 export function fillDays(values: ReadonlyMap<string, number>, from: string, to: string): DayValue[] {
-  const days = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1
-  return Array.from({ length: days }, (_, index) => {
-    const day = new Date(Date.parse(from) + index * DAY_MS).toISOString().slice(0, 10)
-    return { day, value: values.get(day) ?? 0 }
-  })
+  return listDays(from, to).map((day) => ({ day, value: values.get(day) ?? 0 }))
 }
 
 /**

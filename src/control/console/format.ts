@@ -2,18 +2,11 @@
 import { makeNumberFormat } from '../../kernel/number-format.ts'
 import { toUtcDay } from '../../kernel/utc-text.ts'
 
-const count = makeNumberFormat({})
-const compact = makeNumberFormat({ notation: 'compact', maximumFractionDigits: 1 })
-
 /** Whole numbers, with separators: `12,345`. */
-export function toCount(given: number | bigint): string {
-  return count(given)
-}
+export const toCount = makeNumberFormat({})
 
 /** Large numbers in few characters: `12.3M`. */
-export function toCompact(given: number): string {
-  return compact(given)
-}
+export const toCompact = makeNumberFormat({ notation: 'compact', maximumFractionDigits: 1 })
 
 /** A part of a whole: `2.5%`. A part of 0 is `0%`. */
 export function toPercent(part: number, whole: number): string {

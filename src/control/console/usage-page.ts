@@ -1,4 +1,5 @@
 import { html, type Html } from '../../http/page.ts'
+import { toIsoDay } from '../../kernel/utc-text.ts'
 import { noticeBar } from '../pages/parts.ts'
 import type { UsageGrouping } from '../usage/report.ts'
 import type { ReportPeriod } from '../usage/rules.ts'
@@ -96,11 +97,10 @@ function periodPart({ path }: FramedViewer, { period, today, by }: UsagePage): H
 /** Periods that people ask for often: each with its first and last day. */
 function presets(today: string): readonly (readonly [label: string, from: string, to: string])[] {
   const [year = 0, month = 0] = today.split('-').map(Number)
-  const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
-  const before = (days: number) => dayOf(Date.parse(today) - days * 86_400_000)
+  const before = (days: number) => toIsoDay(Date.parse(today) - days * 86_400_000)
   return [
     ['This month', `${today.slice(0, 8)}01`, today],
-    ['Last month', dayOf(Date.UTC(year, month - 2, 1)), dayOf(Date.UTC(year, month - 1, 0))],
+    ['Last month', toIsoDay(Date.UTC(year, month - 2, 1)), toIsoDay(Date.UTC(year, month - 1, 0))],
     ['Last 7 days', before(6), today],
     ['Last 30 days', before(29), today],
     ['Last 90 days', before(89), today],

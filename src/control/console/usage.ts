@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
+import { toIsoDay } from '../../kernel/utc-text.ts'
 import type { UsageGrouping, UsageReport } from '../usage/report.ts'
 import { choosePeriod } from '../usage/rules.ts'
 import type { ReportPeriod } from '../usage/rules.ts'
@@ -30,7 +31,7 @@ export function makeFindUsage({ usage, clock }: Needs) {
       const sums = await usage.findSums({ ...wanted, by })
       const days = by === 'day' ? sums : await usage.findSums({ ...wanted, by: 'day' })
       const mistake = 'mistake' in chosen ? chosen.mistake : null
-      return { period, today: now.toISOString().slice(0, 10), by, sums, days, mistake }
+      return { period, today: toIsoDay(now), by, sums, days, mistake }
     },
 
     /** The table of the page, or what is wrong with the period. */

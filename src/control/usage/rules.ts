@@ -2,6 +2,7 @@
  * Reports on what calls used. Gateways keep sums of days and months, and a report adds up those of a period. An admin
  * sees the whole team, and everyone sees their own calls.
  */
+import { listDays, toIsoDay } from '../../kernel/utc-text.ts'
 
 /** The days of a report in UTC, as `2026-11-21`; both are included. */
 export type ReportPeriod = { readonly from: string; readonly to: string }
@@ -11,7 +12,7 @@ const DAY_MS = 86_400_000
 
 /** The period of a request, or what is wrong with it. */
 export function choosePeriod(given: Partial<ReportPeriod>, now: Date): ReportPeriod | { readonly mistake: string } {
-  const to = given.to ?? toDay(now.getTime())
+  const to = given.to ?? toIsoDay(now)
   const from = given.from ?? `${to.slice(0, 8)}01`
   if (!isDay(from)) return { mistake: 'from must be a day, such as 2026-11-01.' }
   if (!isDay(to)) return { mistake: 'to must be a day, such as 2026-11-30.' }
@@ -55,16 +56,7 @@ function monthOf(day: string): string {
 /** The last day of the month of a day. */
 export function lastDayOfMonth(day: string): string {
   const [year = 0, month = 0] = day.split('-').map(Number)
-  return toDay(Date.UTC(year, month, 0))
-}
-
-function listDays(from: string, to: string): string[] {
-  const first = Date.parse(from)
-  return Array.from({ length: (Date.parse(to) - first) / DAY_MS + 1 }, (_, at) => toDay(first + at * DAY_MS))
-}
-
-function toDay(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
+  return toIsoDay(Date.UTC(year, month, 0))
 }
 
 /** `Date.parse` accepts 2026-02-31 as a day of March. PostgreSQL has no year 0. */

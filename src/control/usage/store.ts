@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.ts'
 import type { PrismaClient } from '../../../generated/prisma/client.ts'
+import { toIsoDay } from '../../kernel/utc-text.ts'
 import { NIL_UUID } from '../../kernel/uuid.ts'
 import type { UsageGrouping, UsageRow, UsageSums } from './report.ts'
 import { splitByMonth } from './rules.ts'
@@ -142,7 +143,7 @@ function selectSums(by: UsageGrouping, { subject, period, now }: Omit<WantedRepo
 
 /** The sums of months, and of the days that are added to them and removed from them. */
 function selectMonths(id: Prisma.Sql, team: string, period: ReportPeriod, now: Date): Prisma.Sql {
-  const { months, days, removed } = splitByMonth(period, now.toISOString().slice(0, 10))
+  const { months, days, removed } = splitByMonth(period, toIsoDay(now))
   return Prisma.sql`
     SELECT ${id} AS id, ${COLUMNS} FROM usage_caller_months WHERE team = ${team} AND month = ANY (${months}::date[])
     UNION ALL

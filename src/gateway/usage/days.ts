@@ -1,4 +1,5 @@
 /** What calls used, summed by day. The sums are saved with the events, and outlive them. */
+import { toIsoDay } from '../../kernel/utc-text.ts'
 import { NIL_UUID } from '../../kernel/uuid.ts'
 import { isKnown } from '../dialects/tokens/usage.ts'
 import type { CallEvent, CallResult } from './events.ts'
@@ -15,7 +16,7 @@ export const NO_KEY = NIL_UUID
 /** The columns that identify a sum. */
 export const KEYS = [
   { name: 'team', type: 'text', of: ({ call }) => call.caller.team },
-  { name: 'day', type: 'date', of: ({ at }) => at.toISOString().slice(0, 10) },
+  { name: 'day', type: 'date', of: ({ at }) => toIsoDay(at) },
   { name: 'account_id', type: 'uuid', of: ({ call }) => call.caller.accountId },
   { name: 'key_id', type: 'uuid', of: ({ call }) => call.caller.key?.id ?? NO_KEY },
   { name: 'model', type: 'text', of: ({ call }) => call.model },

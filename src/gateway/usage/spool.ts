@@ -5,6 +5,7 @@
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
+import { toIsoDay } from '../../kernel/utc-text.ts'
 import type { Logger } from '../../log.ts'
 import { makePrivateDirectory, replaceFile } from '../../private-files.ts'
 import { NO_USAGE } from '../dialects/tokens/usage.ts'
@@ -129,6 +130,6 @@ function toResult(written: WrittenResult, at: Date): CallResult {
     usage: { ...NO_USAGE, ...usage },
     isEstimated,
     costNanoUsd,
-    spent: spent ?? { day: at.toISOString().slice(0, 10), nanoUsd: costNanoUsd ?? 0 },
+    spent: spent ?? { day: toIsoDay(at), nanoUsd: costNanoUsd ?? 0 },
   }
 }
