@@ -68,7 +68,7 @@ function postgresAdapter({ pool, watch }: Connections): SqlDriverAdapterFactory 
   }
 }
 
-/** A connection keeps all statements that it has prepared. */
+/** The maximum number of names, because a connection keeps every statement that it has prepared. */
 const MAX_PREPARED = 500
 
 /**

@@ -137,7 +137,7 @@ async function start(
   }
 }
 
-/** Time for the first readiness checks, because some modules that are loaded then block for tens of milliseconds. */
+/** Loading modules blocks this process for tens of milliseconds, so the first readiness checks are answered before. */
 const PREPARE_AFTER_MS = 100
 
 async function startMetrics({ host, metricsPort }: Config, { metrics }: Service): Promise<MetricsListener | null> {

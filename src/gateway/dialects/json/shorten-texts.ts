@@ -22,9 +22,9 @@ const BACKSLASH = 0x5c
  * Returns a JSON document as Latin-1, with long stretches of plain characters cut out of its texts; null when it has
  * none. The bytes must be valid UTF-8.
  *
- * Plain is what is no quote, no backslash and no control character. Nothing plain can end a text or be refused in it.
- * So when the result is JSON, the document is JSON of the same structure, for every parser. When the result is not
- * JSON, the document may still be: stretches are also cut outside of texts, for example in a list of numbers.
+ * A plain character is no quote, no backslash and no control character. It cannot end a text, and every parser accepts
+ * it in one. So when the result is JSON, the document is JSON of the same structure, for every parser. When the result
+ * is not JSON, the document may still be: stretches are also cut outside of texts, for example in a list of numbers.
  */
 export function shortenTexts(bytes: Buffer): string | null {
   let shortened = ''
