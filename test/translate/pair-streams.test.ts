@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Dialect } from '../../src/gateway/dialects/dialect.ts'
-import { type Json, parseObject, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import { parseObject, readList, readObject, readText } from '../../src/gateway/dialects/json/read-json.ts'
+import type { Json } from '../../src/gateway/dialects/json/read-json.ts'
 import { encodeEvent } from '../../src/gateway/dialects/sse/encode.ts'
 import { CHECKS, pair, PAIRS } from './pairs.ts'
-import {
-  ALL_FIXTURES,
-  cutEverywhere,
-  fixture,
-  FIXTURES,
-  finalResponse,
-  foldMessage,
-  parsed,
-  translate,
-} from './streams.ts'
+import { ALL_FIXTURES, cutEverywhere, fixture, FIXTURES, finalResponse, foldMessage, parsed, translate } from './streams.ts'
 
 /**
  * What a vendor of each dialect would stream: the chat fixtures as they are, and translated into the other dialects,

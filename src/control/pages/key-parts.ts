@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/openapi.ts'
-import { html, type Html, type Interpolation } from '../../http/page.ts'
+import { html } from '../../http/page.ts'
+import type { Html, Interpolation } from '../../http/page.ts'
 import type { Secret } from '../../kernel/secret.ts'
 import type { ListedKey } from '../api-keys/store.ts'
 import { ICONS } from './icons.ts'

@@ -9,7 +9,7 @@ import type { Step } from '../plan/plan.ts'
 import { toTried, writeAttempts } from '../usage/events.ts'
 import type { Attempt } from '../usage/events.ts'
 import type { Admission } from './admit.ts'
-import type { CallRequest } from './request.ts'
+import type { CallRequest } from './request/request.ts'
 import { sendStep } from './send-step.ts'
 import type { Sending, SendNeeds } from './send-step.ts'
 

@@ -1,0 +1,159 @@
+import type { components } from '../../../../generated/openapi.ts'
+import { html } from '../../../http/page.ts'
+import type { Html, Interpolation } from '../../../http/page.ts'
+import { writeExactUsd } from '../../../kernel/formats/usd.ts'
+import type { LimitAnswer } from '../../../spending/answers.ts'
+import { PERIODS } from '../../../spending/periods.ts'
+import { writeReset } from '../../../spending/rules.ts'
+import { countOf, fold } from '../../pages/parts.ts'
+import { toCount } from '../format.ts'
+import { teamPage } from '../frame.ts'
+import type { FramedViewer } from '../frame.ts'
+import { noticeOf } from '../notices.ts'
+import type { TeamNotice } from '../notices.ts'
+import { MAX_MEMBER_CHOICES } from './find-limits.ts'
+import type { LimitChoices } from './find-limits.ts'
+import { limitLines, nameOfLimit } from './limit-lines.ts'
+
+type Draft = components['schemas']['TeamLimitsForm']
+
+export type LimitsPage = {
+  readonly limits: readonly LimitAnswer[]
+  /** Whose limits an admin can set; null for a member, who has no forms. */
+  readonly choices: LimitChoices | null
+  readonly notice: TeamNotice | null
+  /** The form that was refused, which stays filled in. */
+  readonly draft: Draft | null
+}
+
+/** What calls may cost, and what was spent of it: of the whole team for its admins, of the person for a member. */
+export function limitsPage(viewer: FramedViewer, { limits, choices, notice, draft }: LimitsPage): Html {
+  const path = `${viewer.path}/limits`
+  const isAdmin = choices !== null
+  return teamPage(
+    viewer,
+    'limits',
+    html`${noticeOf(notice)} ${choices && addPart(path, choices, draft)}
+      <section class="part" aria-labelledby="limits">
+        <h2 id="limits">${isAdmin ? 'Spending limits of the team' : 'Limits of your calls'} ${countOf(limits)}</h2>
+        ${
+          limits.length === 0
+            ? html`<p class="empty">${isAdmin ? 'None yet.' : 'No spending limit applies to your calls.'}</p>`
+            : html`<ul class="rows">
+                ${limits.map(
+                  (limit) =>
+                    html`<li class="${isAdmin ? 'row' : 'row plain'}">
+                      ${limitLines(limit, viewer.role)} ${factsOf(limit)} ${isAdmin && editPart(limit, path, draft)}
+                    </li>`,
+                )}
+              </ul>`
+        }
+        ${limits.length > 0 && html`<p class="hint">A call is refused when one of its limits is used up.</p>`}
+      </section>`,
+  )
+}
+
+function factsOf({ timeZone, resetsAt, unpricedCalls, unknownCalls }: LimitAnswer): Html {
+  return html`<p class="row-facts">
+    <span
+      >Resets
+      <time datetime="${resetsAt}">${writeReset({ timeZone, span: { resetsAt: new Date(resetsAt) } })}</time></span
+    >
+    ${unpricedCalls > 0 && html`<span>Calls without a price, which do not count: ${toCount(unpricedCalls)}</span>`}
+    ${
+      unknownCalls > 0 &&
+      html`<span>Calls with unknown usage, which count by an estimate: ${toCount(unknownCalls)}</span>`
+    }
+  </p>`
+}
+
+function addPart(path: string, choices: LimitChoices, draft: Draft | null): Html {
+  const given = draft?.action === 'create' ? draft : null
+  return html`<section class="part" aria-labelledby="add">
+    <h2 id="add">Set a limit</h2>
+    <p class="about">
+      Calls are refused when the limit is used up. What was already spent in the current period counts. A limit of one
+      member replaces the limit of each member for the same period.
+    </p>
+    <form method="post" action="${path}" class="fields">
+      <div>
+        <label for="whose">Whose calls</label>
+        <select id="whose" name="whose">
+          ${whoseOptions(choices, given?.whose ?? 'team')}
+        </select>
+      </div>
+      <div>
+        <label for="period">Period</label>
+        <select id="period" name="period">
+          ${PERIODS.map((period) => option(period, `A ${period}`, given?.period ?? 'month'))}
+        </select>
+      </div>
+      ${amountField('amount', given?.amount ?? '')}
+      <button class="button primary" name="action" value="create">Set it</button>
+    </form>
+    ${
+      choices.members.length === MAX_MEMBER_CHOICES &&
+      html`<p class="hint">
+        Only the first ${toCount(MAX_MEMBER_CHOICES)} members are listed. Set limits of the others with
+        <code>svc limits set --member</code>.
+      </p>`
+    }
+  </section>`
+}
+
+function whoseOptions({ members, serviceAccounts, keys }: LimitChoices, selected: string): Interpolation {
+  return [
+    option('team', 'The whole team', selected),
+    option('members', 'Each member by itself', selected),
+    group(
+      'One member',
+      members.map((email) => option(`member:${email}`, email, selected)),
+    ),
+    group(
+      'One service account',
+      serviceAccounts.map(({ id, name }) => option(`service_account:${id}`, name, selected)),
+    ),
+    group(
+      'One API key',
+      keys.map(({ id, name, owner }) => option(`key:${id}`, `${name} (${owner ?? 'your own'})`, selected)),
+    ),
+  ]
+}
+
+function group(label: string, options: readonly Html[]): Interpolation {
+  return options.length > 0 && html`<optgroup label="${label}">${options}</optgroup>`
+}
+
+function option(value: string, text: string, selected: string): Html {
+  return value === selected
+    ? html`<option value="${value}" selected>${text}</option>`
+    : html`<option value="${value}">${text}</option>`
+}
+
+function amountField(id: string, value: string): Html {
+  return html`<div>
+    <label for="${id}">Amount <small>USD, such as 50 or 2.50</small></label>
+    <input id="${id}" name="amount" value="${value}" required maxlength="64" inputmode="decimal" autocomplete="off" />
+  </div>`
+}
+
+function editPart(limit: LimitAnswer, path: string, draft: Draft | null): Html {
+  const given = draft?.action === 'change' && draft.limitId === limit.id ? draft : null
+  const limitId = html`<input type="hidden" name="limitId" value="${limit.id}" />`
+  return fold(
+    'Edit',
+    nameOfLimit(limit),
+    [
+      html`<form method="post" action="${path}" class="fields">
+        ${limitId} ${amountField(`amount-${limit.id}`, given?.amount ?? writeExactUsd(limit.amountNanoUsd))}
+        <button class="button" name="action" value="change">Change the amount</button>
+      </form>`,
+      html`<form method="post" action="${path}">
+        ${limitId}
+        <p>Calls are no longer refused because of it. What was spent stays in the reports.</p>
+        <button class="button danger" name="action" value="remove">Remove the limit</button>
+      </form>`,
+    ],
+    given !== null,
+  )
+}
