@@ -1,5 +1,5 @@
 import type { Config } from '../config/values.ts'
-import type { RoleRoutes } from '../http/app.ts'
+import type { RoleRoutes } from '../http/role.ts'
 import { makeSecuritySchemes } from '../http/authenticate.ts'
 import { callBody } from '../http/body.ts'
 import { contractOf } from '../http/contract.ts'

@@ -15,7 +15,7 @@ import { makeModelForms } from './models/model-forms.ts'
 import { makeFindOverview } from './overview/find-overview.ts'
 import { makeTeamPageHandlers } from './routes.ts'
 import { makeConsoleStore } from './store.ts'
-import { makeFindUsage } from './usage/find-usage.ts'
+import { makeUsagePageHandlers } from './usage/routes.ts'
 import { makeFindViewer, onlyAdmins } from './viewer.ts'
 
 type Needs = {
@@ -42,12 +42,12 @@ export function makeConsoleFlow({ db, members, team, apiKeys, clock }: Needs) {
       ...makeTeamPageHandlers({
         findViewer,
         findOverview: makeFindOverview({ usage, store, findLimits, clock }),
-        findUsage: makeFindUsage({ usage, clock }),
         sessions: makeAgentSessionStore(db),
         models,
         limits,
         clock,
       }),
+      ...makeUsagePageHandlers({ findViewer, usage, clock }),
       ...makeAdminPageHandlers({
         findAdmin: onlyAdmins(findViewer),
         members: makeMemberForms({ members: teamMembers, changes: memberChanges, invite, clock }),

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express'
-import { ApiError } from '../errors.ts'
-import type { FoundPath } from '../find-path.ts'
+import { ApiError } from './errors.ts'
+import type { FoundPath } from './find-path.ts'
 
 /**
  * Sets `req.operation`, `req.contractPath` and `req.params` from `req.foundPath`, or refuses the method. The library's
