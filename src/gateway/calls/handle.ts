@@ -46,10 +46,11 @@ async function handleCall(needs: Needs, operation: Operation, req: CallRequest, 
     if (isCounted) return await needs.sendCount(admission, candidates, req, res)
     if (typeof plan === 'string') throw refusePlan(plan, admission)
     const tried = await tryInOrder(needs, admission, plan, req, res)
-    const ending = chooseEnding(tried, needs.clock.now())
-    recordEnd(needs, admission, tried.attempts, ending.by)
-    if (req.span) describeCallEnd(req.span, tried.attempts, ending.by, makeCostOfAttempt(needs, admission))
-    sendEnding(res, ending, tried.attempts)
+    const ending = tried.settledBy ? null : chooseEnding(tried, needs.clock.now())
+    const by = tried.settledBy ?? ending?.by ?? null
+    recordEnd(needs, admission, tried.attempts, by)
+    if (req.span) describeCallEnd(req.span, tried.attempts, by, makeCostOfAttempt(needs, admission))
+    if (ending) sendEnding(res, ending, tried.attempts)
   } finally {
     admission.slot?.free()
     admission.hold?.release()

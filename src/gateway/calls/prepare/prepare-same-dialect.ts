@@ -6,7 +6,6 @@ import { scanTopLevel, setMembers } from '../../dialects/json/edit-json.ts'
 import type { TopLevel } from '../../dialects/json/edit-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
 import { renameAnswer } from '../../dialects/passing/rename-model.ts'
-import { makeStreamRewriter } from '../../dialects/sse/rewrite.ts'
 import { toJsonAnswer } from '../../exchange/answer.ts'
 import type { AnswerRewrite } from '../../exchange/relay.ts'
 import { bytesOf, locatedOf } from '../request/request.ts'
@@ -56,7 +55,8 @@ function renameAnswers(call: AnsweredCall & { readonly hidesUsage: boolean }): A
   const dialect = DIALECTS[operation.dialect]
   return {
     isTranslated: false,
-    stream: () => makeStreamRewriter(dialect.passStream({ model: calledAs, hidesUsage }), dialect.keepAlive),
+    stream: () => dialect.passStream({ model: calledAs, hidesUsage }),
+    keepAlive: dialect.keepAlive,
     whole(answer) {
       if (answer.status >= 300) return readError(call, dialect, answer)
       const body = renameAnswer(answer.body, calledAs, operation.isAnswer)

@@ -6,7 +6,6 @@ import { clampTokens } from '../../backends/token-limits.ts'
 import { DIALECTS } from '../../dialects/dialects.ts'
 import { mayLoseDigits, parseExactly } from '../../dialects/json/read-json.ts'
 import type { Json } from '../../dialects/json/read-json.ts'
-import { makeStreamRewriter } from '../../dialects/sse/rewrite.ts'
 import { translateCall } from '../../dialects/translate.ts'
 import type { AnswerTranslation, Translation } from '../../dialects/translate.ts'
 import { toJsonAnswer } from '../../exchange/answer.ts'
@@ -85,7 +84,8 @@ function translateAnswers(call: AnsweredCall, { stream, whole }: AnswerTranslati
   const { keepsStatus } = call.backend.traits
   return {
     isTranslated: true,
-    stream: () => makeStreamRewriter(stream(), dialect.keepAlive),
+    stream,
+    keepAlive: dialect.keepAlive,
     whole(answer) {
       const isError = answer.status >= 300
       if (isError && keepsStatus) return readError(call, dialect, answer)
