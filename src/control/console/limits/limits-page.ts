@@ -1,10 +1,12 @@
 import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
-import type { Html, Interpolation } from '../../../http/page.ts'
+import type { Html } from '../../../http/page.ts'
 import { writeExactUsd } from '../../../kernel/formats/usd.ts'
 import type { LimitAnswer } from '../../../spending/answers.ts'
 import { PERIODS } from '../../../spending/periods.ts'
 import { writeReset } from '../../../spending/rules.ts'
+import { choiceField } from '../../pages/choice-field.ts'
+import type { Choice, ChoiceGroup } from '../../pages/choice-field.ts'
 import { countOf, fold } from '../../pages/parts.ts'
 import { toCount } from '../format.ts'
 import { teamPage } from '../frame.ts'
@@ -76,18 +78,20 @@ function addPart(path: string, choices: LimitChoices, draft: Draft | null): Html
       member replaces the limit of each member for the same period.
     </p>
     <form method="post" action="${path}" class="fields">
-      <div>
-        <label for="whose">Whose calls</label>
-        <select id="whose" name="whose">
-          ${whoseOptions(choices, given?.whose ?? 'team')}
-        </select>
-      </div>
-      <div>
-        <label for="period">Period</label>
-        <select id="period" name="period">
-          ${PERIODS.map((period) => option(period, `A ${period}`, given?.period ?? 'month'))}
-        </select>
-      </div>
+      ${choiceField({
+        id: 'whose',
+        name: 'whose',
+        label: 'Whose calls',
+        choices: toWhoseChoices(choices),
+        chosen: given?.whose ?? 'team',
+      })}
+      ${choiceField({
+        id: 'period',
+        name: 'period',
+        label: 'Period',
+        choices: PERIODS.map((period) => [period, `A ${period}`] as const),
+        chosen: given?.period ?? 'month',
+      })}
       ${amountField('amount', given?.amount ?? '')}
       <button class="button primary" name="action" value="create">Set it</button>
     </form>
@@ -101,33 +105,20 @@ function addPart(path: string, choices: LimitChoices, draft: Draft | null): Html
   </section>`
 }
 
-function whoseOptions({ members, serviceAccounts, keys }: LimitChoices, selected: string): Interpolation {
+function toWhoseChoices({ members, serviceAccounts, keys }: LimitChoices): readonly (Choice | ChoiceGroup)[] {
   return [
-    option('team', 'The whole team', selected),
-    option('members', 'Each member by itself', selected),
-    group(
-      'One member',
-      members.map((email) => option(`member:${email}`, email, selected)),
-    ),
-    group(
-      'One service account',
-      serviceAccounts.map(({ id, name }) => option(`service_account:${id}`, name, selected)),
-    ),
-    group(
-      'One API key',
-      keys.map(({ id, name, owner }) => option(`key:${id}`, `${name} (${owner ?? 'your own'})`, selected)),
-    ),
+    ['team', 'The whole team'],
+    ['members', 'Each member by itself'],
+    { heading: 'One member', choices: members.map((email) => [`member:${email}`, email]) },
+    {
+      heading: 'One service account',
+      choices: serviceAccounts.map(({ id, name }) => [`service_account:${id}`, name]),
+    },
+    {
+      heading: 'One API key',
+      choices: keys.map(({ id, name, owner }) => [`key:${id}`, `${name} (${owner ?? 'your own'})`]),
+    },
   ]
-}
-
-function group(label: string, options: readonly Html[]): Interpolation {
-  return options.length > 0 && html`<optgroup label="${label}">${options}</optgroup>`
-}
-
-function option(value: string, text: string, selected: string): Html {
-  return value === selected
-    ? html`<option value="${value}" selected>${text}</option>`
-    : html`<option value="${value}">${text}</option>`
 }
 
 function amountField(id: string, value: string): Html {

@@ -1,6 +1,8 @@
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import type { ListedMember } from '../../members/store.ts'
+import { choiceField } from '../../pages/choice-field.ts'
+import type { Choice } from '../../pages/choice-field.ts'
 import { ICONS } from '../../pages/icons.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
 import { toCount } from '../format.ts'
@@ -48,18 +50,15 @@ function invitePart(path: string, fresh: boolean): Html {
         <label for="email">Email address</label>
         <input id="email" name="email" type="email" required maxlength="254" autocomplete="off" spellcheck="false" />
       </div>
-      <div>
-        <label for="role">Role</label>
-        <select id="role" name="role">
-          <option value="member" selected>Member</option>
-          ${fresh && html`<option value="admin">Admin</option>`}
-        </select>
-      </div>
+      ${choiceField({ id: 'role', name: 'role', label: 'Role', choices: fresh ? [MEMBER, ADMIN] : [MEMBER] })}
       <button class="button primary" name="action" value="invite">${ICONS.mail} Invite</button>
     </form>
     ${!fresh && html`<p class="hint">To invite an admin, ${CONFIRM_FIRST}.</p>`}
   </section>`
 }
+
+const MEMBER: Choice = ['member', 'Member']
+const ADMIN: Choice = ['admin', 'Admin']
 
 function memberRow(member: ListedMember, path: string, fresh: boolean): Html {
   const isListed = member.source === 'directory'

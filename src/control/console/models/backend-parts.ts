@@ -3,6 +3,7 @@ import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
 import { DIALECT_NAMES } from '../../../kernel/dialect.ts'
 import type { Dialect } from '../../../kernel/dialect.ts'
+import { choiceField } from '../../pages/choice-field.ts'
 import { CONFIRM_FIRST, fold, time } from '../../pages/parts.ts'
 import { textField } from './model-parts.ts'
 import type { ModelsPageForms } from './model-parts.ts'
@@ -119,13 +120,16 @@ function backendFields(prefix: string, values: Values, hasCredential: boolean): 
         spellcheck="false"
       />
     </div>`,
-    html`<div>
-      <label for="${prefix}-as">Sent as</label>
-      <select id="${prefix}-as" name="credentialAs">
-        <option value="bearer">Authorization: Bearer</option>
-        <option value="x-api-key" ${credentialAs === 'x-api-key' && html`selected`}>x-api-key</option>
-      </select>
-    </div>`,
+    choiceField({
+      id: `${prefix}-as`,
+      name: 'credentialAs',
+      label: 'Sent as',
+      choices: [
+        ['bearer', 'Authorization: Bearer'],
+        ['x-api-key', 'x-api-key'],
+      ],
+      chosen: credentialAs,
+    }),
     hasCredential && tick('removeCredential', 'It wants no credential any more', false),
   ]
 }

@@ -1,6 +1,7 @@
 import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
 import type { Html, Interpolation } from '../../../http/page.ts'
+import { choiceField } from '../../pages/choice-field.ts'
 import { toCount } from '../format.ts'
 import { teamPage } from '../frame.ts'
 import type { FramedViewer } from '../frame.ts'
@@ -60,17 +61,13 @@ function defaultPart({ models, defaultModel, defaultModelSource }: ModelsPage, p
   return html`<section class="part" aria-labelledby="default">
     <h2 id="default">Default model</h2>
     <form method="post" action="${path}" class="fields">
-      <div>
-        <label for="model">For programs that name no model</label>
-        <select id="model" name="model">
-          <option value="">None</option>
-          ${models.map(({ id }) =>
-            id === defaultModel
-              ? html`<option value="${id}" selected>${id}</option>`
-              : html`<option value="${id}">${id}</option>`,
-          )}
-        </select>
-      </div>
+      ${choiceField({
+        id: 'model',
+        name: 'model',
+        label: 'For programs that name no model',
+        choices: [['', 'None'], ...models.map(({ id }) => [id, id] as const)],
+        chosen: defaultModel ?? '',
+      })}
       <button class="button" name="action" value="set-default">Save</button>
     </form>
   </section>`

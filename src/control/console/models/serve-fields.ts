@@ -1,7 +1,8 @@
 /** The fields for the backends that serve a model: a row for each, and an empty one for another backend. */
 import type { components } from '../../../../generated/openapi.ts'
 import { html } from '../../../http/page.ts'
-import type { Html, Interpolation } from '../../../http/page.ts'
+import type { Html } from '../../../http/page.ts'
+import { choiceField } from '../../pages/choice-field.ts'
 import type { ModelsForm } from './models-outcome.ts'
 
 /** A row as it is filled in. Rows of equal places share the sessions, each by its share. */
@@ -69,10 +70,13 @@ function rowFields(prefix: string, row: ServeRow, backends: readonly string[]): 
   const names = new Set([...backends, row.backend])
   return html`<div class="fields">
     ${numberField(`${prefix}-place`, 'servePlace', 'Place', row.place, 99)}
-    ${choiceField(`${prefix}-backend`, 'serveBackend', 'Backend', row.backend, [
-      ['', 'None'],
-      ...[...names].filter((name) => name !== '').map((name) => [name, name] as const),
-    ])}
+    ${choiceField({
+      id: `${prefix}-backend`,
+      name: 'serveBackend',
+      label: 'Backend',
+      choices: [['', 'None'], ...[...names].filter((name) => name !== '').map((name) => [name, name] as const)],
+      chosen: row.backend,
+    })}
     <div>
       <label for="${prefix}-model">Its name there</label>
       <input
@@ -85,10 +89,16 @@ function rowFields(prefix: string, row: ServeRow, backends: readonly string[]): 
         spellcheck="false"
       />
     </div>
-    ${choiceField(`${prefix}-when`, 'serveWhen', 'When', row.when, [
-      ['always', 'Always'],
-      ['offline', 'Only while those before it cannot be reached'],
-    ])}
+    ${choiceField({
+      id: `${prefix}-when`,
+      name: 'serveWhen',
+      label: 'When',
+      choices: [
+        ['always', 'Always'],
+        ['offline', 'Only while those before it cannot be reached'],
+      ],
+      chosen: row.when,
+    })}
     ${numberField(`${prefix}-share`, 'serveShare', 'Share', row.share, 1000)}
   </div>`
 }
@@ -97,24 +107,5 @@ function numberField(id: string, name: string, label: string, value: string, max
   return html`<div>
     <label for="${id}">${label}</label>
     <input id="${id}" name="${name}" type="number" min="1" max="${max}" value="${value}" />
-  </div>`
-}
-
-type Choice = readonly [value: string, label: string]
-
-function choiceField(
-  id: string,
-  name: string,
-  label: string,
-  value: string,
-  choices: readonly Choice[],
-): Interpolation {
-  return html`<div>
-    <label for="${id}">${label}</label>
-    <select id="${id}" name="${name}">
-      ${choices.map(
-        ([given, text]) => html`<option value="${given}" ${given === value && html`selected`}>${text}</option>`,
-      )}
-    </select>
   </div>`
 }

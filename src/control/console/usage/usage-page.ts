@@ -1,6 +1,7 @@
 import { html } from '../../../http/page.ts'
 import type { Html } from '../../../http/page.ts'
 import { toIsoDay } from '../../../kernel/formats/utc-text.ts'
+import { choiceField } from '../../pages/choice-field.ts'
 import { noticeBar } from '../../pages/parts.ts'
 import type { UsageGrouping } from '../../usage/report.ts'
 import type { ReportPeriod } from '../../usage/rules.ts'
@@ -75,16 +76,7 @@ function periodPart({ path }: FramedViewer, { period, today, by }: UsagePage): H
         <label for="to">Last day <small>UTC</small></label>
         <input id="to" name="to" type="date" value="${period.to}" required />
       </div>
-      <div>
-        <label for="by">By</label>
-        <select id="by" name="by">
-          ${GROUPINGS.map(([name, label]) =>
-            name === by
-              ? html`<option value="${name}" selected>${label}</option>`
-              : html`<option value="${name}">${label}</option>`,
-          )}
-        </select>
-      </div>
+      ${choiceField({ id: 'by', name: 'by', label: 'By', choices: GROUPINGS, chosen: by })}
       <button class="button primary">Show</button>
     </form>
     <ul class="links">
