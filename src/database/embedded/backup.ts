@@ -1,8 +1,8 @@
 import { constants, existsSync } from 'node:fs'
 import { chmod, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { makePrivateDirectory } from '../private-files.ts'
-import { OperatorError } from '../kernel/operator-error.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import { makePrivateDirectory } from '../../private-files.ts'
 import { lockDataDirectory } from './lock.ts'
 
 /** An embedded database cannot be backed up or restored. The message says what to do. */

@@ -1,7 +1,7 @@
 import type { SqlDriverAdapterFactory } from '@prisma/driver-adapter-utils'
-import { PrismaClient } from '../../generated/prisma/client.ts'
-import { makePing, once } from './client.ts'
-import type { Database, Listening, OnNotice } from './client.ts'
+import { PrismaClient } from '../../../generated/prisma/client.ts'
+import { makePing, once } from '../client.ts'
+import type { Database, Listening, OnNotice } from '../client.ts'
 
 /** An open PGlite with a current schema. */
 export type OpenPGlite = Pick<Database, 'copyFiles' | 'crashed'> & {

@@ -1,5 +1,5 @@
-import { DatabaseOpenError } from './client.ts'
-import { MigrationError } from './migrations.ts'
+import { DatabaseOpenError } from '../client.ts'
+import { MigrationError } from '../migrations.ts'
 
 /** An error as it passes between threads, which would otherwise lose its class and its fields. */
 export type PlainError = { readonly name: string; readonly message: string; readonly fields: Record<string, unknown> }

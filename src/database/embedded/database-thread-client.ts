@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname, extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQueryable } from '@prisma/driver-adapter-utils'
-import { DatabaseCrashError } from './client.ts'
+import { DatabaseCrashError } from '../client.ts'
 import type { ThreadCall, ThreadData, ThreadMessage, ThreadMethods } from './database-thread.ts'
 import { fromPlainError } from './plain-error.ts'
 

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { newEncryptionKey, readEncryptionKey } from '../kernel/credentials/cipher.ts'
-import type { EncryptionKey } from '../kernel/credentials/cipher.ts'
-import { OperatorError } from '../kernel/operator-error.ts'
-import type { Logger } from '../log.ts'
-import { makePrivateFile, replaceFile } from '../private-files.ts'
+import { newEncryptionKey, readEncryptionKey } from '../../kernel/credentials/cipher.ts'
+import type { EncryptionKey } from '../../kernel/credentials/cipher.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import type { Logger } from '../../log.ts'
+import { makePrivateFile, replaceFile } from '../../private-files.ts'
 
 /** The encryption key, beside an embedded database and outside of its backups. */
 const KEY_FILE = 'encryption-key'

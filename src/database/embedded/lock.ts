@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { OperatorError } from '../kernel/operator-error.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
 
 /** Another process uses the directory. The message names the directory and that process's id. */
 export class DirectoryInUseError extends OperatorError {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import type { Listening, OnNotice } from './client.ts'
+import type { Listening, OnNotice } from '../client.ts'
 
 /** The pause before a new connection after the last one was lost. */
 const RECONNECT_PAUSE_MS = 1000

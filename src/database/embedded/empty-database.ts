@@ -7,7 +7,7 @@ import { brotliDecompressSync } from 'node:zlib'
  * The files of an embedded database without rows, as a compressed tar archive. It has the migrations of the day on
  * which `npm run release:database` wrote it, and each start applies newer ones.
  */
-export const emptyDatabaseFile = fileURLToPath(new URL('../../prisma/empty-database.tar.br', import.meta.url))
+export const emptyDatabaseFile = fileURLToPath(new URL('../../../prisma/empty-database.tar.br', import.meta.url))
 
 /** The tar archive with the files of an empty database. */
 export function readEmptyDatabase(): Buffer<ArrayBuffer> {

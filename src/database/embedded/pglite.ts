@@ -4,9 +4,9 @@ import { PGlite } from '@electric-sql/pglite'
 import type { ParserOptions } from '@electric-sql/pglite'
 import type { SqlDriverAdapterFactory, Transaction } from '@prisma/driver-adapter-utils'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
-import { DatabaseOpenError } from './client.ts'
+import { DatabaseOpenError } from '../client.ts'
+import type { MigrationConnection } from '../migrations.ts'
 import { readEmptyDatabase, writeEmptyDatabase } from './empty-database.ts'
-import type { MigrationConnection } from './migrations.ts'
 import { makePreparedStatements } from './prepared-statements.ts'
 
 /**
